@@ -32,7 +32,7 @@ from atlas.core.settings import Settings
 from atlas.core.types import Experience
 from atlas.infra.secrets import counting_secrets
 from atlas.memory.base.ranking import explain
-from atlas.memory.context.block import BUDGET_TOKENS, EACH, omission_line, task_to_ask
+from atlas.memory.context.block import BUDGET_TOKENS, EACH, omission_line, query_task
 from atlas.memory.loss import reason_with_loss
 from atlas.memory.system import MemorySystem
 from atlas.views.experience.profiles import profile_problems
@@ -183,7 +183,7 @@ def _search(options: argparse.Namespace, settings: Settings) -> int:
 def _context(options: argparse.Namespace, settings: Settings) -> int:
     with open_or_connect(settings) as memory:
         block = memory.build_context(
-            task_to_ask(options.text, tools=options.tool),
+            query_task(options.text, tools=options.tool),
             options.budget,
             options.k,
             where=requested_filter(options),

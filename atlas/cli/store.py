@@ -28,7 +28,7 @@ from atlas.core.imports.lazy import LazyModule
 from atlas.core.settings import Settings, at
 from atlas.embedding.cross_encoder import CrossEncoderReranker
 from atlas.embedding.sentence_transformers import SentenceTransformerEmbedder
-from atlas.memory.effects.difference import ADDED, CHANGED, RATE, REMOVED, RecordDifference, compare
+from atlas.memory.effects.difference import ADDED, CHANGED, RATE, REMOVED, RecordDifference, compare_memories
 from atlas.memory.kinds.kind import FURTHER
 from atlas.memory.open import open_storage, reembed_store
 from atlas.memory.system import MemorySystem
@@ -207,7 +207,7 @@ SIGNS = {ADDED: "+", REMOVED: "-", CHANGED: "~", RATE: "%"}
 
 def _diff(options: argparse.Namespace, settings: Settings) -> int:
     with _open_for_diff(options.before, settings) as before, _open_for_diff(options.after, settings) as after:
-        all_differences = [*compare(before, after)]
+        all_differences = [*compare_memories(before, after)]
     if options.json:
         print_json(map(asdict, all_differences))
         return 0

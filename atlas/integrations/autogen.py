@@ -13,7 +13,7 @@ from atlas.core.errors import InvalidInput
 from atlas.core.filters import METADATA, scope_metadata
 from atlas.core.types import JournalEntry
 from atlas.infra.bridge import in_thread
-from atlas.memory.context.block import task_to_ask
+from atlas.memory.context.block import query_task
 from atlas.memory.system import MemorySystem
 from atlas.protocols.infra import Where
 from atlas.remote.system import RemoteMemory
@@ -41,7 +41,7 @@ class AtlasMemory:
         budget_tokens: int = BUDGET_TOKENS,
         scope: Mapping[str, str] | None = None,
     ) -> None:
-        """Create the memory.
+        """Wrap a memory system for autogen.
 
         Args:
             budget_tokens: Maximum number of tokens of recalled memories.
@@ -63,19 +63,19 @@ class AtlasMemory:
     async def query(
         self, query: str | MemoryContent, cancellation_token: Any = None, **kwargs: Any
     ) -> MemoryQueryResult:
-        """Return the context block for a task as one item, or no item."""
+        """Return the context block for a query as the only result, or no result if the block is empty."""
         from autogen_core.memory import MemoryContent, MemoryQueryResult
 
         text = query if isinstance(query, str) else _text(query)
         if not text.strip():
             return MemoryQueryResult(results=[])
-        task = task_to_ask(text)
+        task = query_task(text)
         block = await in_thread(lambda: self._memory.build_context(task, self._budget_tokens, where=self._scope))
         contents = [MemoryContent(content=block.text, mime_type="text/markdown")] if block.text else []
         return MemoryQueryResult(results=contents)
 
     async def add(self, content: MemoryContent, cancellation_token: Any = None) -> None:
-        """Write a text, or a value of JSON, as an entry of the journal.
+        """Write a text, or a JSON value, as an entry of the journal.
 
         Raises:
             InvalidInput: The content is an image or bytes.
@@ -89,7 +89,7 @@ class AtlasMemory:
         await in_thread(self._memory.journal.add_entries, [entry])
 
     async def clear(self) -> None:
-        """Delete the entries that were added in this scope. `undo` restores them."""
+        """Delete the journal's entries that were added in this scope. `undo` restores them."""
         where: Where = {
             "entry_type": ENTRY_TYPE,
             f"{METADATA}source": ADDED_BY,

@@ -44,14 +44,14 @@ def with_memory(
     agent_id: str = "",
     scope: Mapping[str, str] | None = None,
 ) -> C:
-    """Change the `create` methods of a client, sync or async, and return the client.
+    """Add memory to a client: replace its `create` methods, sync or async, and return the client.
 
-    Each call gets the context block for the user's last message. An answer without tool calls ends an attempt, which
+    Each call gets the context block for the user's last message. A response without tool calls ends an attempt, which
     is stored with the earlier tool calls as its steps. Streamed answers are not stored. If the memory fails, the call
     continues without it, and the reason is logged.
 
     Args:
-        judge: Returns whether an answer is right. Without it, outcomes are unknown.
+        judge: Function that returns whether an answer is right. Without it, outcomes are unknown.
         agent_id: Name of the agent in the attempts.
         scope: Scope of the records that are read and written, such as `{"project": "shop"}`.
 
@@ -59,7 +59,7 @@ def with_memory(
         InvalidInput: The client has none of these methods.
     """
     recorder = _Recorder(memory, judge, agent_id, scope_metadata(scope or {}))
-    resources = [(resource, name) for path, name in RESOURCES.items() if (resource := _resource(client, path))]
+    resources = [(resource, name) for path, name in RESOURCES.items() if (resource := _find_resource(client, path))]
     if not resources:
         raise InvalidInput(f"expected a client of anthropic or openai, got {type(client).__name__}")
     for resource, name in resources:
@@ -67,7 +67,7 @@ def with_memory(
     return client
 
 
-def _resource(client: Any, path: Sequence[str]) -> Any:
+def _find_resource(client: Any, path: Sequence[str]) -> Any:
     for name in path:
         client = getattr(client, name, None)
     return client if hasattr(client, "create") else None
@@ -81,10 +81,10 @@ class _Recorder:
     scope: Mapping[str, str]
 
     def wrap(self, create: Callable[..., Any], name: str) -> Callable[..., Any]:
-        """Return a method that adds the context block to its prompt, and stores the attempt.
+        """Return a wrapper of `create` that adds the context block to the prompt, and stores the attempt.
 
         Args:
-            name: Argument to which the context block is added.
+            name: Name of the argument to which the context block is added.
         """
         if inspect.iscoroutinefunction(inspect.unwrap(create)):
 
@@ -133,7 +133,7 @@ class _Recorder:
 
 
 def _add_text(argument: Any, text: str, name: str) -> Any:
-    """Return an argument with a text: a string, blocks of text, or messages, which then begin with the text."""
+    """Return a prompt argument with a text added. To messages, it is added as the first one, by the system."""
     if name == "messages":
         return [{"role": "system", "content": text}, *argument]
     if isinstance(argument, str):

@@ -19,13 +19,13 @@ from atlas.remote.system import RemoteMemory
 
 @dataclass(frozen=True, slots=True)
 class DSPyPassage:
-    """A record, by the name that DSPy reads."""
+    """A record as DSPy reads it, with its text in `long_text`."""
 
     long_text: str
 
 
 class AtlasRM:
-    """Retrieves the records of a memory that are most relevant to a query."""
+    """A DSPy retrieval model that returns the records of a memory most relevant to a query."""
 
     def __init__(
         self,
@@ -38,14 +38,14 @@ class AtlasRM:
         """Create a retrieval model.
 
         Args:
-            k: Maximum number of passages of a call without one.
+            k: Maximum number of passages, unless a call gives another.
             scope: Scope of the records, such as `{"project": "shop"}`.
-            memories: Names of the memories that are searched.
+            memories: Names of the memories to search.
         """
         self.k = k
         self._memory, self._scope, self._memories = memory, scope_metadata(scope or {}), memories
 
     def __call__(self, query: str, k: int | None = None, **_: Any) -> list[DSPyPassage]:
-        """Return the best passages for a query, without unrelated ones."""
+        """Return the passages most relevant to a query, best first. Records below the memory's level are left out."""
         passages = find_passages(self._memory, query, k or self.k, where=self._scope, memories=self._memories)
         return [DSPyPassage(passage.text) for passage in passages]

@@ -18,27 +18,27 @@ _COMPARISONS: Mapping[str, Callable[[Any, Any], Any]] = {
 }
 
 
-def passes(value: Any, criteria: Any) -> bool:
-    """Return whether a value passes a filter of LangGraph: values by name, comparisons such as `$gt`, or a value."""
+def passes_filter(value: Any, criteria: Any) -> bool:
+    """Return whether a value passes a LangGraph filter: a value, comparisons such as `$gt`, or filters by name."""
     if not isinstance(criteria, Mapping):
         return bool(value == criteria)
     if unknown := [name for name in criteria if name.startswith("$") and name not in _COMPARISONS]:
         raise InvalidInput(f"expected one of {', '.join(_COMPARISONS)} for a comparison, got {unknown[0]!r}")
     if any(name in _COMPARISONS for name in criteria):
         return all(_matches(value, name, operand) for name, operand in criteria.items())
-    return isinstance(value, Mapping) and all(passes(value.get(name), part) for name, part in criteria.items())
+    return isinstance(value, Mapping) and all(passes_filter(value.get(name), part) for name, part in criteria.items())
 
 
 def _matches(value: Any, name: str, operand: Any) -> bool:
-    """Return whether a comparison holds. Values without an order between them pass `$ne` only."""
+    """Return whether a comparison holds. If two values have no order, only `$ne` holds."""
     try:
         return bool(_COMPARISONS[name](value, operand))
     except TypeError:
         return False
 
 
-def has_path(namespace: Sequence[str], path: Sequence[str], end: str) -> bool:
-    """Return whether a namespace begins (`end` is `prefix`) or ends (`suffix`) with a path.
+def matches_path(namespace: Sequence[str], path: Sequence[str], end: str) -> bool:
+    """Return whether a namespace begins with a path (if `end` is `prefix`) or ends with it (if `suffix`).
 
     A `*` in the path matches any label.
     """

@@ -16,7 +16,7 @@ from atlas.memory.context.block import MEMORIES
 
 
 class AtlasRetriever(BaseRetriever):
-    """Retrieves the records that are most relevant to a query, as documents."""
+    """A LangChain retriever that returns the records most relevant to a query as documents."""
 
     memory: Any
     """A memory of `atlas.open_memory` or `atlas.connect`."""

@@ -18,7 +18,7 @@ from atlas.core.filters import MAX_SCOPE_CHARACTERS, METADATA, SCOPE, scope_meta
 from atlas.core.types import JournalEntry
 from atlas.infra.bridge import in_thread
 from atlas.infra.clock import SystemClock
-from atlas.integrations.item_filters import has_path, passes
+from atlas.integrations.item_filters import matches_path, passes_filter
 from atlas.memory.system import MemorySystem
 from atlas.protocols.infra import Clock, Where
 from atlas.remote.system import RemoteMemory
@@ -41,7 +41,7 @@ DIGEST = "sha256:"
 
 
 class AtlasStore(base.BaseStore):
-    """A key-value store in the journal of a memory. A search with a query ranks by meaning and words."""
+    """A LangGraph store of items in the journal of a memory. A search with a query ranks them by meaning and words."""
 
     def __init__(
         self,
@@ -55,14 +55,14 @@ class AtlasStore(base.BaseStore):
         """Open the store.
 
         Args:
-            levels: Names of a scope for the first labels of a namespace, such as `["project", "user"]`. The next label
-                has the name `level_3`.
+            levels: Names of the scope's fields for the first labels of a namespace, such as `["project", "user"]`. The
+                third label's field is then `level_3`.
             fields: Paths of the values that `put` makes searchable by default. `$` is the whole value.
             threshold: Minimum relevance of a result of `search` with a query, in [0, 1], or None for the
                 journal's level.
 
         Raises:
-            InvalidInput: A name of `levels` is repeated, or is the name of the key.
+            InvalidInput: A name in `levels` is repeated, or is the one reserved for the key.
         """
         if len({KEY, *levels}) <= len(levels):
             raise InvalidInput(f"expected distinct names other than {KEY!r} for levels, got {list(levels)}")
@@ -70,7 +70,7 @@ class AtlasStore(base.BaseStore):
         self._threshold, self._clock, self._write_lock = threshold, clock, RLock()
 
     def batch(self, ops: Iterable[base.Op]) -> list[base.Result]:
-        """Run operations: first all that read, then the writes. The last write of an item wins."""
+        """Run operations, reads before writes, and return their results in order. The last write of an item wins."""
         operations = list(ops)
         results = [self._read(op) for op in operations]
         for put_op in {(op.namespace, op.key): op for op in operations if isinstance(op, base.PutOp)}.values():
@@ -84,19 +84,21 @@ class AtlasStore(base.BaseStore):
     def _read(self, op: base.Op) -> base.Result:
         if isinstance(op, base.GetOp):
             entries = self._journal.get_many(self._ids(op.namespace, op.key)[-1:])
-            return base.Item(**_fields(entries[0])) if entries else None
+            return base.Item(**_item_arguments(entries[0])) if entries else None
         if isinstance(op, base.ListNamespacesOp):
             return self._namespaces(op)
         return self._search(op) if isinstance(op, base.SearchOp) else None
 
     def _search(self, op: base.SearchOp) -> list[base.SearchItem]:
         where: Where = {**READABLE, **self._scope(op.namespace_prefix)}
-        scored = self._score(op, where) if op.query else [(entry, None) for entry in self._entries(where, op.filter)]
+        scored = (
+            self._search_ranked(op, where) if op.query else [(entry, None) for entry in self._entries(where, op.filter)]
+        )
         page = scored[op.offset : op.offset + op.limit]
-        return [base.SearchItem(**_fields(entry), score=score) for entry, score in page]
+        return [base.SearchItem(**_item_arguments(entry), score=score) for entry, score in page]
 
-    def _score(self, op: base.SearchOp, where: Where) -> list[tuple[JournalEntry, float | None]]:
-        """Return the entries nearest to a query, best first, each with its relevance."""
+    def _search_ranked(self, op: base.SearchOp, where: Where) -> list[tuple[JournalEntry, float | None]]:
+        """Return the entries most relevant to a query, best first, each with its relevance in [0, 1]."""
         filters: Where = {**where, f"{METADATA}{IS_INDEXED}": True}
         if op.filter:
             filters = {"id": {"$in": [entry.id for entry in self._entries(filters, op.filter)]}}
@@ -122,7 +124,7 @@ class AtlasStore(base.BaseStore):
             self._journal.add_entries([entry])
 
     def _content(self, op: base.PutOp) -> str:
-        """Return the text that a search finds the item by."""
+        """Return the text of an item to embed and index."""
         paths = self._fields if op.index is None else op.index or ()
         texts = [text for path in paths for text in base.get_text_at_path(op.value, path)]
         return next(filter(str.strip, ("\n".join(texts), op.key)), ENTRY_TYPE)
@@ -147,27 +149,27 @@ class AtlasStore(base.BaseStore):
 
     def _entries(self, where: Where, item_filter: Mapping[str, Any] | None = None) -> list[JournalEntry]:
         entries = self._journal.get_many(self._journal.ids(where))
-        return [entry for entry in entries if passes(entry.metadata[VALUE], item_filter or {})]
+        return [entry for entry in entries if passes_filter(entry.metadata[VALUE], item_filter or {})]
 
     def _namespaces(self, op: base.ListNamespacesOp) -> list[tuple[str, ...]]:
         texts = self._journal.values(f"{METADATA}{NAMESPACE}", READABLE)
         namespaces = [tuple(json.loads(text)) for text in texts]
         for condition in op.match_conditions or ():
             namespaces = [
-                namespace for namespace in namespaces if has_path(namespace, condition.path, condition.match_type)
+                namespace for namespace in namespaces if matches_path(namespace, condition.path, condition.match_type)
             ]
         return sorted({labels[: op.max_depth] for labels in namespaces})[op.offset : op.offset + op.limit]
 
 
 def _key_metadata(key: str) -> dict[str, str]:
-    """Return the metadata of an item's key, which is any string."""
+    """Return the metadata that stores an item's key. The key may be any string."""
     if key.strip() and len(key) <= MAX_SCOPE_CHARACTERS and not key.startswith(DIGEST):
         return scope_metadata({KEY: key})
     return {**scope_metadata({KEY: f"{DIGEST}{hashlib.sha256(key.encode()).hexdigest()}"}), RAW_KEY: key}
 
 
-def _fields(entry: JournalEntry) -> dict[str, Any]:
-    """Return the arguments of an item."""
+def _item_arguments(entry: JournalEntry) -> dict[str, Any]:
+    """Return the fields of an item as keyword arguments of its class."""
     return {
         "namespace": tuple(json.loads(entry.metadata[NAMESPACE])),
         "key": entry.metadata.get(RAW_KEY, entry.metadata[f"{SCOPE}{KEY}"]),

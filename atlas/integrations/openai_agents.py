@@ -37,18 +37,18 @@ def memory_tools(
 
 
 class AtlasSession:
-    """A session whose items are entries of the journal, in the scope `session` of its id.
+    """A session of the OpenAI Agents SDK whose items are journal entries with the scope `session`, set to its id.
 
-    Entries in quarantine are not items.
+    Entries in quarantine are left out.
     """
 
     def __init__(
         self, memory: MemorySystem | RemoteMemory, session_id: str, *, scope: Mapping[str, str] | None = None
     ) -> None:
-        """Open a session, which may have items.
+        """Open a session, new or with items from earlier.
 
         Args:
-            scope: Further scope of its items, such as `{"user": "ann"}`.
+            scope: Further scope of the session's items, such as `{"user": "ann"}`.
         """
         self.session_id = session_id
         self.session_settings: Any = None
@@ -61,7 +61,7 @@ class AtlasSession:
         """Return the latest items, oldest first.
 
         Args:
-            limit: Number of items. None for the number in the settings, or for all.
+            limit: Maximum number of items. None for the limit in the session's settings, or else for all.
         """
         number = limit if limit is not None else getattr(self.session_settings, "limit", None)
         return [entry.metadata[ITEM] for entry in await in_thread(self._latest, number)]
@@ -81,7 +81,7 @@ class AtlasSession:
             await in_thread(self._journal.add_entries, entries)
 
     async def pop_item(self) -> Any:
-        """Remove and return the latest item, or return None. Concurrent callers get different items."""
+        """Remove and return the latest item, or None if there is none. Concurrent callers get different items."""
         return await in_thread(self._pop)
 
     async def clear_session(self) -> None:
@@ -106,7 +106,7 @@ class AtlasSession:
 
 
 def _text(item: Mapping[str, Any]) -> str:
-    """Return the text of a message, or the output of a tool, empty for other items."""
+    """Return the text of a message or the output of a tool, or an empty string for another item."""
     content = item.get("content") or item.get("output") or ""
     if isinstance(content, str):
         return content.strip()

@@ -16,7 +16,7 @@ from atlas.remote.system import RemoteMemory
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Passage:
-    """A record as a context block shows it, with the marks that keep its text from passing as instructions."""
+    """A record in the form of a context block, which marks stored text so that it cannot pass as instructions."""
 
     text: str
     memory: str
@@ -39,7 +39,7 @@ def find_passages(
     """Return the k most relevant records of several memories, best first.
 
     Args:
-        threshold: Minimum relevance of a record, in [0, 1], or None for the level of its memory.
+        threshold: Minimum relevance of a record, in [0, 1], or None for each memory's own level.
         memories: Names of the memories to search.
     """
     result: MemoryQueryResult = memory.query_sync(Task("", "", query), k, where=where, threshold=threshold)

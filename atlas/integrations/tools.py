@@ -11,7 +11,7 @@ from atlas.core.types import Outcome, Step, Task, Trajectory
 from atlas.core.unseen import shown_id
 from atlas.infra.bridge import in_thread
 from atlas.integrations.passages import find_passages
-from atlas.memory.context.block import task_to_ask
+from atlas.memory.context.block import query_task
 from atlas.memory.system import MemorySystem
 from atlas.remote.system import RemoteMemory
 
@@ -24,7 +24,7 @@ EntryType = Literal["observation", "crash_log", "reflection", "directive", "task
 
 @dataclass(frozen=True, slots=True)
 class AttemptStep:
-    """One turn of an attempt. Each part may be empty."""
+    """One step of an attempt. Each field may be empty."""
 
     thought: str
     action: str
@@ -32,7 +32,7 @@ class AttemptStep:
 
 
 class MemoryTools:
-    """The tools `recall`, `search`, `store_attempt` and `note` of a memory."""
+    """The tools `recall`, `search`, `store_attempt` and `note` for an agent, over one memory."""
 
     def __init__(
         self, memory: MemorySystem | RemoteMemory, *, agent_id: str = "", scope: Mapping[str, str] | None = None
@@ -56,8 +56,8 @@ class MemoryTools:
         Args:
             task: The task in full.
         """
-        query_task = task_to_ask(task)
-        block = await in_thread(lambda: self._memory.build_context(query_task, BUDGET_TOKENS, where=self._scope))
+        asked_task = query_task(task)
+        block = await in_thread(lambda: self._memory.build_context(asked_task, BUDGET_TOKENS, where=self._scope))
         return block.text or NOTHING
 
     async def search(self, query: str) -> str:

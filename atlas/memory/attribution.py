@@ -42,7 +42,7 @@ NAMES: Mapping[Any, str] = {
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Attribution:
-    """The memories that an attempt used."""
+    """The records that an attempt used, and its metadata about them."""
 
     used: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     """Ids of the used records, by memory."""
@@ -51,19 +51,19 @@ class Attribution:
     """Ids that the attempt lists as used, but that are ambiguous or were not retrieved for its task."""
 
     problems: tuple[str, ...] = ()
-    """Reasons why other parts of its `used` cannot be counted."""
+    """Reasons why other values in the metadata `used` cannot be counted."""
 
     marks: Mapping[str, Any] = field(default_factory=dict)
     """Metadata of the attempt about its context: its random assignment, and the result of `shown_marks`."""
 
     def with_marks(self, trajectory: Trajectory) -> Trajectory:
-        """Return an attempt with missing marks added to its metadata."""
+        """Return an attempt with `marks` added to its metadata, except keys that it has already."""
         return replace(trajectory, metadata={**self.marks, **trajectory.metadata}) if self.marks else trajectory
 
 
 @dataclass(frozen=True, slots=True)
 class Delivery:
-    """The records that an agent received for a task, with their random assignment and context block, if any."""
+    """The records that an agent received for a task, with the random assignment and the context block, if any."""
 
     retrieved: Ids
     assignment: Assignment | None = None
@@ -76,7 +76,7 @@ _NO_DELIVERY = Delivery({})
 
 
 class TrajectoryAttribution:
-    """Memories retrieved for the latest unfinished tasks of this process."""
+    """The records that agents received for the latest unfinished tasks of this process."""
 
     def __init__(self, max_tasks: int = MAX_TASKS) -> None:
         self._max_tasks = max_tasks
@@ -92,7 +92,7 @@ class TrajectoryAttribution:
             attempt: Id of the attempt, if it is known before it is stored.
             keeps_assignment: Whether the random assignment of an earlier search is kept.
         """
-        key = (*_key(task), attempt)
+        key = (*_task_key(task), attempt)
         with self._lock:
             if keeps_assignment:
                 earlier_keys = (earlier for earlier in reversed(self._deliveries) if earlier[:2] == key[:2])
@@ -104,23 +104,23 @@ class TrajectoryAttribution:
                 self._deliveries.popitem(last=False)
 
     def _find_key(self, trajectory: Trajectory) -> tuple[str, str, str]:
-        """Return the key of an attempt's context: by its id, else the latest for its task or description."""
+        """Return the key of the delivery for an attempt: by the attempt's id, or else the latest for its task."""
         task = trajectory.task
-        task_keys = (_key(task), _key(replace(task, id="")))
+        task_keys = (_task_key(task), _task_key(replace(task, id="")))
         keys_by_id = [(*key, trajectory.id) for key in task_keys]
         latest = [key for task_key in task_keys for key in reversed(self._deliveries) if key[:2] == task_key]
         return next((key for key in (*keys_by_id, *latest) if key in self._deliveries), keys_by_id[0])
 
     def attribute(self, trajectory: Trajectory, read: Callable[[Ids], Texts] = lambda _: {}) -> Attribution:
-        """Return the records that an attempt used, and its marks.
+        """Return the records that an attempt used, and the metadata to add to the attempt.
 
         A record counts as used if the attempt's thoughts, actions or solution contain its id. If they contain no id, a
-        record whose text reappears in them counts as used. `trajectory.metadata["used"]` overrides this: ids by memory,
-        or a list of retrieved ids. Each is a full id or a prefix at least as long as a context block shows. An empty
-        list means that no record was used.
+        record whose text reappears in them counts as used. The metadata `used` of the attempt overrides this. It lists
+        retrieved ids, in one list or by memory, each in full or as a prefix at least as long as in a context block. An
+        empty list means that no record was used.
 
         Args:
-            read: Returns the texts of records that were given without a block.
+            read: Function that returns the texts of retrieved records. It is called if there was no context block.
         """
         with self._lock:
             delivery = self._deliveries.get(self._find_key(trajectory), _NO_DELIVERY)
@@ -141,18 +141,18 @@ class TrajectoryAttribution:
         return replace(attribution, marks={**assignment, **shown_marks(retrieved, texts, attribution.used, counter)})
 
     def forget(self, trajectory: Trajectory) -> None:
-        """Forget the context of an attempt after it was stored."""
+        """Forget the records that were received for an attempt, after the attempt was stored."""
         with self._lock:
             self._deliveries.pop(self._find_key(trajectory), None)
 
 
 def _attribution_from_metadata(value: object, retrieved: Ids) -> Attribution:
-    """Return the records that an attempt's own metadata list as used."""
+    """Return the records that the metadata `used` of an attempt lists."""
     if value is None:
         return Attribution()
     if isinstance(value, Mapping):
         return _attribution_by_memory(value, retrieved)
-    ids = _ids(value)
+    ids = _as_ids(value)
     if ids is None:
         return Attribution(problems=(f"expected ids by memory, or a list of ids, for `used`, got {value!r:.80}",))
     return _attribution_from_prefixes(ids, retrieved)
@@ -160,7 +160,7 @@ def _attribution_from_metadata(value: object, retrieved: Ids) -> Attribution:
 
 @dataclass(slots=True)
 class UseCount:
-    """The uses that were counted for an attempt, and the reasons why others could not be."""
+    """The uses that were counted for an attempt, and the reasons why others could not be counted."""
 
     used: dict[str, list[str]] = field(default_factory=dict)
     """Ids of the records credited with the outcome, by memory."""
@@ -171,12 +171,12 @@ class UseCount:
 
 @dataclass(frozen=True, slots=True)
 class UseCounter:
-    """Counts the uses of a memory system's records."""
+    """A counter of the uses of a memory system's records."""
 
     memories: Mapping[str, AnyMemory]
 
     def count(self, attribution: Attribution, trajectory: Trajectory, operation_id: str | None) -> UseCount:
-        """Count an attempt's outcome for the records that it used, as part of an operation. Skip an unknown outcome."""
+        """Count an attempt's outcome for the records it used, as part of an operation. Ignore an unknown outcome."""
         result, success = UseCount(), trajectory.outcome.success
         if success is None:
             return result
@@ -200,13 +200,13 @@ class UseCounter:
     def _count(
         self, name: str, record_id: str, success: bool, trajectory: Trajectory, operation_id: str | None
     ) -> str | None:
-        """Count a use of a record, and return its id. `record_id` may be a prefix, as a context block shows it.
+        """Count a use of a record, and return the record's full id. `record_id` may be a prefix, as in a context block.
 
-        None if the memory counts no uses.
+        Return None if the memory counts no uses.
         """
         memory = self.memories.get(name)
         if memory is None:
-            raise NotFound(f"this memory system has no {name!r}")
+            raise NotFound(f"this memory system has no memory {name!r}")
         if not memory.counts_uses:
             return None
         record_id = self._full_id(memory, record_id)
@@ -215,7 +215,7 @@ class UseCounter:
         return record_id
 
     def _full_id(self, memory: AnyMemory, record_id: str) -> str:
-        """Return the id with this prefix, or the prefix itself if it matches no id or several."""
+        """Return the memory's only id with this prefix, or the prefix itself if no id or several have it."""
         if isinstance(memory, PluggedMemory) or len(record_id) != SHORT_ID:
             return record_id
         ids = memory.collection.ids_with_prefix(record_id)
@@ -223,11 +223,11 @@ class UseCounter:
 
 
 def _attribution_by_memory(values_by_memory: Mapping[Any, Any], retrieved: Ids) -> Attribution:
-    """Return ids by memory, given by its name or by the label that a context block uses."""
+    """Return the used ids by memory. `values_by_memory` has names of memories, or their labels in a block, as keys."""
     used: dict[str, tuple[str, ...]] = {}
     problems = []
     for label, value in values_by_memory.items():
-        name, ids = NAMES.get(label), _ids(value)
+        name, ids = NAMES.get(label), _as_ids(value)
         if name is None:
             names = ", ".join(dict.fromkeys(NAMES.values()))
             problems.append(f"expected one of {names} for a memory in `used`, got {label!r:.80}")
@@ -240,13 +240,13 @@ def _attribution_by_memory(values_by_memory: Mapping[Any, Any], retrieved: Ids) 
 
 
 def _expand_prefix(prefix: str, retrieved: Sequence[str]) -> str:
-    """Return the retrieved id with this prefix, or the prefix itself if it matches no id or several."""
+    """Return the only retrieved id with this prefix, or the prefix itself if no id or several have it."""
     matches = [record_id for record_id in retrieved if _has_prefix(prefix, record_id)]
     return prefix if prefix in retrieved or len(matches) != 1 else matches[0]
 
 
 def _has_prefix(prefix: str, record_id: str) -> bool:
-    """Return whether a prefix of an id is long enough: at least as long as the ids in a context block."""
+    """Return whether an id begins with a prefix that is at least as long as the ids in a context block."""
     if not isinstance(record_id, str):
         return False
     if shown_id(record_id) == prefix:
@@ -255,7 +255,7 @@ def _has_prefix(prefix: str, record_id: str) -> bool:
 
 
 def _attribution_from_prefixes(prefixes: Sequence[str], retrieved: Ids) -> Attribution:
-    """Return the retrieved ids with these prefixes."""
+    """Return the used ids by memory: each the only retrieved id with one of the prefixes. Others are `unknown`."""
     used: dict[str, list[str]] = {}
     unknown = []
     records = [(name, record_id) for name, ids in retrieved.items() for record_id in ids]
@@ -272,8 +272,8 @@ def _attribution_from_prefixes(prefixes: Sequence[str], retrieved: Ids) -> Attri
     return Attribution(used=distinct_ids, unknown=tuple(unknown))
 
 
-def _ids(value: Any) -> tuple[str, ...] | None:
-    """Return the distinct ids of a list or of a single string, or None for any other type."""
+def _as_ids(value: Any) -> tuple[str, ...] | None:
+    """Return the distinct ids in a list or a single string, or None for a value of another type."""
     if value is None:
         return ()
     ids = [value] if isinstance(value, str) else value
@@ -282,14 +282,14 @@ def _ids(value: Any) -> tuple[str, ...] | None:
     return tuple(dict.fromkeys(ids))
 
 
-def _key(task: Task) -> tuple[str, str]:
-    """Return the key of a task, which differs for two agents of one process that work on the same task."""
+def _task_key(task: Task) -> tuple[str, str]:
+    """Return the actor and the task's id or description, so that agents at the same task do not share a delivery."""
     return actor_name(""), task.id or task.description
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ScrubbedAttempt:
-    """An attempt whose secrets were replaced before it is stored."""
+    """An attempt to store, with its secrets replaced."""
 
     original: Trajectory
     """The attempt as the agent gave it, which identifies its task."""
@@ -305,7 +305,7 @@ class ScrubbedAttempt:
 
     @classmethod
     def of(cls, trajectory: Trajectory, storage: Store | None) -> ScrubbedAttempt:
-        """Return an attempt without secrets, or unchanged if the store's settings keep them."""
+        """Return an attempt with its secrets replaced, or unchanged if the store's settings keep secrets."""
         scrubs = storage is None or storage.settings.scrub_secrets
         with counting_secrets() as counts:
             clean = replace_secrets(trajectory) if scrubs else trajectory
@@ -313,15 +313,15 @@ class ScrubbedAttempt:
 
 
 @dataclass(frozen=True, slots=True)
-class StoredBefore:
-    """An attempt that was stored already."""
+class StoredAttempt:
+    """An attempt that is already in the store."""
 
     record_id: str
     operation_id: str | None
     """The operation that stored the attempt, or None if it was imported."""
 
 
-def find_stored(experience: Memory[Any], storage: Store, trajectory: Trajectory) -> StoredBefore | None:
+def find_stored_attempt(experience: Memory[Any], storage: Store, trajectory: Trajectory) -> StoredAttempt | None:
     """Return the actor's stored attempt with the same id, or None.
 
     Raises:
@@ -338,7 +338,7 @@ def find_stored(experience: Memory[Any], storage: Store, trajectory: Trajectory)
     earlier = experience.get(ids[0])
     if earlier is not None and earlier.task.description != trajectory.task.description:
         raise InvalidInput(
-            f"the attempt with this id is stored for the task {earlier.task.description!r:.100}, but got the task "
-            f"{trajectory.task.description!r:.100}; choose another key or id"
+            f"the id {trajectory.id!r:.80} belongs to an attempt at the task {earlier.task.description!r:.100}, not at "
+            f"{trajectory.task.description!r:.100}; choose another id or key"
         )
-    return StoredBefore(ids[0], operations[0].id if operations else None)
+    return StoredAttempt(ids[0], operations[0].id if operations else None)

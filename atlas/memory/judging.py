@@ -24,10 +24,10 @@ class JudgedMemories(ABC):
     @property
     @abstractmethod
     def _memories(self) -> Mapping[str, AnyMemory]:
-        """The memories that exist, by name."""
+        """The memories that exist, keyed by name."""
 
     def judge(self, query: str, record_id: str, right: bool | None, *, memory: str = "") -> None:
-        """Store whether a query should find a record, for `atlas evaluate`.
+        """Store a judgement: whether a query should find a record. `atlas evaluate` uses it.
 
         Args:
             query: The query, such as a task's description.

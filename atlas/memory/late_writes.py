@@ -14,7 +14,7 @@ logger = logging.getLogger(__name__)
 
 
 class LateWrites:
-    """A FIFO queue of pending writes. Writes still pending when the process ends are lost."""
+    """A FIFO queue of writes that a thread performs later. Writes that are pending when the process ends are lost."""
 
     def __init__(self) -> None:
         self._waiting: deque[tuple[str, Callable[[], Any]]] = deque()
@@ -24,8 +24,8 @@ class LateWrites:
         """Add a pending write.
 
         Args:
-            description: Name of the write in the log if it fails, such as `a strategy`.
-            write: Performs the write.
+            description: Name of the write for the log message if it fails, such as `a strategy`.
+            write: Function that performs the write.
         """
         self._waiting.append((description, on_behalf(write)))
         self._background.begin()

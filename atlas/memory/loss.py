@@ -11,7 +11,7 @@ from atlas.core.tables import TableRow, Tabular
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LostRecord:
-    """A record that is the best for some tasks, with no equally good record to replace it."""
+    """A record that is the best one for some tasks, and that no equally good record replaces."""
 
     id: str
     title: str
@@ -23,7 +23,7 @@ class LostRecord:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CurationLoss(Tabular):
-    """The loss to agents if some records are no longer found, measured by replaying the tasks of these records.
+    """The loss to agents if searches no longer find some records, measured by replaying the tasks of these records.
 
     A record is right for a task if it is an attempt at the task or was derived from one, if a successful attempt at the
     task used it, or if it was judged right for the task's text.
@@ -67,7 +67,7 @@ class CurationLoss(Tabular):
 
     @property
     def ids_to_keep(self) -> tuple[str, ...]:
-        """The ids of the records to keep, so that no replayed task loses its best record."""
+        """The ids of the records to keep so that no replayed task loses its best record."""
         return tuple(record.id for record in self.lost)
 
     @property
@@ -82,7 +82,7 @@ class CurationLoss(Tabular):
 
     @property
     def details(self) -> tuple[str, ...]:
-        """Further losses, in sentences without texts of records."""
+        """Sentences on further losses, without texts of records."""
         if not self.n_tasks:
             return self._proofs
         sampling = (
@@ -129,14 +129,14 @@ NO_LOSS = CurationLoss(
 
 
 class MeasuredPlan(Protocol):
-    """A plan that removes records from the searches."""
+    """A plan that removes records from searches, so that its loss can be measured."""
 
     memory: ClassVar[str]
     """Name of the memory."""
 
     @property
     def replacements(self) -> Mapping[str, str]:
-        """For each removed record's id, the id of the record that it is merged into, or an empty string."""
+        """Id of the record that a removed one is merged into, or an empty string, keyed by the removed one's id."""
         ...
 
     @property
@@ -154,7 +154,7 @@ def losing_sentence(n_losing: int, n_tasks: int, *, noun: str = "task") -> str:
 
 
 def reason_with_loss(reason: str, loss: CurationLoss | None) -> str:
-    """Return the reason of a plan for the history, with the loss if it was measured."""
+    """Return a plan's reason for the history, with its loss added if it was measured."""
     if loss is None or not loss.n_removed:
         return reason
     return "; ".join(filter(None, (reason, loss.sentence)))

@@ -18,7 +18,7 @@ P = TypeVar("P", bound=MeasuredPlan)
 
 
 class MeteredMemories(ABC):
-    """Mixin of a memory system that measures the loss that plans would cause."""
+    """Mixin of a memory system that measures what agents would lose by a plan."""
 
     @property
     @abstractmethod
@@ -28,34 +28,36 @@ class MeteredMemories(ABC):
     @property
     @abstractmethod
     def _memories(self) -> Mapping[str, AnyMemory]:
-        """The memories that exist, by name."""
+        """The memories that exist, keyed by name."""
 
     @property
     @abstractmethod
     def token_counter(self) -> TokenCounter:
-        """The counter of a context's tokens."""
+        """The counter of the tokens of context blocks."""
 
     def curation_loss(self, memory: str, replacements: Mapping[str, str]) -> CurationLoss:
-        """Return the loss to agents if some records are deleted, merged or buried.
+        """Return what agents would lose if some records were deleted, merged or buried.
 
-        The tasks of these records are replayed against the memories with and without them. Many records are sampled.
-        The store is not changed, and no retrieval is counted. Word weights are computed from the whole store.
+        The tasks of these records are replayed against the memories with and without the records. If there are many
+        records, only a sample is measured. The store is not changed, and no retrieval is counted. Word weights are
+        computed from the whole store.
 
         Args:
             memory: `experience`, `concepts`, `strategies` or `journal`.
-            replacements: For each removed record's id, the id of the record that it is merged into, or an empty string.
+            replacements: Id of the record that a removed one is merged into, or an empty string, keyed by the removed
+                one's id.
 
         Raises:
             InvalidInput: There is no such memory, or its store keeps no history.
         """
         if not replacements:
             return NO_LOSS
-        from atlas.memory.effects.curation import Meter
+        from atlas.memory.effects.curation import LossMeter
 
-        return Meter(self._memories, self.storage, self.token_counter).measure(memory, replacements)
+        return LossMeter(self._memories, self.storage, self.token_counter).measure(memory, replacements)
 
     def _right_attempts(self, task: Task, attempts: Sequence[Experience]) -> dict[str, int]:
-        """Return the attempts that are right for a task, each with its worth, by id. See `AskedQuery.right`."""
+        """Return the worth of each attempt that is right for a task, keyed by id. See `StrictnessQuery.right`."""
         from atlas.memory.effects.rightness import tasks_of, worth
 
         experience: Any = self._memories["experience"]
@@ -65,7 +67,7 @@ class MeteredMemories(ABC):
     acuration_loss = twin(curation_loss)
 
     def with_loss(self, plan: P) -> P:
-        """Return a plan with its `loss`. After the plan is applied, the history shows the loss."""
+        """Return a plan with its `loss` measured. After the plan is applied, the history shows the loss."""
         loss = self.curation_loss(plan.memory, plan.replacements)
         measured: Any = plan
         return replace(measured, loss=loss)  # type: ignore[no-any-return]

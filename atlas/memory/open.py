@@ -86,7 +86,7 @@ def open_memory(
         storage.bind(model, whole)
         if settings.late_interaction and returns_tokens(whole):
             storage.late = LateInteraction(storage.ledger, whole)
-        memory = _Makers(
+        memory = _MemoryFactories(
             storage=storage,
             embedder=whole,
             llm=llm,
@@ -107,7 +107,7 @@ def open_memory(
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class _Makers:
+class _MemoryFactories:
     """Factories of the memories over a store. Each imports its module lazily."""
 
     storage: Store
@@ -120,7 +120,7 @@ class _Makers:
     clock: Clock
 
     def memory(self) -> MemorySystemImpl:
-        """Return a system of every memory over the store, created lazily."""
+        """Return a system of all memories over the store. Each memory is created when it is first used."""
         memory = MemorySystemImpl(storage=self.storage)
         makers = (self.experience, self.concepts, self.strategies, self.journal, self.conversations)
         memory._make_later({make.__name__: make for make in makers})
@@ -131,7 +131,7 @@ class _Makers:
         return {"weights": self.weights, "clock": self.clock}
 
     def experience(self) -> ChromaExperienceMemory:
-        """Return the experiences."""
+        """Return the experience memory over the store."""
         from atlas.memory.experience.extraction import SimpleExperienceExtractor
         from atlas.memory.experience.memory import COLLECTION, ChromaExperienceMemory
 
@@ -141,15 +141,15 @@ class _Makers:
         return ChromaExperienceMemory(self.embedder, collection, extract, reranker=reranker, **self._ranking_options)
 
     def concepts(self) -> ChromaConceptLibrary:
-        """Return the concepts."""
+        """Return the concept library over the store."""
         from atlas.memory.concepts.memory import COLLECTION, ChromaConceptLibrary
 
         library = ChromaConceptLibrary(self.embedder, self.storage.collection(COLLECTION), **self._ranking_options)
-        _give_strategies(library, self.llm, self.settings.program_path)
+        _set_strategies(library, self.llm, self.settings.program_path)
         return library
 
     def strategies(self) -> ChromaStrategyBank:
-        """Return the strategies."""
+        """Return the strategy bank over the store."""
         from atlas.memory.strategies.induction.llm import LLMStrategyAbstractor
         from atlas.memory.strategies.induction.template import TemplateStrategyAbstractor
         from atlas.memory.strategies.memory import COLLECTION, ChromaStrategyBank
@@ -159,7 +159,7 @@ class _Makers:
         return ChromaStrategyBank(self.embedder, collection, abstractor, self.success_updater, **self._ranking_options)
 
     def journal(self) -> Journal:
-        """Return the journal."""
+        """Return the journal over the store."""
         from atlas.memory.journal import COLLECTION, REFUSED_COLLECTION, Journal
 
         return Journal(
@@ -173,7 +173,7 @@ class _Makers:
         )
 
     def conversations(self) -> Conversations:
-        """Return the conversations."""
+        """Return the conversations over the store."""
         from atlas.memory.journal.conversations import COLLECTION, Conversations
 
         return Conversations(self.embedder, self.storage.collection(COLLECTION), **self._ranking_options)
@@ -182,7 +182,7 @@ class _Makers:
 def open_storage(
     *, settings: Settings, read_only: bool = False, create: bool = True, accept_incomplete: bool = False
 ) -> Store:
-    """Open a store directory for operations without embedding: history, undo, backup, doctor.
+    """Open a store for operations that need no embedding model, such as history, undo and backup.
 
     Args:
         accept_incomplete: Whether to accept an unfinished copy of another store.
@@ -239,7 +239,7 @@ def _choose_embedder(
 
 
 def sentence_embedder(name: str, settings: Settings) -> SentenceTransformerEmbedder:
-    """Return a model of sentence-transformers by its name, with the prompts of the settings."""
+    """Return the embedder of a sentence-transformers model, with the prompts of the settings."""
     embedder = SentenceTransformerEmbedder(name, settings.device, settings.batch_size, settings.cache)
     if settings.query_prompt or settings.document_prompt:
         embedder.use_prompts(override_prompts(embedder.prompts, settings.query_prompt, settings.document_prompt))
@@ -249,7 +249,7 @@ def sentence_embedder(name: str, settings: Settings) -> SentenceTransformerEmbed
 def _embedder_of(
     storage: Store, name: str, settings: Settings, announce: Callable[[str], None]
 ) -> SentenceTransformerEmbedder:
-    """Return a store's own model, with the prompts of its vectors."""
+    """Return the embedder of a store's model, with the prompts that its vectors were made with."""
     embedder = sentence_embedder(name, settings)
     bound = storage.model
     if bound is None or embedder.model_name != bound.name:
@@ -260,19 +260,19 @@ def _embedder_of(
     )
     if stored != declared:
         announce(
-            f"This store was embedded with the prompts {_quote_prompts(stored)}, which stay in use. Its model {name} "
-            f"now declares {_quote_prompts(declared)}. To use the new prompts, run: atlas reembed"
+            f"This store was embedded with the prompts {_describe_prompts(stored)}, which stay in use. Its model "
+            f"{name} now declares {_describe_prompts(declared)}. To use the new prompts, run: atlas reembed"
         )
         embedder.use_prompts(stored)
     return embedder
 
 
-def _quote_prompts(prompts: Prompts) -> str:
+def _describe_prompts(prompts: Prompts) -> str:
     return f"{prompts.query!r} for questions and {prompts.document!r} for documents"
 
 
-def _give_strategies(library: ChromaConceptLibrary, llm: LLMClient | None, path: Sequence[Path]) -> None:
-    """Set a library's strategies of compression and composition. The composer looks up callees in the library.
+def _set_strategies(library: ChromaConceptLibrary, llm: LLMClient | None, path: Sequence[Path]) -> None:
+    """Give a concept library its compression strategy and its composition strategy.
 
     Args:
         path: Import path of the programs and concepts.

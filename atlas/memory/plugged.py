@@ -22,7 +22,7 @@ PLUGGED = "write to a plugged-in memory"
 
 
 class PluggedMemory:
-    """Adapter for a memory with only its protocol's methods: no signals, marks or history.
+    """An adapter for a plugged-in memory, which has only its protocol's methods: no signals, marks or history.
 
     Results keep the order of the memory, without weights and thresholds. The memory's method `update_stats` counts
     uses, if there is one.
@@ -54,11 +54,11 @@ class PluggedMemory:
         self.memory = memory
 
     def within(self, kind: str, reason: str = "", *, operation_id: str | None = None, scrubs: bool = True) -> Self:
-        """Return itself, because it has no history of operations."""
+        """Return this memory itself, because it has no history of operations."""
         return self
 
     def ranked_with(self, weights: RankingWeights) -> Any:
-        """Return itself, because its ranking cannot be changed."""
+        """Return this memory itself, because its ranking cannot be changed."""
         return self.memory
 
     @property
@@ -67,7 +67,7 @@ class PluggedMemory:
         return callable(get_member(self.memory, "update_stats"))
 
     def record_use(self, record_id: str, success: bool, *, task_id: str = "", trajectory_id: str = "") -> None:
-        """Record the outcome of an attempt."""
+        """Record the outcome of an attempt that used a record."""
         call(self.memory.update_stats, record_id, success)
 
     def retrieve(self, task: Task, k: int) -> Retrieval[Any]:
@@ -88,12 +88,12 @@ class PluggedMemory:
         return task
 
     def _as_item(self, item: Any) -> Any:
-        """Return a search result as an item of ATLAS."""
+        """Return a search result of the memory as a record of ATLAS."""
         return item
 
 
 class PluggedExperience(PluggedMemory):
-    """Adapter for a plugged-in experience memory."""
+    """An adapter for a plugged-in experience memory."""
 
     noun, item, needs, own_name = "experience memory", Experience, ("search", "store"), "experience_memory"
     own_class = "atlas.memory.experience.memory:ChromaExperienceMemory"
@@ -106,7 +106,7 @@ class PluggedExperience(PluggedMemory):
 
 
 class PluggedConcepts(PluggedMemory):
-    """Adapter for a plugged-in concept library."""
+    """An adapter for a plugged-in concept library."""
 
     noun, item, needs, own_name = "concept library", CodeConcept, ("search",), "concept_library"
     own_class = "atlas.memory.concepts.memory:ChromaConceptLibrary"
@@ -131,7 +131,7 @@ class PluggedConcepts(PluggedMemory):
 
 
 class PluggedStrategies(PluggedMemory):
-    """Adapter for a plugged-in strategy bank."""
+    """An adapter for a plugged-in strategy bank."""
 
     noun, item, needs, own_name = "strategy bank", Strategy, ("read", "write"), "strategy_bank"
     own_class = "atlas.memory.strategies.memory:ChromaStrategyBank"
@@ -156,7 +156,7 @@ def unwrap(memory: M | PluggedMemory | None) -> M | Any | None:
 
 
 def own_memory(memory: M | PluggedMemory | None) -> M | None:
-    """Return a memory if it is one of ATLAS's own, else None."""
+    """Return a memory if it is one of ATLAS's own, or None if it is plugged in or missing."""
     return None if isinstance(memory, PluggedMemory) else memory
 
 
@@ -168,7 +168,7 @@ def adapt_memory(memory: object, plugged: type[PluggedMemory]) -> Any:
 
 
 def missing_memory_error(memory: object, noun: str) -> NotFound:
-    """Return the error for a memory that is missing, or plugged in."""
+    """Return the `NotFound` error for a memory that is missing, or that is plugged in."""
     if not isinstance(memory, PluggedMemory):
         return NotFound(f"this memory system has no {noun}")
     return NotFound(

@@ -21,12 +21,12 @@ class PromotingMemories(ABC):
     @property
     @abstractmethod
     def journal(self) -> Journal:
-        """The agent's notes."""
+        """The agent's journal."""
 
     @property
     @abstractmethod
     def _memories(self) -> Mapping[str, AnyMemory]:
-        """The memories that exist, by name."""
+        """The memories that exist, keyed by name."""
 
     def plan_promotion(self, entry_id: str) -> Promotion:
         """Return a plan to promote an entry of the journal. The store is not changed.

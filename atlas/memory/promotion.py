@@ -47,7 +47,7 @@ CANDIDATE = "candidate"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Promotion:
-    """A plan to promote an entry. Applying it makes exactly these changes, or fails if an entry has changed."""
+    """A plan to promote a journal entry. Applying it makes exactly these changes, or fails if an entry has changed."""
 
     entries: tuple[JournalEntry, ...]
     """Sources of the new record, the promoted entry first. Each will refer to the new record in its metadata."""
@@ -59,7 +59,7 @@ class Promotion:
 
     @property
     def target(self) -> str:
-        """`experience` or `strategy`."""
+        """Kind of the new record: `experience` or `strategy`."""
         return "experience" if isinstance(self.becomes, Experience) else "strategy"
 
     @property
@@ -75,7 +75,7 @@ class Promotion:
 
 
 class Promoter:
-    """Promotes entries of one journal."""
+    """The planning and applying of promotions from one journal."""
 
     def __init__(
         self, journal: Journal, experience: ChromaExperienceMemory | None, strategies: ChromaStrategyBank | None
@@ -118,7 +118,7 @@ class Promoter:
     def _plan_promotion(self, entry_id: str) -> Promotion:
         graph = self._journal.linked(entry_id)
         [entry] = self._journal.get_many([entry_id])
-        crashes, reflections = (self._journal.types.counting_as(name) for name in (CRASH, REFLECTION))
+        crashes, reflections = (self._journal.types.types_sharing_quota(name) for name in (CRASH, REFLECTION))
         if entry.entry_type in crashes:
             promotion = self._promote_crash(entry, graph)
         elif entry.entry_type in reflections:
@@ -155,7 +155,7 @@ class Promoter:
 
     def _task_of(self, entry: JournalEntry, graph: LinkGraph) -> JournalEntry | None:
         """Return the last earlier task linked to an entry, else the last task of its generation, else None."""
-        names = self._journal.types.counting_as(TASK)
+        names = self._journal.types.types_sharing_quota(TASK)
         linked = [
             neighbour
             for neighbour in graph.entries
@@ -182,7 +182,7 @@ class Promoter:
         return memory.get(promotion.becomes.id) is not None
 
     def _write(self, promotion: Promotion, operation_id: str | None) -> None:
-        """Add the new record, unless an interrupted promotion has added it."""
+        """Add the new record, unless an earlier promotion that was interrupted has already added it."""
         if self._is_written(promotion):
             return
         record = promotion.becomes
@@ -218,7 +218,7 @@ def _experience(crash: JournalEntry, fixes: Sequence[JournalEntry], task: Journa
 
 
 def _strategy(reflection: JournalEntry, subjects: Sequence[JournalEntry]) -> Strategy:
-    """Return a reflection as a strategy, whose situation is the text of the entries that the reflection is about."""
+    """Return a reflection as a strategy. Its situation is the text of the entries that the reflection is about."""
     situation = "\n\n".join(entry.content for entry in subjects) or split_sentences(reflection.content)[0]
     return Strategy(
         id=_promotion_id(reflection),
@@ -239,7 +239,7 @@ def _origin(entries: Sequence[JournalEntry]) -> dict[str, Any]:
 
 
 def _promotion_id(entry: JournalEntry) -> str:
-    """Return a deterministic id, so that concurrent promotions of an entry write one record."""
+    """Return an id derived from the entry, so that concurrent promotions write the same record only once."""
     return hashlib.sha256(f"promoted {entry.id}".encode()).hexdigest()[:32]
 
 

@@ -38,7 +38,7 @@ logger = logging.getLogger(__name__)
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class QueryFilters:
-    """Options that select hits, for `Memory.retrieve`."""
+    """The options of `Memory.retrieve` that select hits."""
 
     where: Where | None = None
     threshold: float | None = None
@@ -48,7 +48,7 @@ class QueryFilters:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TrustedMemories:
-    """The memories of a system, whose searches skip the records with less trust than requested."""
+    """The memories of a system, restricted to records of a requested trust class."""
 
     memories: Mapping[str, AnyMemory]
     origins: Mapping[str, str] = field(default_factory=dict)
@@ -56,23 +56,23 @@ class TrustedMemories:
 
 
 @dataclass(frozen=True, slots=True)
-class QueryAnswers:
-    """Answers and errors, by memory."""
+class QueryOutcomes:
+    """The results of the memories that succeeded and the errors of the others, keyed by memory."""
 
     answers: Mapping[str, Any]
     errors: Mapping[str, str]
 
 
 def result_or_error(function: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> T | Exception:
-    """Return the result or the error of a call."""
+    """Return the result of a call, or the exception that it raised."""
     try:
         return function(*args, **kwargs)
-    except Exception as error:  # noqa: BLE001 - `gather` logs it
+    except Exception as error:  # noqa: BLE001 - `split_outcomes` logs it
         return error
 
 
-def gather(outcomes: Mapping[str, Any]) -> QueryAnswers:
-    """Split outcomes into answers and errors, by memory."""
+def split_outcomes(outcomes: Mapping[str, Any]) -> QueryOutcomes:
+    """Return the outcomes, which are results or exceptions, split into results and errors. Log the errors."""
     answers, errors = dict[str, Any](), dict[str, str]()
     for name, result in outcomes.items():
         if isinstance(result, Exception):
@@ -82,7 +82,7 @@ def gather(outcomes: Mapping[str, Any]) -> QueryAnswers:
             raise result
         else:
             answers[name] = result
-    return QueryAnswers(answers, errors)
+    return QueryOutcomes(answers, errors)
 
 
 def error_text(error: BaseException) -> str:
@@ -91,7 +91,7 @@ def error_text(error: BaseException) -> str:
 
 
 def join_errors(*errors: Mapping[str, str]) -> dict[str, str]:
-    """Return the distinct errors of several steps, by memory."""
+    """Return the distinct errors of several steps, joined, keyed by memory."""
     problems = dict[str, list[str]]()
     for errors_of_step in errors:
         for name, problem in errors_of_step.items():
@@ -102,7 +102,7 @@ def join_errors(*errors: Mapping[str, str]) -> dict[str, str]:
 def prepare_searches(
     memories: Mapping[str, AnyMemory], task: Task, k: int, filters: QueryFilters
 ) -> dict[str, Search | Exception | None]:
-    """Return the prepared search or the error of each memory, by name. Memories with the same embedder embed once."""
+    """Return the prepared search of each memory, or the error, keyed by name. Each embedder embeds the task once."""
     check_limit(k)
     check_text(task.description, "the task's description")
     check_diversity(filters.diversity)
@@ -124,8 +124,8 @@ def prepare_searches(
     return {name: result_or_error(prepare, memory) for name, memory in memories.items()}
 
 
-def ask(memory: AnyMemory, search: Any, task: Task, k: int, count_retrieval: bool) -> Retrieval[Any]:
-    """Return the hits of a memory for a task, in its own snapshot."""
+def search_memory(memory: AnyMemory, search: Any, task: Task, k: int, count_retrieval: bool) -> Retrieval[Any]:
+    """Return the hits of one memory for a task, read in a snapshot of its own."""
     if isinstance(search, Exception):
         raise search
     if isinstance(memory, PluggedMemory):
@@ -133,7 +133,7 @@ def ask(memory: AnyMemory, search: Any, task: Task, k: int, count_retrieval: boo
     return memory._search(search, count_retrieval=count_retrieval)
 
 
-def ask_all(
+def search_all(
     memories: Mapping[str, AnyMemory],
     storage: Store | None,
     task: Task,
@@ -141,7 +141,7 @@ def ask_all(
     filters: QueryFilters,
     count_retrieval: bool = True,
 ) -> dict[str, Retrieval[Any] | Exception]:
-    """Return the hits or the error of each memory, by name, in one snapshot of the store.
+    """Return the hits of each memory, or the error, keyed by name, in one snapshot of the store.
 
     Plugged-in memories and language models are called outside of the snapshot.
     """
@@ -152,7 +152,7 @@ def ask_all(
 
     def answer(name: str, memory: AnyMemory) -> Retrieval[Any]:
         if isinstance(memory, PluggedMemory):
-            return ask(memory, searches[name], task, k, count_retrieval)
+            return search_memory(memory, searches[name], task, k, count_retrieval)
         result = outcomes[name]
         if isinstance(result, Exception):
             raise result
@@ -161,10 +161,10 @@ def ask_all(
     return {name: result_or_error(answer, name, memory) for name, memory in memories.items()}
 
 
-def ask_by_words(
+def search_all_by_words(
     memories: Mapping[str, AnyMemory], storage: Store | None, task: Task, k: int, where: Where | None = None
 ) -> dict[str, Retrieval[Any] | Exception]:
-    """Return the keyword hits for a task, or the error, of each memory, by name. No text is embedded."""
+    """Return the keyword hits of each memory, or the error, keyed by name. No text is embedded."""
     check_limit(k)
     parse_where(where)
 
@@ -179,8 +179,8 @@ def ask_by_words(
 
 
 def combine_results(outcomes: Mapping[str, Retrieval[Any] | BaseException]) -> MemoryQueryResult:
-    """Return the hits and errors of several memories as one result."""
-    retrievals = gather(outcomes)
+    """Return the hits and errors of several memories as one query result."""
+    retrievals = split_outcomes(outcomes)
     hits = {name: tuple(retrieval.hits) for name, retrieval in retrievals.answers.items()}
     return MemoryQueryResult(
         experience_hits=hits.pop("experience", ()),

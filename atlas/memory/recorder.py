@@ -46,7 +46,7 @@ _current: ContextVar[Run | None] = ContextVar("atlas_run", default=None)
 
 
 class Run:
-    """An attempt in progress. Thread-safe."""
+    """An attempt in progress that records its steps. Thread-safe."""
 
     def __init__(self, memory: MemorySystem, task: Task, parent: Run | None) -> None:
         self.task = task
@@ -73,7 +73,7 @@ class Run:
 
     @property
     def context(self) -> str:
-        """The memories for the task, as a part of a prompt.
+        """The context block for the task, as text for a prompt.
 
         Empty without hits. The memories are retrieved on first access. If a memory fails, the hits of the others are
         used, and `problem` contains the reason.
@@ -85,7 +85,7 @@ class Run:
             except Exception as error:  # noqa: BLE001 - the run continues without memories
                 self._block, problem = _EMPTY, _error_text(error)
             if problem:
-                _note(self, f"its memory could not be queried: {problem}")
+                _log_problem(self, f"its memory could not be queried: {problem}")
         return self._block.text
 
     async def acontext(self) -> str:
@@ -106,7 +106,7 @@ class Run:
             self._steps.append(step)
 
     def succeeded(self, score: float | None = None) -> None:
-        """Report success. A later exception overrides it."""
+        """Mark the run as succeeded. A later exception overrides this."""
         self.outcome = Outcome(True, partial_score=score)
 
     def failed(self, reason: str = "", score: float | None = None) -> None:
@@ -131,9 +131,9 @@ class Run:
         return Trajectory(self.task, self.steps, outcome, agent_id, metadata=metadata, id=self.id)
 
     def _used_records(self, block: ContextBlock) -> dict[str, Any]:
-        """Return the metadata `used`: the ids of the shown records that the run used.
+        """Return metadata for the attempt: under `used`, the ids of the shown records that the run used.
 
-        They are stored with the attempt, because a server may have forgotten what it returned.
+        The ids are stored with the attempt, because a server may have forgotten which records it returned.
         """
         from atlas.memory.effects.uses import block_texts, used_records  # late: opening a memory records nothing
 
@@ -226,9 +226,9 @@ class remember:  # noqa: N801 - read as a verb: `@atlas.remember(memory)`
         run = self._end()
         try:
             _report_to_parent(run, error)
-            run.stored = self._memory.store(self._attempt(run, error))
+            run.stored = self._memory.store(self._to_attempt(run, error))
         except Exception as problem:  # noqa: BLE001 - the run's own answer or exception takes precedence
-            _report(run, problem, error)
+            _report_problem(run, problem, error)
 
     async def __aenter__(self) -> Run:
         return self._begin()
@@ -239,12 +239,12 @@ class remember:  # noqa: N801 - read as a verb: `@atlas.remember(memory)`
         run = self._end()
         try:
             _report_to_parent(run, error)
-            run.stored = await self._memory.astore(self._attempt(run, error))
+            run.stored = await self._memory.astore(self._to_attempt(run, error))
         except Exception as problem:  # noqa: BLE001 - as above
-            _report(run, problem, error)
+            _report_problem(run, problem, error)
 
     def _record_call(self, function: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> remember:
-        """Return a recorder for a single call."""
+        """Return a context manager that records a single call of a decorated function."""
         task = self._task
         if task is None:
             bound = inspect.signature(function).bind(*args, **kwargs)
@@ -274,23 +274,23 @@ class remember:  # noqa: N801 - read as a verb: `@atlas.remember(memory)`
         _current.reset(token)
         return run
 
-    def _attempt(self, run: Run, error: BaseException | None) -> Trajectory:
+    def _to_attempt(self, run: Run, error: BaseException | None) -> Trajectory:
         if error is None and run.outcome is None and self._judge is not None:
             try:
                 run.outcome = _outcome(self._judge(run.answer))
             except Exception as problem:  # noqa: BLE001 - the run is stored even if `judge` fails
-                _report(run, problem, None, "judged")
+                _report_problem(run, problem, None, "judged")
         return run.trajectory(error, self._agent_id)
 
 
-def _report(run: Run, problem: Exception, error: BaseException | None, verb: str = "remembered") -> None:
+def _report_problem(run: Run, problem: Exception, error: BaseException | None, verb: str = "remembered") -> None:
     message = f"it was not {verb}: {_error_text(problem)}"
-    _note(run, message)
+    _log_problem(run, message)
     if error is not None:
         error.add_note(f"ATLAS: {message}")
 
 
-def _note(run: Run, problem: str) -> None:
+def _log_problem(run: Run, problem: str) -> None:
     run.problem = f"{run.problem}; {problem}" if run.problem else problem
     logger.error("a run at %r: %s", run.task.id, problem)
 
@@ -333,7 +333,7 @@ def _to_json(value: Any) -> Any:
 
 
 def _representation(value: Any, show: Callable[[Any], str] = repr) -> str:
-    """Return the representation of a value, or its type's name if that fails."""
+    """Return the `repr` of a value, or a text with its type's name if that fails."""
     try:
         return show(value)
     except Exception:  # noqa: BLE001 - as above

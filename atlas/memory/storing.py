@@ -13,9 +13,9 @@ from atlas.core.types import Trajectory
 from atlas.infra.locks import lock_of
 from atlas.infra.twin import twin
 from atlas.llm.budget import Account, operation
-from atlas.memory.attribution import ScrubbedAttempt, TrajectoryAttribution, UseCounter, find_stored
+from atlas.memory.attribution import ScrubbedAttempt, TrajectoryAttribution, UseCounter, find_stored_attempt
 from atlas.memory.plugged import PluggedMemory
-from atlas.memory.query import AnyMemory, Ids, Texts, gather, join_errors, result_or_error
+from atlas.memory.query import AnyMemory, Ids, Texts, join_errors, result_or_error, split_outcomes
 from atlas.storage.store import Store
 
 if TYPE_CHECKING:
@@ -54,7 +54,7 @@ class StoringMemories(ABC):
     @property
     @abstractmethod
     def _memories(self) -> Mapping[str, AnyMemory]:
-        """The memories that exist, by name."""
+        """The memories that exist, keyed by name."""
 
     @property
     @abstractmethod
@@ -67,7 +67,7 @@ class StoringMemories(ABC):
 
     @property
     def _late(self) -> LateWrites:
-        """The writes that wait for a language model."""
+        """The queue of writes that wait for a language model."""
         from atlas.memory.late_writes import LateWrites  # only needed if a model is slow
 
         with lock_of(self):
@@ -129,7 +129,7 @@ class StoringMemories(ABC):
         """
         with self.storage.one_at_a_time():
             attempt = ScrubbedAttempt.of(trajectory, self._storage)
-            existing = find_stored(self.experience, self.storage, attempt.trajectory)
+            existing = find_stored_attempt(self.experience, self.storage, attempt.trajectory)
             if existing is None:
                 return self._store(attempt, self._new_operation())
             return self._store(attempt, existing.operation_id, known_id=existing.record_id) | {"is_known": True}
@@ -148,7 +148,7 @@ class StoringMemories(ABC):
     def _store_within(
         self, account: Account, attempt: ScrubbedAttempt, operation_id: str | None, known_id: str
     ) -> dict[str, Any]:
-        """Store an attempt, and postpone the work for which the language model has no time left."""
+        """Store an attempt. Work for which the time of the language model does not suffice is postponed."""
         attribution = self._attribution.attribute(attempt.original, self._texts)
         trajectory = attribution.with_marks(attempt.trajectory)
         scrubs = not attempt.is_clean
@@ -173,7 +173,7 @@ class StoringMemories(ABC):
                 self._late.add("a strategy", partial(write, trajectory))
         if trajectory.outcome.success is True and self._extracts_concepts():
             outcomes["concepts"] = result_or_error(self._extract, trajectory, operation_id)
-        written = gather(outcomes)
+        written = split_outcomes(outcomes)
         ids = {name: getattr(answer, "id", answer) for name, answer in written.answers.items() if answer is not None}
         self._attribution.forget(attempt.original)
         counted = UseCounter(self._memories).count(attribution, trajectory, operation_id)
@@ -192,12 +192,12 @@ class StoringMemories(ABC):
         return record_texts(self._memories, retrieved)
 
     def _extracts_concepts(self) -> bool:
-        """Return whether the concept library extracts concepts from each success immediately."""
+        """Return whether the concept library extracts concepts from each success when it is stored."""
         strategy = getattr(self._memory("concepts"), "compression_strategy", None)
         return self._extracts_at_once and strategy is not None
 
     def _extract(self, trajectory: Trajectory, operation_id: str | None) -> list[str] | None:
-        """Add the concepts that the library's strategy finds in a success. Return their ids, or None."""
+        """Add the concepts that the library's strategy finds in a success, and return their ids, or None."""
         library = self._memory("concepts").within("store", operation_id=operation_id)
         return library.add_many(library.compress([trajectory])) or None
 

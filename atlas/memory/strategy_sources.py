@@ -38,11 +38,11 @@ class Attempt:
 
 
 def stored_attempts(experience: ChromaExperienceMemory, trajectory_ids: Sequence[str]) -> dict[str, Attempt]:
-    """Return the attempts that are still stored, by their own id."""
+    """Return the attempts with these ids that are still stored, keyed by id."""
     source_ids = set(trajectory_ids) - {""}
     if not source_ids:
         return {}
-    where = {"$or": [_any_of("trajectory_id", source_ids), _any_of("merged_trajectories", source_ids)]}
+    where = {"$or": [_filter_any("trajectory_id", source_ids), _filter_any("merged_trajectories", source_ids)]}
     linked_attempts = read_attempts(experience, where if len(source_ids) <= MANY else None)
     return {attempt.trajectory_id: attempt for attempt in linked_attempts if attempt.trajectory_id in source_ids}
 
@@ -50,16 +50,16 @@ def stored_attempts(experience: ChromaExperienceMemory, trajectory_ids: Sequence
 def rates_without(
     bank: ChromaStrategyBank, experience: ChromaExperienceMemory, strategies: Sequence[Strategy]
 ) -> dict[str, SuccessRate]:
-    """Return, by strategy id, the success rate of the attempts at its source tasks that did not use the strategy.
+    """Return the success rate at each strategy's source tasks without the strategy, keyed by strategy id.
 
-    The source attempts count, because they precede the strategy. Recorded tries of the strategy are excluded.
+    The source attempts are counted, because they precede the strategy. Attempts that used the strategy are not.
     """
-    tasks = _tasks(experience, strategies)
+    tasks = _source_tasks(experience, strategies)
     all_ids = {task_id for ids in tasks.values() for task_id in ids}
     if not all_ids:
         return {strategy.id: SuccessRate() for strategy in strategies}
     at_task = defaultdict(list)
-    for attempt in read_attempts(experience, _any_of("task_id", all_ids) if len(all_ids) <= MANY else None):
+    for attempt in read_attempts(experience, _filter_any("task_id", all_ids) if len(all_ids) <= MANY else None):
         at_task[attempt.task_id].append(attempt)
     tries = bank.attempts_of([strategy.id for strategy in strategies])
     rates = dict[str, SuccessRate]()
@@ -70,10 +70,10 @@ def rates_without(
 
 
 def rate_of_others(attempts: Iterable[Attempt], tries: Sequence[Use]) -> SuccessRate:
-    """Return the success rate of the attempts that are not tries of a strategy.
+    """Return the success rate of those attempts that did not use a strategy.
 
-    A try with only a task's id removes one attempt at that task with the same outcome, if there is one. A try without
-    ids removes none.
+    `tries` are the recorded uses of the strategy. A use with only a task's id excludes one attempt at that task with
+    the same outcome, if there is one. A use without ids excludes none.
     """
     attempt_ids = {use.trajectory_id for use in tries if use.trajectory_id}
     loose = Counter((use.task_id, Outcome(use.success).label) for use in tries if not use.trajectory_id and use.task_id)
@@ -89,7 +89,7 @@ def rate_of_others(attempts: Iterable[Attempt], tries: Sequence[Use]) -> Success
 
 
 def read_attempts(experience: ChromaExperienceMemory, where: Mapping[str, object] | None = None) -> list[Attempt]:
-    """Return the distinct attempts of the matching experiences, including merged ones."""
+    """Return the distinct attempts of the experiences that pass a filter, including attempts merged into them."""
     outcomes, tasks = experience.column("outcome", where), experience.column("task_id", where)
     attempt_ids = experience.column("trajectory_id", where)
     merged = _merged_attempts(experience, where)
@@ -100,7 +100,7 @@ def read_attempts(experience: ChromaExperienceMemory, where: Mapping[str, object
 def unwritten_attempts(
     bank: ChromaStrategyBank, experience: ChromaExperienceMemory, limit: int | None = None
 ) -> list[Trajectory]:
-    """Return attempts that no strategy has as a source, oldest first, at most `limit` of them.
+    """Return at most `limit` attempts that no strategy has as a source, oldest first.
 
     The attempts are successes, and failures if the bank's abstractor makes warnings. Attempts that are pending or in
     quarantine are left out.
@@ -116,8 +116,8 @@ def unwritten_attempts(
     return [trajectory for trajectory in trajectories if trajectory.id not in written]
 
 
-def _tasks(experience: ChromaExperienceMemory, strategies: Sequence[Strategy]) -> dict[str, set[str]]:
-    """Return the source tasks of strategies: the tasks of their sources, or else the task in their metadata."""
+def _source_tasks(experience: ChromaExperienceMemory, strategies: Sequence[Strategy]) -> dict[str, set[str]]:
+    """Return the ids of each strategy's source tasks: of its source attempts, or else the one in its metadata."""
     attempts_by_source = stored_attempts(experience, [source for strategy in strategies for source in strategy.sources])
     tasks = dict[str, set[str]]()
     for strategy in strategies:
@@ -143,12 +143,12 @@ def _merged_attempts(experience: ChromaExperienceMemory, where: Mapping[str, obj
 def merged_experiences(
     experience: ChromaExperienceMemory, where: Mapping[str, object] | None = None
 ) -> list[tuple[Experience, dict[str, str]]]:
-    """Return the experiences into which attempts were merged, with the stored data of each attempt."""
+    """Return pairs of an experience and the stored data of an attempt that was merged into it."""
     merging = experience.get_many(list(experience.column("merged_from", where)))
     merged = {i: (run, attempt) for run in merging for i, attempt in merged_attempts(run.metadata).items()}
     restored = experience.titles(list(merged))  # merged experiences that were restored count by themselves
     return [pair for record_id, pair in merged.items() if record_id not in restored]
 
 
-def _any_of(key: str, values: Iterable[str]) -> dict[str, object]:
+def _filter_any(key: str, values: Iterable[str]) -> dict[str, object]:
     return {key: {"$in": sorted(values)}}

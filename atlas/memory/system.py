@@ -29,7 +29,7 @@ from atlas.memory.context.block import (
     ContextBlock,
     TokenCounter,
     build_context,
-    held_out,
+    held_out_block,
     make_counter,
     tools_of,
 )
@@ -50,11 +50,11 @@ from atlas.memory.query import (
     AnyMemory,
     QueryFilters,
     TrustedMemories,
-    ask,
-    ask_all,
-    ask_by_words,
     combine_results,
     prepare_searches,
+    search_all,
+    search_all_by_words,
+    search_memory,
 )
 from atlas.memory.storing import StoringMemories
 from atlas.memory.undoing import UndoableMemories
@@ -205,7 +205,7 @@ class MemorySystemImpl(
 
     @property
     def _memories(self) -> dict[str, AnyMemory]:
-        """The memories that exist, by name."""
+        """The memories that exist, keyed by name."""
         from atlas.memory.kinds.kind import FURTHER
 
         names = ["experience", "concepts", "strategies", "journal", *(FURTHER if self._storage is not None else ())]
@@ -243,9 +243,9 @@ class MemorySystemImpl(
         return make_counter(next((embedder for embedder in embedders if embedder is not None), None))
 
     def ranked_with(self, weights: RankingWeights, names: Collection[str] = MEMORIES) -> MemorySystemImpl:
-        """Return a system of these memories, or of some of them, that ranks with other weights.
+        """Return a copy of this system, or of some of its memories, that ranks with other weights.
 
-        Use it for comparisons. Its searches count as uses only for attempts that the returned system stores itself.
+        Use it for comparisons. Records that it retrieves count as used only by attempts that the copy itself stores.
 
         Args:
             names: Names of the memories to include: `strategies`, `experience`, `concepts`, `journal`.
@@ -293,7 +293,9 @@ class MemorySystemImpl(
         memories = (await in_thread(self._trusted_memories, min_trust)).memories
         filters = QueryFilters(where=where, threshold=threshold, distinct=distinct, diversity=diversity)
         searches = await in_thread(prepare_searches, memories, task, k, filters)
-        asking = [in_thread(ask, memories[name], searches[name], task, k, count_retrieval) for name in searches]
+        asking = [
+            in_thread(search_memory, memories[name], searches[name], task, k, count_retrieval) for name in searches
+        ]
         outcomes = await asyncio.gather(*asking, return_exceptions=True)
         return self._record_result(task, dict(zip(searches, outcomes, strict=True)), count_retrieval)
 
@@ -313,7 +315,9 @@ class MemorySystemImpl(
         if not limit_of_list(k):
             return MemoryQueryResult()
         filters = QueryFilters(where=where, threshold=threshold, distinct=distinct, diversity=diversity)
-        outcomes = ask_all(self._trusted_memories(min_trust).memories, self._storage, task, k, filters, count_retrieval)
+        outcomes = search_all(
+            self._trusted_memories(min_trust).memories, self._storage, task, k, filters, count_retrieval
+        )
         return self._record_result(task, outcomes, count_retrieval)
 
     def build_context(
@@ -361,12 +365,12 @@ class MemorySystemImpl(
             check_form(examples)
             where = {"$and": [where, SUCCEEDED]} if where else SUCCEEDED
         filters = QueryFilters(where=where, threshold=threshold, distinct=distinct, diversity=diversity)
-        search = partial(ask_by_words, where=where) if by_words else partial(ask_all, filters=filters)
+        search = partial(search_all_by_words, where=where) if by_words else partial(search_all, filters=filters)
         counter = make_counter(None) if by_words else self.token_counter
         assignment = self._assignment(task, holdout, attempt)
         if assignment is not None and assignment.is_held_out:
             self._attribution.record_delivery(task, Delivery({}, assignment), attempt=attempt)
-            return held_out(assignment, counter, budget_tokens)
+            return held_out_block(assignment, counter, budget_tokens)
         trusted = self._trusted_memories(min_trust)
         if examples:
             result = combine_results(search({"experience": trusted.memories["experience"]}, self._storage, task, k))
@@ -384,7 +388,7 @@ class MemorySystemImpl(
     abuild_context = twin(build_context)
 
     def _trusted_memories(self, min_trust: str) -> TrustedMemories:
-        """Return the memories restricted to records of a trust class or above. '' restricts nothing."""
+        """Return the memories restricted to records of a trust class or above. An empty string restricts nothing."""
         if not min_trust:
             return TrustedMemories(memories=self._memories)
         from atlas.memory.effects.trust import trusted_memories
@@ -396,12 +400,12 @@ class MemorySystemImpl(
         share = parse_share("holdout", self._settings.holdout if holdout is None else holdout)
         if not share:
             return None
-        from atlas.memory.effects.holdout import assign, next_attempt
+        from atlas.memory.effects.holdout import assign_group, next_attempt_name
         from atlas.memory.experience.memory import COLLECTION
 
         store = self._storage.ledger.position(COLLECTION).ledger_id if self._storage is not None else ""
-        attempt_id = attempt or next_attempt(own_memory(self._memory("experience")), task)
-        return assign(share, store=store, task=task.id or task.description, attempt=attempt_id)
+        attempt_id = attempt or next_attempt_name(own_memory(self._memory("experience")), task)
+        return assign_group(share, store=store, task=task.id or task.description, attempt=attempt_id)
 
     @property
     def _settings(self) -> Settings:
@@ -442,7 +446,7 @@ class MemorySystemImpl(
 
 
 def _either(**memories: M | None) -> M | None:
-    """Return the argument that is not None, or None. Raise `InvalidInput` if both are given."""
+    """Return the one of two arguments that is not None, or None. Raise `InvalidInput` if both are given."""
     present = {name: memory for name, memory in memories.items() if memory is not None}
     if len(present) > 1:
         raise InvalidInput(f"expected only one of the arguments {' and '.join(present)}, got both; leave one out")

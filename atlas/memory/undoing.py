@@ -28,7 +28,7 @@ class UndoableMemories(ABC):
 
     @abstractmethod
     def _memory(self, name: str) -> Any:
-        """Return the memory of a name, or None."""
+        """Return the memory with a name, or None."""
 
     def revision(self) -> int:
         """Return a number that grows with every change to the store, by any process, as a key of caches."""
@@ -51,7 +51,7 @@ class UndoableMemories(ABC):
         return self.storage.count_operations(where)
 
     def actors(self) -> list[str]:
-        """Return all actors in the history, by their latest operation, newest first."""
+        """Return all actors in the history, those with the latest operation first."""
         return self.storage.ledger.history.actors()
 
     def changes(self, operation_id: str, limit: int = 50, offset: int = 0) -> list[RecordChange]:
@@ -84,7 +84,7 @@ class UndoableMemories(ABC):
         return plan_purge(self.storage, ids, collection=collection)
 
     def apply_purge(self, plan: PurgePlan, *, reason: str = "") -> PurgeResult:
-        """Erase exactly the records of a plan for good, or raise `PlanOutdated`."""
+        """Erase exactly the records of a plan permanently, or raise `PlanOutdated`."""
         from atlas.storage.maintenance.purge import apply_purge
 
         return apply_purge(self.storage, plan, reason=reason, reword=self._reword_function())
@@ -132,9 +132,9 @@ class UndoableMemories(ABC):
             minimum: Minimum score of a finding, in [0, 1]. The score is the confidence that a record is an attack.
 
         Raises:
-            InvalidInput: An impossible minimum.
+            InvalidInput: The minimum is not in [0, 1].
             NotFound: A record does not exist.
-            NotAllowed: A scan of all records, and the actor is not a curator.
+            NotAllowed: All records are to be scanned, and the actor is not a curator.
         """
         from atlas.memory.effects.scan import scan
 

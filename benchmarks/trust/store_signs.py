@@ -19,7 +19,14 @@ from tempfile import TemporaryDirectory
 import atlas
 from atlas.importers.run import import_paths
 from atlas.importers.sink import MemorySink
-from atlas.memory.effects.store_signs import BURST_MINUTES, CONTRADICTION, HUB, Writing, find_bursts, signs_of_store
+from atlas.memory.effects.store_signs import (
+    BURST_MINUTES,
+    CONTRADICTION,
+    HUB,
+    WrittenRecord,
+    find_bursts,
+    signs_of_store,
+)
 from atlas.storage.damage import instant
 from benchmarks.measuring import Figure, solved
 from benchmarks.memories import open_made, remembered
@@ -67,25 +74,25 @@ def _half_figures(half: str, paths: Sequence[Path], directory: Path) -> Iterator
         yield from _hub_figures(half, memory)
 
 
-def _logged(memory: atlas.MemorySystem, before: datetime) -> list[Writing]:
+def _logged(memory: atlas.MemorySystem, before: datetime) -> list[WrittenRecord]:
     """Return the attempts whose log states a time, with their agents."""
     agents, sources = memory.experience.column("agent_id"), memory.experience.column("source")
     times = {record_id: instant(at) for record_id, at in memory.experience.column("created_at").items()}
     return [
-        Writing(record_id, str(agents.get(record_id) or sources.get(record_id, "")), at)
+        WrittenRecord(record_id, str(agents.get(record_id) or sources.get(record_id, "")), at)
         for record_id, at in times.items()
         if at < before
     ]
 
 
-def _planted_bursts(logged: Sequence[Writing], n: int) -> tuple[int, int]:
+def _planted_bursts(logged: Sequence[WrittenRecord], n: int) -> tuple[int, int]:
     """Return how many of several bursts are found, each planted alone by a new writer or by one of the writers."""
     writers = ["intruder", *sorted({writing.writer for writing in logged})[: COPIES - 1]]
     first = max(writing.at for writing in logged) + timedelta(days=1)
     step = timedelta(minutes=BURST_MINUTES) / n
     found = 0
     for writer in writers:
-        planted = [Writing(f"planted {k}", writer, first + k * step) for k in range(n)]
+        planted = [WrittenRecord(f"planted {k}", writer, first + k * step) for k in range(n)]
         found += "planted 0" in find_bursts([*logged, *planted])
     return found, len(writers)
 

@@ -185,11 +185,11 @@ def _recall_by_words(request: Mapping[str, Any], settings: Settings) -> str:
     if not settings.address and not settings.directory.expanduser().exists():
         return ""
     from atlas.cli.common import open_local
-    from atlas.memory.context.block import task_to_ask
+    from atlas.memory.context.block import query_task
 
     with open_local(settings) as memory:
         block = memory.build_context(
-            task_to_ask(request["task"]["description"]), BUDGET_TOKENS, where=request["where"], by_words=True
+            query_task(request["task"]["description"]), BUDGET_TOKENS, where=request["where"], by_words=True
         )
     return block.text
 

@@ -13,7 +13,7 @@ Editable = Mapping[str, type | tuple[type, ...]]
 
 
 def check_changes(changes: Mapping[str, Any], editable: Editable) -> None:
-    """Raise `InvalidInput` unless every changed field may be edited and has a value of its type."""
+    """Raise `InvalidInput` unless every changed field is editable, and its new value has the field's type."""
     unknown = sorted(set(changes) - set(editable))
     if unknown:
         raise InvalidInput(f"{', '.join(unknown)} cannot be edited; editable fields: {', '.join(editable)}")

@@ -12,12 +12,12 @@ from atlas.storage.records import RestoredHistory
 
 
 def stored_at(row: Mapping[str, Any]) -> datetime | None:
-    """Return the time when a row was first stored, or None if the store does not record it."""
+    """Return the time when a row was first stored, in ISO 8601, or None if the store does not record it."""
     return stored_instant(row, "stored_at") if row.get("stored_at") else None
 
 
 def restored_history(exported: Exported) -> RestoredHistory:
-    """Return the history to restore with an exported record: its marks, use counts, uses and time of storing."""
+    """Return the data to restore besides an exported record: its marks, use counts, uses and time of storing."""
     return RestoredHistory(
         marks=exported.marks,
         usage=exported.usage,

@@ -21,7 +21,7 @@ MIN_LIMIT = 50
 
 
 def newest_rows(store: Collection, where: Mapping[str, Any], limit: int) -> list[Row]:
-    """Return rows without vectors and content, newest first. Ties in time are broken by the order of insertion."""
+    """Return rows without vectors and content, newest first. Among equal times, the last inserted comes first."""
     if limit <= 0:
         return []
     n_scanned = SCAN_FACTOR * max(limit, MIN_LIMIT)
@@ -36,13 +36,13 @@ def newest_rows(store: Collection, where: Mapping[str, Any], limit: int) -> list
 
 
 def next_sort_key(store: Collection, at: str) -> str:
-    """Return the sort key of a new record, which sorts after existing records even if the clock was set back."""
+    """Return the sort key of a new record. It is above all existing keys, even if the clock was set back."""
     latest = store.scan(order_by="created_at", descending=True, limit=1)
     return max([at, *map(_instant, latest)])
 
 
 def _drop_last_instant(rows: Sequence[Row], n_scanned: int) -> list[Row]:
-    """Return the rows without the rows of the last timestamp, unless the scan has reached the end of the collection."""
+    """Return the rows without those of the oldest timestamp, which a limited scan may have read only in part."""
     if len(rows) != n_scanned:
         return list(rows)
     last = min(map(_instant, rows))

@@ -14,7 +14,7 @@ from atlas.storage.collection import Collection
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class MarksChange:
-    """Changes of a record's marks. None leaves a mark unchanged."""
+    """A change of records' marks. None leaves a mark unchanged."""
 
     add_tags: tuple[str, ...] = ()
     remove_tags: tuple[str, ...] = ()
@@ -46,7 +46,7 @@ class MarksChange:
         )
 
     def __call__(self, marks: Marks) -> Marks:
-        """Return the marks after the change."""
+        """Return a record's marks after the change."""
         return replace(
             marks,
             tags=tuple(tag for tag in dict.fromkeys(marks.tags + self.add_tags) if tag not in self.remove_tags),
@@ -57,9 +57,9 @@ class MarksChange:
 
 
 def check_may_change(collection: Collection, ids: Sequence[str]) -> None:
-    """Raise `NotAllowed` for a viewer, and for a writer that would change the records of others.
+    """Raise `NotAllowed` if the actor is a viewer, or a writer and some of the records are by others.
 
-    Call it before the first write of an addition. The store checks the other kinds of operations.
+    Call it before the first write when records are added. The store checks all other operations itself.
     """
     check_role(Role.WRITER, "change records")
     if not may(Role.CURATOR):
@@ -67,15 +67,15 @@ def check_may_change(collection: Collection, ids: Sequence[str]) -> None:
 
 
 def check_own_under_review(marks: Mapping[str, Marks], action: str) -> None:
-    """Raise `NotAllowed` if a writer under review would change others' records, or its own accepted ones.
+    """Raise `NotAllowed` if the actor writes under review, and some records are by others or were accepted already.
 
     Args:
-        marks: Marks of the records, by id.
-        action: The refused action, for the message, such as `promote entries`.
+        marks: Marks of the records, keyed by id.
+        action: Name of the action for the error message, such as `promote entries`.
     """
     if is_under_review() and any(mark.held_for != actor_name("") for mark in marks.values()):
         raise NotAllowed(
-            f"{actor_name('')} writes under review, and not all of these are its own and still to be accepted; "
+            f"{actor_name('')} writes under review, so it may only change its own records that were not accepted yet; "
             f"ask a curator to {action}"
         )
 

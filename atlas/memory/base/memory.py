@@ -39,8 +39,8 @@ Row = Mapping[str, Any]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Findings(Generic[T]):
-    """The results of a search in one snapshot of the store."""
+class SearchResults(Generic[T]):
+    """The ranked hits of a search, with the records that ordering them needs, all read in one snapshot."""
 
     ranked: RankedRecords
     items: Mapping[str, T]
@@ -104,13 +104,13 @@ class Memory(Records, ABC, Generic[T]):
         unchanged_since: Mapping[str, Moment] | None = None,
         scrubs: bool = True,
     ) -> Self:
-        """Return a view of this memory whose writes are one operation, undone as a whole.
+        """Return a view of this memory whose writes form one operation, which is undone as a whole.
 
         Args:
-            operation_id: An operation begun by another memory's `within`, to join.
+            operation_id: Id of an operation to join, begun by another memory's `within`. By default, a new one begins.
             unchanged_since: Moments by record id, from `collection.moment()`. A write raises `RecordChanged` if
                 another operation has changed the record or its marks since.
-            scrubs: False if secrets in the new records were replaced already.
+            scrubs: Whether to replace secrets in new records. Use False if they were replaced already.
         """
         scoped = copy(self)
         scoped._scrubs = self._scrubs and scrubs
@@ -126,7 +126,7 @@ class Memory(Records, ABC, Generic[T]):
         reranked: bool = True,
         compares_tokens: bool = True,
     ) -> Self:
-        """Return a copy that ranks with other weights, with the same clock and calibration.
+        """Return a copy of this memory that ranks with other weights, with the same clock and calibration.
 
         Args:
             embedder: A replacement that returns the same vectors.
@@ -148,7 +148,7 @@ class Memory(Records, ABC, Generic[T]):
         return ranked
 
     def without(self, ids: Sequence[str]) -> Self:
-        """Return a copy whose searches skip these records, to measure the effect of their removal."""
+        """Return a copy of this memory whose searches skip these records, to measure the effect of their removal."""
         return self.ranked_with(self._weights, store=self._store.without(ids))
 
     @property
@@ -158,7 +158,7 @@ class Memory(Records, ABC, Generic[T]):
 
     @property
     def vector_store(self) -> VectorStore:
-        """The records as a `VectorStore`: the plugged-in store, if there is one."""
+        """The records as a `VectorStore`: the plugged-in store, if there is one, or else an adapter."""
         return self._store.vector_store
 
     @property
@@ -174,7 +174,7 @@ class Memory(Records, ABC, Generic[T]):
     aget = twin(get)
 
     def get_many(self, record_ids: Sequence[str]) -> list[T]:
-        """Return the records that exist, in this order."""
+        """Return the records with these ids, in this order. Ids without a record are skipped."""
         return self._items(self._store.get(parse_ids(record_ids)))
 
     aget_many = twin(get_many)
@@ -215,11 +215,11 @@ class Memory(Records, ABC, Generic[T]):
         count_retrieval: bool = True,
         with_buried: bool = False,
     ) -> list[Hit[T]]:
-        """Return the hits of `search`, each with its similarity and the signals of its rank value.
+        """Return hits for a query, best first, each with its similarity and the signals that add up to its rank value.
 
         Args:
-            where: Filter, applied before ranking.
-            count_retrieval: Whether the hits count as retrieved, for `prune`. Browsing does not count.
+            where: Filter, applied before ranking. count_retrieval: Whether the hits count as retrieved, for `prune`.
+                Browsing does not count.
             with_buried: Whether records that are buried or wait for review are searched too.
         """
         if not limit_of_list(k):
@@ -285,26 +285,26 @@ class Memory(Records, ABC, Generic[T]):
         return self._retriever.prepare(replace(search, where=where, notes=notes))
 
     def _search(self, search: Search, *, count_retrieval: bool) -> Retrieval[T]:
-        """Return the hits of a search, in one snapshot of the store."""
+        """Run a prepared search in one snapshot of the store, and return its hits."""
         with self._store.reading():
             findings = self._find(search)
         return self._finish(search, findings, count_retrieval=count_retrieval)
 
-    def _find(self, search: Search) -> Findings[T]:
-        """Return the results of a search with full records. Call it inside a read transaction."""
+    def _find(self, search: Search) -> SearchResults[T]:
+        """Return the ranked hits of a search, and the full records of the first ones. Call it in a read transaction."""
         excluded = set() if search.with_buried else self._excluded_ids()
         ranked = self._retriever.find(search, len(excluded))
         hits = [hit for hit in ranked.hits if hit.item not in excluded]
-        rows = self._store.get([hit.item for hit in hits[: self._retriever.n_read(search)]])
-        return Findings(
+        rows = self._store.get([hit.item for hit in hits[: self._retriever.n_to_read(search)]])
+        return SearchResults(
             ranked=replace(ranked, hits=hits),
             items=dict(zip([row["id"] for row in rows], self._items(rows), strict=True)),
             documents={row["id"]: row["document"] for row in rows},
             vectors=self._retriever.vectors(hits, search),
         )
 
-    def _finish(self, search: Search, findings: Findings[T], *, count_retrieval: bool) -> Retrieval[T]:
-        """Return the final hits of a search, and count them as retrieved if requested."""
+    def _finish(self, search: Search, findings: SearchResults[T], *, count_retrieval: bool) -> Retrieval[T]:
+        """Return the hits of a search in their final order, and count them as retrieved if requested."""
         ordered = self._retriever.order_hits(findings.ranked.hits, search, findings.documents, findings.vectors)
         hits = [hit for hit in ordered.hits if hit.item in findings.items]
         if count_retrieval:
@@ -348,11 +348,11 @@ class Memory(Records, ABC, Generic[T]):
     def retrieve_words(
         self, query: str, k: int = 4, *, where: Where | None = None, threshold: float | None = None, domain: str = ""
     ) -> Retrieval[T]:
-        """Return the records with most of a query's words. Empty if the matches may be accidental.
+        """Return hits with many of a query's words, without an embedding. Empty if the matches may be accidental.
 
         Args:
             threshold: Minimum IDF-weighted share of the query's words in a hit, in [0, 1], or None for the memory's own
-                level, 0 for any match.
+                level. 0 admits any match.
             domain: See `retrieve`.
         """
         check_limit(k)
@@ -382,7 +382,7 @@ class Memory(Records, ABC, Generic[T]):
         threshold: float = 0.0,
         with_buried: bool = False,
     ) -> list[Hit[T]]:
-        """Return the k other records nearest in meaning to a record, best first.
+        """Return hits for the k other records nearest in meaning to a record, best first.
 
         Args:
             where: Filter, applied before ranking.
@@ -407,7 +407,7 @@ class Memory(Records, ABC, Generic[T]):
     def passage(self, record_id: str, query: str) -> str | None:
         """Return the passage of a record's text that is nearest to a query.
 
-        None if the text is short enough to be embedded as a whole.
+        Return None if the text is short enough to be embedded as a whole.
 
         Raises:
             NotFound: The record does not exist.
@@ -418,10 +418,10 @@ class Memory(Records, ABC, Generic[T]):
     apassage = twin(passage)
 
     def met_words(self, record_id: str, query: str) -> list[MetWords]:
-        """Return pairs of different words with similar meanings, one of the query and one of the record, nearest first.
+        """Return pairs of a word of the query and a different word of the record with a similar meaning, nearest first.
 
-        An example is `refund`, `reimbursement`. Only the nearest passage of a long text is compared. Empty without a
-        model of words.
+        An example is `refund`, `reimbursement`. Only the nearest passage of a long text is compared. Empty if the
+        embedding model has no word vectors.
 
         Raises:
             NotFound: The record does not exist.
@@ -442,13 +442,13 @@ class Memory(Records, ABC, Generic[T]):
     acalibrate = twin(calibrate)
 
     def level(self) -> float:
-        """Return the minimum relevance of the best hit for a search to show any hits, in [0, 1]."""
+        """Return the relevance level, in [0, 1]. A search returns no hit if its best hit is below."""
         return self._retriever.level()
 
     alevel = twin(level)
 
     def level_costs(self, strictness: float | None = None) -> LevelCosts | None:
-        """Return both error rates of the level, or None if it was not measured, as in a store of few records.
+        """Return the level with its error rates, or None if it was not measured, as in a store of few records.
 
         Args:
             strictness: Factor on the measured level, or None for the store's strictness.
@@ -458,17 +458,17 @@ class Memory(Records, ABC, Generic[T]):
     alevel_costs = twin(level_costs)
 
     def shown_hits(self, query: str, hits: Sequence[Hit[str]], strictness: float) -> list[Hit[str]]:
-        """Return the hits that a search shows at this strictness.
+        """Return those of a query's hits that a search with this strictness returns.
 
         Args:
-            hits: Result of `search_hits` for the query at threshold 0, or a part of it.
+            hits: All or some hits of `search_hits` for the query.
         """
         return self._retriever.shown_hits(query, hits, strictness)
 
     ashown_hits = twin(shown_hits)
 
     def _effective_filter(self, where: Where | None, with_buried: bool) -> Where | None:
-        """Return the effective filter of a search, None for all records.
+        """Return the filter of a search including the memory's own conditions, or None for all records.
 
         Subclasses may exclude more records if `with_buried` is False.
         """
@@ -481,17 +481,17 @@ class Memory(Records, ABC, Generic[T]):
         return rows[0]
 
     def _with_records(self, hits: Sequence[Hit[str]]) -> list[Hit[T]]:
-        """Return hits with their records."""
+        """Return hits whose items are ids as hits whose items are records."""
         rows = self._store.get([hit.item for hit in hits])
         items = dict(zip([row["id"] for row in rows], self._items(rows), strict=True))
         return [hit.with_item(items[hit.item]) for hit in hits if hit.item in items]
 
 
 def not_found_error(noun: str, record_id: str) -> NotFound:
-    """Return the error for a record that does not exist.
+    """Return the `NotFound` error for a record that does not exist.
 
     Args:
-        noun: The noun for a record.
+        noun: Word for the kind of record, such as `experience`.
     """
     return NotFound(f"there is no {noun} {record_id!r}; it may have been deleted (see: atlas history)")
 

@@ -14,11 +14,11 @@ from atlas.storage.records import Merge, Moment
 
 
 class Group(Protocol):
-    """Records that are merged into one."""
+    """A group of records to be merged into one of them."""
 
     @property
     def kept_id(self) -> str:
-        """The id of the record that stays."""
+        """The id of the record that is kept."""
 
     @property
     def removed(self) -> Sequence[Any]:
@@ -54,7 +54,7 @@ class GroupsPlan(Tabular, Generic[G]):
 
     @property
     def share(self) -> float:
-        """The share of the store that would be removed, in [0, 1]."""
+        """Share of the memory's records that would be removed, in [0, 1]."""
         return self.n_removed / self.n_total if self.n_total else 0.0
 
     @property
@@ -96,13 +96,13 @@ def parse_groups(groups: Sequence[Sequence[str]]) -> list[list[str]]:
 def merge_row(
     row: Mapping[str, Any] | None, kept_id: str, metadata: Mapping[str, Any], removed: Sequence[str], marks: Marks
 ) -> Merge:
-    """Return the merged row of a group: the kept record with new metadata and the same embedding.
+    """Return the merge of a group for the store: the kept record with new metadata, text and embedding unchanged.
 
     Raises:
-        PlanOutdated: The record was deleted.
+        PlanOutdated: The kept record was deleted.
     """
     if row is None:
-        raise PlanOutdated(f"{kept_id!r} was deleted since the plan was made; nothing was done. Plan again")
+        raise PlanOutdated(f"the record {kept_id!r} was deleted since the plan was made; nothing was done. Plan again")
     return Merge(
         kept_id=kept_id,
         embedding=row["embedding"],
@@ -114,7 +114,7 @@ def merge_row(
 
 
 def lineage(metadata: Mapping[str, Any]) -> list[str]:
-    """Return the ids of merged records from a record's metadata. Empty if the metadata are malformed."""
+    """Return the ids of the records that were merged into a record, from its metadata. Malformed ids are left out."""
     ids = metadata.get("merged_from")
     if isinstance(ids, list | tuple):
         return [record_id for record_id in ids if isinstance(record_id, str)]
@@ -127,9 +127,9 @@ def join_distinct(*lists: Iterable[str]) -> tuple[str, ...]:
 
 
 def merge_marks(all_marks: Sequence[Marks]) -> Marks:
-    """Return the union of several records' marks: all tags and notes.
+    """Return the marks of a merged record: all tags and notes of several records.
 
-    The union is pinned or in quarantine if any is, and buried or waiting for review if all are.
+    It is pinned or in quarantine if any record is, and buried or waiting for review if all records are.
     """
     return Marks(
         tags=join_distinct(*(marks.tags for marks in all_marks)),

@@ -39,7 +39,7 @@ SHARES = ((0.95, "all"), (0.6, "most"), (0.25, "some"), (0.0, "few"))
 
 
 def most_relevant(n: int, weights: RankingWeights, calibration: Calibration, *, slack: float = 0.0) -> Selector:
-    """Return a selector of the n candidates most relevant by meaning and words, ties included.
+    """Return a function that selects the n candidates most relevant by meaning and words, and ties with the n-th.
 
     Args:
         slack: Candidates whose relevance is lower than the n-th by at most this much are selected too.
@@ -71,9 +71,9 @@ def rank(
     hit ranks above another one whose relevance is higher by more than that.
 
     Args:
-        is_kept: Predicate for the hits to keep. None keeps all.
-        distinct: Whether to join attempts at the same task whose relevance is similar. The best one stays, and counts
-            the outcomes of the others.
+        is_kept: Function that decides whether a hit is kept. None keeps all.
+        distinct: Whether to join attempts at the same task whose relevance is similar. The best one is returned, and
+            its `outcomes` count all of them.
         prefers_success: Whether the first success represents its group, if there is one.
         domain: The domain whose records gain `SAME_DOMAIN`, or empty for none.
     """
@@ -85,7 +85,7 @@ def rank(
 
 
 def _join_attempts(pairs: Sequence[tuple[Candidate[T], Hit[T]]], prefers_success: bool) -> list[Hit[T]]:
-    """Return the hits with similar attempts at a task joined: the first stays, or the first success if preferred."""
+    """Return the hits with similar attempts at a task joined into the first one, or the first success if preferred."""
     joined: list[Hit[T]] = []
     indices_by_task: dict[str, list[int]] = {}
     for candidate, hit in pairs:
@@ -141,7 +141,7 @@ def _describe_relevance(hit: Hit[Any]) -> list[str]:
 
 
 def _describe_share(share: float) -> str:
-    """Return a phrase for the share of the query's words that a text contains, weighted by rarity."""
+    """Return a phrase for the IDF-weighted share of the query's words that a text contains."""
     if not share:
         return "none of the query's words"
     wording = next(wording for bound, wording in SHARES if share >= bound)
@@ -159,7 +159,7 @@ def overfetch(k: int) -> int:
 
 
 def maximal_marginal_relevance(vectors: Vectors, relevance: Sequence[float], *, diversity: float = 0.3) -> list[int]:
-    """Return positions in the order of maximal marginal relevance.
+    """Return the positions of items in the order of maximal marginal relevance.
 
     Args:
         vectors: Shape (n_items, dim), rows of unit length.
@@ -183,8 +183,8 @@ def maximal_marginal_relevance(vectors: Vectors, relevance: Sequence[float], *, 
 def diversify(hits: Sequence[Hit[T]], vectors: Vectors, diversity: float) -> list[Hit[T]]:
     """Return the hits reordered, with the value of near-copies of earlier hits reduced.
 
-    The reduction is the negative signal `diversity`, so rank values still decrease from hit to hit. Hits on the same
-    subject with different contents keep their places, because each may be right.
+    The reduction becomes a negative signal `diversity`, so that the signals still add up to the rank value. Hits on the
+    same subject with different contents are not reduced, because each may be right.
 
     Args:
         hits: Best first.
@@ -207,12 +207,12 @@ def diversify(hits: Sequence[Hit[T]], vectors: Vectors, diversity: float) -> lis
 
 
 def check_threshold(threshold: float) -> None:
-    """Raise `InvalidInput` for a threshold of relevance that is not in [0, 1]."""
+    """Raise `InvalidInput` unless a relevance threshold is in [0, 1]."""
     if not 0 <= threshold <= 1:
         raise InvalidInput(f"expected a relevance threshold from 0 to 1, got {threshold!r}")
 
 
 def check_diversity(diversity: float) -> None:
-    """Raise `InvalidInput` for a diversity that is not in [0, 1)."""
+    """Raise `InvalidInput` unless a diversity is in [0, 1)."""
     if not 0 <= diversity < 1:
         raise InvalidInput(f"expected a diversity of at least 0 and less than 1, got {diversity!r}")

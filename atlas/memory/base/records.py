@@ -20,7 +20,7 @@ from atlas.infra.twin import twin
 from atlas.memory.base import tables
 from atlas.memory.base.marks import MarksChange
 from atlas.memory.base.tables import MapPositions
-from atlas.memory.base.unused import Idle, idle
+from atlas.memory.base.unused import Idle, find_idle
 from atlas.protocols.infra import Clock, Where, WholeEmbedder
 from atlas.protocols.strategies import SuccessRateUpdater
 from atlas.storage.collection import Collection
@@ -40,7 +40,7 @@ T = TypeVar("T")
 
 @dataclass(frozen=True, slots=True)
 class Entry:
-    """A memory in stored form."""
+    """A record in stored form."""
 
     id: str
     document: str
@@ -78,7 +78,7 @@ class Records:
     # Listing. A misspelt name in a filter raises InvalidInput in every method, as in `filter_notes`
 
     def filter_notes(self, where: Where | None) -> tuple[str, ...]:
-        """Return a sentence for each name in a filter that no record has.
+        """Return a sentence about each name in a filter that no record has as a key.
 
         Raises:
             InvalidInput: A name is misspelt, or the filter is malformed.
@@ -113,7 +113,7 @@ class Records:
 
         Args:
             where: Filter. Rows are in the order of insertion.
-            ids: Only these records, in this order, without a filter.
+            ids: Ids of the only records to return, in this order. `where` is then ignored.
             positions: Positions on another map. By default, the stored map is used.
 
         Raises:
@@ -137,7 +137,7 @@ class Records:
     acount = twin(count)
 
     def values(self, key: str, where: Where | None = None) -> dict[Any, int]:
-        """Return the number of records for each value of a metadata key such as `source`, most frequent first."""
+        """Return the number of records with each value of a metadata key such as `source`, most frequent first."""
         return self._store.count_by(key, self._validate_filter(where))
 
     avalues = twin(values)
@@ -149,7 +149,7 @@ class Records:
     aids = twin(ids)
 
     def column(self, key: str, where: Where | None = None) -> dict[str, Any]:
-        """Return the values of a metadata key, by id, for the records that have it.
+        """Return the value of a metadata key of each record that has it, keyed by the record's id.
 
         A record with several values has a tuple.
 
@@ -161,13 +161,13 @@ class Records:
     acolumn = twin(column)
 
     def titles(self, ids: Sequence[str]) -> dict[str, str]:
-        """Return the titles of the records that exist, by id."""
+        """Return the title of each record that exists, keyed by id."""
         return self._store.titles(parse_ids(ids))
 
     atitles = twin(titles)
 
     def counts_by_day(self, where: Where | None = None) -> dict[str, dict[str, int]]:
-        """Return the number of attempts by day in UTC (`2026-05-01`) and outcome. Empty days are left out."""
+        """Return the number of attempts by day in UTC (`2026-05-01`), then by outcome. Empty days are left out."""
         return self._store.counts_by_day(self._validate_filter(where))
 
     acounts_by_day = twin(counts_by_day)
@@ -188,7 +188,7 @@ class Records:
         self._store.write_retrievals()
         names = ("stored_at", "usage.last_retrieved_at", "usage.last_used_at")
         stored_at, retrieved_at, used_at = [self._store.column(name) for name in names]
-        return idle(stored_at, retrieved_at, used_at, until=self._clock.now() - timedelta(days=days))
+        return find_idle(stored_at, retrieved_at, used_at, until=self._clock.now() - timedelta(days=days))
 
     # Curation
 
@@ -217,13 +217,13 @@ class Records:
     arecord_use = twin(record_use)
 
     def marks(self, ids: Sequence[str]) -> dict[str, Marks]:
-        """Return the tags, pin and note of each record, by id."""
+        """Return the marks of each record, such as tags, pin and note, keyed by id."""
         return self._store.marks(parse_ids(ids))
 
     amarks = twin(marks)
 
     def mark(self, marks: Mapping[str, Marks]) -> None:
-        """Set tags, pin and note of records, as one operation, or raise `NotFound` if one does not exist."""
+        """Replace the marks of records, as one operation, or raise `NotFound` if a record does not exist."""
         self._store.mark(
             {record_id: replace(value, note=self._replace_secrets(value.note)) for record_id, value in marks.items()}
         )
@@ -265,8 +265,8 @@ class Records:
     def release(self, ids: Sequence[str], *, unchanged_since: Moment | None = None) -> int:
         """Accept records that wait for review as one operation, and return their number.
 
-        Until then, a record written with a key under review is found only with that key, and its uses do not count.
-        `WAITING` is the filter for waiting records.
+        Before, a record written with a key under review is found only with that key, and its uses do not count.
+        `WAITING` is the filter for records that wait.
 
         Args:
             unchanged_since: Moment of the review, from `storage.ledger.moment`.
@@ -281,7 +281,7 @@ class Records:
     arelease = twin(release)
 
     def usage(self, ids: Sequence[str]) -> dict[str, Usage]:
-        """Return how often each record was retrieved and used, with the outcomes of its uses."""
+        """Return how often each record was retrieved and used, with its uses' outcomes, keyed by id."""
         return self._store.usage(parse_ids(ids))
 
     ausage = twin(usage)
@@ -299,7 +299,7 @@ class Records:
     acount_trash = twin(count_trash)
 
     def purged(self, ids: Sequence[str]) -> set[str]:
-        """Return those of the ids whose records were purged. Such ids cannot be reused."""
+        """Return the subset of ids whose records were purged. Purged ids cannot be reused."""
         return self._store.purged(parse_ids(ids))
 
     apurged = twin(purged)
@@ -317,7 +317,7 @@ class Records:
     arestore = twin(restore)
 
     def _validate_filter(self, where: Where | None) -> Where | None:
-        """Return a filter, checked for misspelt names."""
+        """Return the filter itself after checking it for misspelt names, or raise `InvalidInput`."""
         self.filter_notes(where)
         return where
 
@@ -326,13 +326,13 @@ class Records:
         return replace_secrets(value) if self._scrubs and self._store.scrubs_secrets else value
 
     def _new(self, record: T) -> T:
-        """Return a new record with secrets replaced, and in the scope of the current actor."""
+        """Return a new record with its secrets replaced and the current actor's scope added."""
         return assign_actor_scope(self._replace_secrets(record))
 
     def _slim_rows(self, ids: Sequence[str]) -> list[dict[str, Any]]:
-        """Return the rows of these records without their vectors, read in small batches."""
+        """Return the rows of these records without vectors and internal metadata, read in small batches."""
         parts = (self._store.get([*ids[start : start + ROWS_AT_ONCE]]) for start in range(0, len(ids), ROWS_AT_ONCE))
-        return [tables.slim(row) for part in parts for row in part]
+        return [tables.without_vectors(row) for part in parts for row in part]
 
     def __len__(self) -> int:
         """Return the number of records, or raise `InvalidInput` for a plain vector store that cannot count."""
@@ -357,7 +357,7 @@ def filterable_metadata(metadata: Mapping[str, Any]) -> dict[str, Any]:
 
 
 class EncodedEntries(NamedTuple):
-    """Entries as the arguments of a store's `add` and `update`: lists of the same length."""
+    """Entries in the form of the arguments of a store's `add` and `update`: lists of equal length."""
 
     ids: list[str]
     embeddings: list[EncodedText]
@@ -368,7 +368,7 @@ class EncodedEntries(NamedTuple):
 def encode_entries(
     entries: Sequence[Entry], store: Collection, embedder: WholeEmbedder, embedded: Mapping[str, Vectors]
 ) -> EncodedEntries:
-    """Return entries with the vectors of their documents. Vectors in `embedded`, by document, are reused."""
+    """Return entries with the vectors of their documents. Vectors in `embedded`, keyed by document, are reused."""
     documents = [entry.document for entry in entries]
     vectors = _vectors_by_document(documents, store, embedder, embedded)
     return EncodedEntries(
@@ -380,7 +380,7 @@ def encode_entries(
 
 
 def drop_known(entries: Sequence[Entry], store: Collection) -> list[Entry]:
-    """Drop entries that are stored already or repeated in the batch."""
+    """Return the entries that are neither stored already nor repeated in the batch."""
     new: dict[str, Entry] = {}
     for entry in entries:
         new.setdefault(entry.metadata["content_hash"], entry)
@@ -389,7 +389,7 @@ def drop_known(entries: Sequence[Entry], store: Collection) -> list[Entry]:
 
 
 def first_vectors(ids: Sequence[str], store: Collection, dimension: int) -> Vectors:
-    """Return the first vector of each record, which embeds its whole text. A record without vectors gets zeros.
+    """Return the first vector of each record, which embeds the whole text. A record without vectors gets zeros.
 
     Shape (len(ids), dimension).
     """
@@ -412,7 +412,7 @@ def parse_ids(ids: Sequence[str]) -> list[str]:
 
 
 def retry(attempt: Callable[[], T]) -> T:
-    """Call `attempt` and return its result, with up to `TRIES` tries after `PlanOutdated`.
+    """Call a function, again after each `PlanOutdated` up to `TRIES` times in all, and return its result.
 
     `RecordChanged` is not retried, because a retry could not succeed.
     """
@@ -429,7 +429,7 @@ def retry(attempt: Callable[[], T]) -> T:
 def _vectors_by_document(
     documents: Sequence[str], store: Collection, embedder: WholeEmbedder, embedded: Mapping[str, Vectors]
 ) -> dict[str, EncodedText]:
-    """Return the vectors of each document: from `embedded`, else from the store, else from the model."""
+    """Return the vectors of each document, keyed by document: from `embedded`, the store, or else the model."""
     vectors_by_text = {**store.vectors_of([text for text in documents if text not in embedded]), **embedded}
     missing = [text for text in dict.fromkeys(documents) if text not in vectors_by_text]
     encoded = encode_texts(embedder, missing, store.projection() if missing else None)

@@ -14,20 +14,20 @@ from atlas.protocols.strategies import Reranker
 
 @dataclass(frozen=True, slots=True)
 class RerankedHits:
-    """Hits in their new order, or in the old order with the error."""
+    """Hits in the reranked order or, if the reranker failed, in the old order with the error."""
 
     hits: list[Hit[str]]
     problems: tuple[str, ...] = ()
 
 
 def rerank(hits: Sequence[Hit[str]], query: str, documents: Mapping[str, str], reranker: Reranker) -> RerankedHits:
-    """Return the hits with a signal `reranker` on the first `RERANKED`, highest rank value first.
+    """Return the hits sorted by rank value, after adding a signal `reranker` to the first `RERANKED` ones.
 
     No hit is added, and hits that were not reranked stay below reranked hits.
 
     Args:
         hits: Best first.
-        documents: Texts of the hits, by their item.
+        documents: Texts of the hits, keyed by the hit's item.
     """
     hits_to_rerank = [hit for hit in hits[:RERANKED] if hit.item in documents]
     if not hits_to_rerank:

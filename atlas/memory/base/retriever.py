@@ -17,7 +17,7 @@ from atlas.core.settings import RankingWeights
 from atlas.core.types import Vector, Vectors
 from atlas.embedding.chunking import best_passage
 from atlas.memory.base.calibration.live import LiveCalibration
-from atlas.memory.base.calibration.measurement import Cut
+from atlas.memory.base.calibration.measurement import RelevanceThresholds
 from atlas.memory.base.ranking import (
     ROUNDING,
     check_diversity,
@@ -41,7 +41,7 @@ QUERY_CHARACTERS = 50_000
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Search:
-    """A search of a collection. See `Memory.retrieve`."""
+    """The arguments of a search of a collection. See `Memory.retrieve`."""
 
     query: str
     k: int
@@ -62,7 +62,7 @@ class Search:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RankedRecords:
-    """Records that are relevant enough for a search, best first."""
+    """The hits of a search that reach its threshold, best first."""
 
     hits: list[Hit[str]]
     n_hidden: int
@@ -74,18 +74,18 @@ class RankedRecords:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Standards:
-    """Weights, scale and threshold with which a search scores and selects candidates."""
+    """The weights, similarity scale and thresholds with which a search scores and selects candidates."""
 
     weights: RankingWeights
     scale: Calibration
-    cut: Cut
+    thresholds: RelevanceThresholds
     prefers_success: bool = True
     """False if failures answer the query as well as successes."""
 
 
 @dataclass(slots=True)
 class Retriever:
-    """Finds hits by id. The caller reads the records."""
+    """The ranking of one collection: it finds the ids of hits, and the caller reads the records."""
 
     store: Collection
     embedder: WholeEmbedder
@@ -112,13 +112,13 @@ class Retriever:
         self._calibration = LiveCalibration(self.store, self.embedder)
 
     def with_changes(self, **changes: Any) -> Retriever:
-        """Return a copy with other parts and the same calibration."""
+        """Return a copy with some fields replaced, which shares the calibration."""
         changed = replace(self, **changes)
         changed._calibration = self._calibration
         return changed
 
     def prepare(self, search: Search) -> Search:
-        """Check a search, and embed its query unless it has a vector, or the memory is empty."""
+        """Check a search, and return it with its query's vector, unless it has one or the memory is empty."""
         check_limit(search.k)
         check_diversity(search.diversity)
         check_text(search.query, "the query")
@@ -136,25 +136,25 @@ class Retriever:
         """Return the ranked hits above the threshold. Call it inside a read transaction.
 
         Args:
-            n_withheld: Number of records that the memory removes from the hits.
+            n_withheld: Number of records that the caller removes from the hits afterwards.
         """
         standards = self._standards(search.threshold, search.query)
         if self.prior is None and seeks_failures(search.query):
             weights = replace(standards.weights, success=0.0)
             standards = replace(standards, weights=weights, prefers_success=False)
         if search.vector is None:
-            return RankedRecords(hits=[], n_hidden=0, threshold=standards.cut.min_relevance(0.0))
+            return RankedRecords(hits=[], n_hidden=0, threshold=standards.thresholds.min_relevance(0.0))
         k = search.k + n_withheld
         candidates = self._find_candidates(search, k, standards, n_withheld)
         ranked = self._rank(candidates, standards, domain=search.domain)
         best_relevance = _best_relevance(ranked, standards.weights)
-        is_shown = standards.cut.shown_predicate(best_relevance)
+        is_shown = standards.thresholds.shown_predicate(best_relevance)
         hits = list(filter(is_shown, ranked))
         if search.distinct:  # hidden hits are not duplicates of shown ones
             hits = self._rank(candidates, standards, is_kept=is_shown, distinct=True, domain=search.domain)
             ranked = self._rank(candidates, standards, distinct=True, domain=search.domain)
         n_hidden = sum(not is_shown(hit) for hit in ranked[:k])
-        return RankedRecords(hits=hits, n_hidden=n_hidden, threshold=standards.cut.min_relevance(best_relevance))
+        return RankedRecords(hits=hits, n_hidden=n_hidden, threshold=standards.thresholds.min_relevance(best_relevance))
 
     def find_words(
         self, query: str, k: int, where: Where | None, threshold: float | None, domain: str = ""
@@ -173,40 +173,44 @@ class Retriever:
         shares = {candidate.item: candidate.words for candidate in candidates}
         preferred = {candidate.item for candidate in candidates if domain and candidate.domain == domain}
         ordered = sorted(shares, key=lambda item: -shares[item] - SAME_DOMAIN * (item in preferred))
-        cut = self._calibration.thresholds_for_words(self.weights()) if threshold is None else Cut(min_best=threshold)
-        minimum = max(cut.min_relevance(max(shares.values(), default=0.0)), threshold or 0.0)
+        thresholds = (
+            self._calibration.thresholds_for_words(self.weights())
+            if threshold is None
+            else RelevanceThresholds(min_best=threshold)
+        )
+        minimum = max(thresholds.min_relevance(max(shares.values(), default=0.0)), threshold or 0.0)
         shown_ids = [record_id for record_id in ordered if shares[record_id] >= minimum]
         n_hidden = sum(shares[record_id] < minimum for record_id in ordered[:k])
         return RankedRecords(hits=[*map(hit_without_signals, shown_ids[:k])], n_hidden=n_hidden, threshold=minimum)
 
     def calibrate(self) -> None:
-        """Measure the level of the store, and save it there."""
+        """Measure the relevance level of the store, and save it in the store."""
         self._calibration.measure_and_save()
 
     def level(self) -> float:
-        """Return the minimum relevance of the best hit for any hits to be shown. Measure the store if necessary."""
+        """Return the minimum relevance of the best hit, below which no hit is shown. Measure the store if necessary."""
         self._calibration.prepare()
-        return self._standards(threshold=None).cut.min_best
+        return self._standards(threshold=None).thresholds.min_best
 
     def level_costs(self, strictness: float | None = None) -> LevelCosts | None:
-        """Return both error rates of the level, or None before it was measured."""
+        """Return the level with its error rates, or None before it was measured."""
         return self._calibration.costs(self.weights(), strictness)
 
     def shown_hits(self, query: str, hits: Sequence[Hit[str]], strictness: float) -> list[Hit[str]]:
-        """Return which hits are shown at this strictness, of a search that had no threshold."""
+        """Return those of a search's hits that are shown at this strictness."""
         measured, weights = self._calibration.measurement(), self.weights()
         language = measured.language(query)
-        cut = self._calibration.thresholds(measured, weights, language, strictness)
+        thresholds = self._calibration.thresholds(measured, weights, language, strictness)
         best_relevance = _best_relevance(hits, measured.weights_for_language(weights, language))
-        return list(filter(cut.shown_predicate(best_relevance), hits))
+        return list(filter(thresholds.shown_predicate(best_relevance), hits))
 
-    def n_read(self, search: Search) -> int:
-        """Return how many of the first hits `order_hits` needs to read."""
+    def n_to_read(self, search: Search) -> int:
+        """Return the number of first hits whose texts and vectors `order_hits` needs."""
         n_reranked = RERANKED if self.reranker is not None else 0
         return max(search.k, n_reranked, overfetch(search.k) if search.diversity else 0)
 
     def vectors(self, hits: Sequence[Hit[str]], search: Search) -> Vectors:
-        """Return the vectors of hits, in their order, for `order_hits`. Empty if no diversity is requested."""
+        """Return the vectors of the first hits for `order_hits`, in order. Empty if no diversity is requested."""
         if not search.diversity:
             return np.zeros((0, 0), np.float32)
         return first_vectors([hit.item for hit in hits[: overfetch(search.k)]], self.store, self.embedder.dimension)
@@ -218,7 +222,7 @@ class Retriever:
 
         Args:
             hits: Best first.
-            documents: The texts of the first `n_read` hits, by id.
+            documents: The texts of the first `n_to_read` hits, by id.
             vectors: Result of `vectors` for the hits.
         """
         reranked = RerankedHits(hits)
@@ -235,14 +239,14 @@ class Retriever:
     def find_neighbours(
         self, vector: Vector, k: int, *, where: Where | None = None, with_buried: bool = False
     ) -> list[Hit[str]]:
-        """Return the k nearest neighbours of a vector."""
+        """Return candidates for the k records nearest to a vector, nearest first."""
         result = self.store.candidates(vector, None, overfetch(k), where, with_buried=with_buried)
         standards = self._standards(threshold=0.0)
         by_meaning = replace(standards, weights=replace(self.weights(), words=0.0))
         return self._rank(self._build_candidates(result), by_meaning)[:k]
 
     def passage(self, row: Mapping[str, Any], query: str) -> str | None:
-        """Return the passage of a text nearest to a query, or None if the text was embedded as a whole.
+        """Return the passage of a record's text nearest to a query, or None if the text was embedded as a whole.
 
         Args:
             row: The record with its `document` and its `embedding`.
@@ -261,7 +265,7 @@ class Retriever:
         return vector
 
     def _is_filled(self) -> bool:
-        """Return whether the collection may have records. A collection once seen with records is not counted again."""
+        """Return whether the collection may have records. Once it had some, it is not counted again."""
         self._was_filled = self._was_filled or not self.store.is_empty()
         return self._was_filled
 
@@ -274,20 +278,22 @@ class Retriever:
         """
         weights, measured = self.weights(), self._calibration.measurement()
         language = measured.language(query)
-        cut = Cut(min_best=0.0, min_each=threshold or 0.0)
+        thresholds = RelevanceThresholds(min_best=0.0, min_each=threshold or 0.0)
         if threshold is None:
-            cut = self._calibration.thresholds(measured, weights, language)
-        return Standards(weights=measured.weights_for_language(weights, language), scale=measured.scale, cut=cut)
+            thresholds = self._calibration.thresholds(measured, weights, language)
+        return Standards(
+            weights=measured.weights_for_language(weights, language), scale=measured.scale, thresholds=thresholds
+        )
 
     def _find_candidates(self, search: Search, k: int, standards: Standards, n_withheld: int) -> list[Candidate[str]]:
         n, returned = overfetch(k), None
-        weights, scale, cut = standards.weights, standards.scale, standards.cut
+        weights, scale, thresholds = standards.weights, standards.scale, standards.thresholds
         # With grouped attempts, few records, or context from nearby entries, candidates far below the best can be hits.
-        may_be_far = search.distinct or cut.spares_words or self.context
+        may_be_far = search.distinct or thresholds.spares_words or self.context
         if not may_be_far:
             # No record can be moved up past another by more than the sum of all nudges.
             slack = weights.nudges + (SAME_DOMAIN if search.domain else 0.0) + ROUNDING
-            returned = most_relevant(self.n_read(search) + n_withheld, weights, scale, slack=slack)
+            returned = most_relevant(self.n_to_read(search) + n_withheld, weights, scale, slack=slack)
         compared = None
         if self.store.keeps_tokens and self.compares_tokens:
             compared = most_relevant(COMPARED, weights, scale)
@@ -306,14 +312,14 @@ class Retriever:
             if not search.distinct or len(candidates) < n or n >= MAX_CANDIDATES:
                 return candidates
             ranked = self._rank(candidates, standards, distinct=True, domain=search.domain)
-            is_shown = cut.shown_predicate(_best_relevance(ranked, weights))
+            is_shown = thresholds.shown_predicate(_best_relevance(ranked, weights))
             n_shown = sum(is_shown(hit) for hit in ranked)
             if n_shown >= k or not n_shown:  # further candidates are less relevant
                 return candidates
             n *= 4  # duplicates filled the list, so fetch more candidates
 
     def _build_candidates(self, result: Candidates) -> list[Candidate[str]]:
-        """Return search results as candidates, with the usage and marks that the ranking needs."""
+        """Return the store's search results as candidates, with the usage and marks that the ranking needs."""
         return build_candidates(result, self.store.usage(result.ids), self.store.marks(result.ids), self.prior)
 
     def _rank(

@@ -5,7 +5,7 @@ The steps are:
 1. `build_candidates` collects the features of a record: its similarity to the query, the IDF-weighted share of the
    query's words, and the others that the ranking needs.
 2. `Calibration.meaning` puts the similarity on the scale of the store, from unrelated texts to neighbours.
-3. `weigh` gives the two signals of relevance their weights. `relevance` is their sum, in [0, 1].
+3. `weighted_signals` gives the two signals of relevance their weights. `relevance` is their sum, in [0, 1].
 4. `nudges` are small: among hits of similar relevance, those that worked, are used, new or pinned come first. Records
    of a requested domain get a larger one.
 5. The rank value is the sum of all signals (`Hit.rank_value`).
@@ -93,10 +93,10 @@ def build_candidates(
     marks: Mapping[str, Marks],
     prior: Callable[[Usage], float] | None = None,
 ) -> list[Candidate[str]]:
-    """Return the records found by a search as unranked candidates, by id.
+    """Return the store's search results as unranked candidates, each with the record's id as its item.
 
     Args:
-        prior: Function from uses and successes to an estimated success rate, for records without an outcome of their
+        prior: Function that estimates a success rate from a record's usage, for records without an outcome of their
             own.
     """
     information = result.word_information or 1.0
@@ -139,14 +139,14 @@ class Calibration:
 def score(
     candidate: Candidate[T], weights: RankingWeights, calibration: Calibration, now: datetime, domain: str = ""
 ) -> Hit[T]:
-    """Return a candidate as a hit, with its signals and its relevance.
+    """Return a candidate as a hit with its signals, which add up to its rank value, and its relevance.
 
     Args:
         domain: The preferred domain, or empty for none.
     """
     closeness = calibration.rescale(candidate.similarity)
-    meaning, words = weigh(closeness, candidate.words, weights)
-    context = weigh(closeness, candidate.words + candidate.context, weights)[1] - words
+    meaning, words = weighted_signals(closeness, candidate.words, weights)
+    context = weighted_signals(closeness, candidate.words + candidate.context, weights)[1] - words
     signals = {"meaning": meaning} if weights.meaning else {}
     signals |= {"words": words} if weights.words else {}
     signals |= {"context": context} if context else {}
@@ -163,8 +163,8 @@ def score(
     )
 
 
-def weigh(meaning: float, words: float, weights: RankingWeights) -> tuple[float, float]:
-    """Return the weighted signals of relevance: meaning and words.
+def weighted_signals(meaning: float, words: float, weights: RankingWeights) -> tuple[float, float]:
+    """Return the two weighted signals of relevance, for meaning and for words.
 
     Args:
         meaning: Similarity on the store's scale.
@@ -174,18 +174,18 @@ def weigh(meaning: float, words: float, weights: RankingWeights) -> tuple[float,
 
 
 def relevance(signals: float, weights: RankingWeights) -> float:
-    """Return the relevance, in [0, 1], from the sum of the weighted signals."""
+    """Return the relevance, in [0, 1], for the sum of the two signals of `weighted_signals`."""
     return min(1.0, max(0.0, signals / ((weights.meaning + weights.words) or 1.0)))
 
 
 def relevance_signals(similarities: Values, words: Values, weights: RankingWeights, calibration: Calibration) -> Values:
-    """Return the sum of the two signals of `weigh` for each of many candidates."""
+    """Return the sum of the two signals of `weighted_signals` for each candidate, shape (n,)."""
     shares = np.minimum(1.0, words) ** WORDS_POWER
     return np.asarray(weights.meaning * calibration.rescale(similarities) + weights.words * shares, np.float64)
 
 
 def nudges(candidate: Candidate[T], weights: RankingWeights, now: datetime) -> dict[str, float]:
-    """Return the nudges of a candidate, each between 0 and its weight."""
+    """Return the signals of a candidate that do not depend on the query, by name, each between 0 and its weight."""
     success_share = candidate.usage.n_successes / candidate.usage.n_uses if candidate.usage.n_uses else 0.5
     half_life = timedelta(days=weights.recency_half_life_days)
     if candidate.importance is not None:  # a journal entry, which has no outcome
@@ -201,7 +201,7 @@ def nudges(candidate: Candidate[T], weights: RankingWeights, now: datetime) -> d
 
 
 def seeks_failures(query: str) -> bool:
-    """Return whether a query is about a failure, so that failures answer it as well as successes."""
+    """Return whether a query asks about a failure, so that failed attempts are as useful as successes."""
     return _FAILURE_WORDS.search(query) is not None
 
 
@@ -209,7 +209,7 @@ def retention(age: timedelta, *, half_life: timedelta, floor: float = 0.0) -> fl
     """Return the weight of a memory of this age: 1 when new, halving every `half_life`, never under `floor`.
 
     Args:
-        age: Time since it was made; negative counts as new.
+        age: Time since the memory was made; negative counts as new.
         half_life: Positive.
         floor: In [0, 1].
 

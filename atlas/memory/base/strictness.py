@@ -31,8 +31,8 @@ N_HITS = 10
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class AskedQuery:
-    """A query of the preview, and all experiences that a search may show for it."""
+class StrictnessQuery:
+    """A query to preview a change of strictness with, and all experiences that a search may return for it."""
 
     query: str
     """Untrusted text."""
@@ -55,7 +55,7 @@ class AskedQuery:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ChangedQuery:
-    """A query with other hits at the new strictness."""
+    """A query that has more or fewer hits at the new strictness."""
 
     query: str
     """Untrusted text."""
@@ -74,7 +74,7 @@ class ChangedQuery:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class StrictnessPlan:
-    """A change of the strictness, and its effect."""
+    """A plan to change the strictness of searches, with the effect on a sample of queries."""
 
     before: float
     after: float
@@ -105,12 +105,12 @@ class StrictnessPlan:
 
     @property
     def loss_sentence(self) -> str:
-        """The figure in words, without texts of records: `2 of 31 tasks lose their best record`."""
+        """The loss in words, without texts of records: `2 of 31 tasks lose their best record`."""
         return losing_sentence(self.n_losing, self.n_tasks)
 
 
 class StrictMemories(ABC):
-    """The part of a memory system that shows and changes how strict its searches are."""
+    """Mixin of a memory system that shows and changes the strictness of its searches."""
 
     @property
     @abstractmethod
@@ -125,11 +125,11 @@ class StrictMemories(ABC):
     @property
     @abstractmethod
     def _memories(self) -> Mapping[str, Any]:
-        """The memories that exist, by name."""
+        """The memories that exist, keyed by name."""
 
     @abstractmethod
     def _right_attempts(self, task: Task, attempts: Sequence[Experience]) -> dict[str, int]:
-        """Return the attempts that are right for a task, each with its worth, by id."""
+        """Return the worth of each attempt that is right for a task, keyed by id. See `StrictnessQuery.right`."""
 
     def strictness(self) -> float:
         """Return the factor on the measured relevance level of searches: 1 unless a person changed it."""
@@ -138,13 +138,13 @@ class StrictMemories(ABC):
     def plan_strictness(self, strictness: float) -> StrictnessPlan:
         """Return a plan to change the strictness, with the queries whose answers change or lose their best attempt.
 
-        The queries are those with judgements, and the tasks of the latest attempts. None of them counts as a retrieval.
+        The queries are those with judgements, and the tasks of the latest attempts. No hit counts as retrieved.
 
         Args:
             strictness: From 0, which hides no hits, to 10. 1 is the measured level.
         """
         check_strictness(strictness)
-        return strictness_plan(self, strictness, asked_queries(self))
+        return strictness_plan(self, strictness, strictness_queries(self))
 
     aplan_strictness = twin(plan_strictness)
 
@@ -173,20 +173,20 @@ class StrictMemories(ABC):
     aapply_strictness = twin(apply_strictness)
 
 
-def asked_queries(memory: StrictMemories) -> tuple[AskedQuery, ...]:
-    """Return the queries for strictness plans, each with all experiences that any strictness may show.
+def strictness_queries(memory: StrictMemories) -> tuple[StrictnessQuery, ...]:
+    """Return the queries for strictness plans, each with all experiences that a search may return at any strictness.
 
-    The level is measured if necessary, as in the first search of an agent.
+    The relevance level is measured first if necessary, as in an agent's first search.
     """
     memory.experience.level()
-    return tuple(_ask_query(memory, task) for task in islice(_tasks(memory), N_QUERIES))
+    return tuple(_run_query(memory, task) for task in islice(_tasks(memory), N_QUERIES))
 
 
-def strictness_plan(memory: StrictMemories, strictness: float, queries: Sequence[AskedQuery]) -> StrictnessPlan:
-    """Return a plan from the results of queries, without a search.
+def strictness_plan(memory: StrictMemories, strictness: float, queries: Sequence[StrictnessQuery]) -> StrictnessPlan:
+    """Return a plan to change the strictness, computed from the hits of queries without a further search.
 
     Args:
-        queries: Result of `asked_queries`.
+        queries: Result of `strictness_queries`.
     """
     before = memory.strictness()
     memories = {name: item for name, item in memory._memories.items() if isinstance(item, Memory)}
@@ -210,7 +210,7 @@ def strictness_plan(memory: StrictMemories, strictness: float, queries: Sequence
 
 
 def _tasks(memory: StrictMemories) -> Iterator[Task]:
-    """Yield the task of each query once: judged queries, which have no id, then tasks of the latest attempts."""
+    """Yield the distinct tasks to query: judged queries, as tasks without id, then tasks of the latest attempts."""
     rows = memory.experience.browse({"marks.buried": False}, limit=N_ATTEMPTS)
     ids_by_task = {row["metadata"]["task_id"]: row["id"] for row in reversed(rows)}
     attempts = memory.experience.get_many(list(reversed(ids_by_task.values()))[:N_QUERIES])
@@ -219,12 +219,12 @@ def _tasks(memory: StrictMemories) -> Iterator[Task]:
     yield from tasks.values()
 
 
-def _ask_query(memory: StrictMemories, task: Task) -> AskedQuery:
+def _run_query(memory: StrictMemories, task: Task) -> StrictnessQuery:
     query = task.description
     retrieval = memory.experience.retrieve(query, 2 * N_HITS, threshold=0.0, count_retrieval=False)
     hits = [hit for hit in retrieval.hits if hit.item.task.description != query]
     right = memory._right_attempts(task, [hit.item for hit in hits])
-    return AskedQuery(
+    return StrictnessQuery(
         query=query,
         hits=tuple(hit.with_item(hit.item.id) for hit in hits),
         best=hits[0].item.task.description if hits else "",
@@ -233,20 +233,23 @@ def _ask_query(memory: StrictMemories, task: Task) -> AskedQuery:
     )
 
 
-def _shown_ids(memory: StrictMemories, query: AskedQuery, strictness: float) -> list[str]:
+def _shown_ids(memory: StrictMemories, query: StrictnessQuery, strictness: float) -> list[str]:
     """Return the ids of the hits that are shown at a strictness, best first."""
     return [hit.item for hit in memory.experience.shown_hits(query.query, query.hits, strictness)][:N_HITS]
 
 
-def _compare_hits(query: AskedQuery, before: Sequence[str], after: Sequence[str]) -> ChangedQuery:
+def _compare_hits(query: StrictnessQuery, before: Sequence[str], after: Sequence[str]) -> ChangedQuery:
     relevance = query.hits[0].relevance if query.hits else 0.0
     return ChangedQuery(
         query=query.query, best=query.best, relevance=relevance, n_before=len(before), n_after=len(after)
     )
 
 
-def _find_lost(shown_ids: Sequence[tuple[AskedQuery, Sequence[str], Sequence[str]]]) -> tuple[LostRecord, ...]:
-    """Return the best attempts that queries lose without an equally good one, successes first, then by queries."""
+def _find_lost(shown_ids: Sequence[tuple[StrictnessQuery, Sequence[str], Sequence[str]]]) -> tuple[LostRecord, ...]:
+    """Return the best attempts that queries lose without an equally good replacement.
+
+    Successes come first, then attempts that more queries lose.
+    """
     queries, worths = defaultdict[str, list[str]](list), dict[str, int]()
     titles = dict[str, str]()
     for query, before, after in shown_ids:

@@ -23,7 +23,7 @@ Z_90 = 1.2816
 
 
 class EMASuccessUpdater:
-    """Exponential moving average: the latest outcome has the weight `alpha`."""
+    """An exponential moving average in which the latest outcome has the weight `alpha`."""
 
     def __init__(self, alpha: float = 0.1) -> None:
         """Raise `InvalidInput` unless `alpha` is in (0, 1]."""
@@ -37,7 +37,7 @@ class EMASuccessUpdater:
 
 
 class SimpleAverageUpdater:
-    """Share of successes. The initial guess has no weight."""
+    """The share of successes. The initial guess has no weight."""
 
     def update(self, current_rate: float, current_count: int, success: bool) -> tuple[float, int]:
         """Return the rate and the count after one more outcome."""
@@ -61,7 +61,7 @@ class BayesianUpdater:
 
 
 class RecencyWeightedUpdater:
-    """Weighted average in which the weight of an outcome halves with every `half_life` later outcomes."""
+    """A weighted average in which the weight of an outcome halves with every `half_life` later outcomes."""
 
     def __init__(self, half_life: float = 10.0) -> None:
         """Raise `InvalidInput` unless `half_life`, in outcomes, is positive."""
@@ -102,22 +102,22 @@ def find_updater(name: str) -> SuccessRateUpdater:
 
 
 class RecordedOutcome(Protocol):
-    """A recorded try."""
+    """The recorded outcome of one attempt that used a record."""
 
     @property
     def success(self) -> bool | None:
-        """True if the try succeeded, or None if unknown."""
+        """True if the attempt succeeded, False if it failed, or None if unknown."""
         ...
 
     @property
     def at(self) -> datetime:
-        """Time of the try, with a time zone."""
+        """Time of the attempt, with a time zone."""
         ...
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RatePoint:
-    """A success rate right after an outcome."""
+    """The success rate after one of the outcomes."""
 
     at: datetime
     success: bool
@@ -177,7 +177,7 @@ def lower_bound(n_succeeded: int, n: int, *, level: float = 0.95, prior: tuple[f
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Trend:
-    """Change of the success rate between the earlier and the latest tries."""
+    """The change of the success rate from the earlier to the latest attempts."""
 
     before: float
     """Success rate of the earlier tries, in [0, 1]."""
@@ -191,7 +191,7 @@ class Trend:
 def trend(outcomes: Sequence[bool]) -> Trend | None:
     """Return the trend of outcomes, oldest first, or None for fewer than six.
 
-    The latest tries are the second half, at most ten. Both rates have Beta posteriors, and their difference is
+    The latest attempts are the second half, but at most ten. Both rates have Beta posteriors, and their difference is
     approximated by a normal distribution.
     """
     if len(outcomes) < MIN_TREND:

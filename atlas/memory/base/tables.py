@@ -35,7 +35,7 @@ _FORMULA = re.compile(
 
 @dataclass(frozen=True, slots=True)
 class MapPosition:
-    """The position of a record on the map."""
+    """The position of a record on the map, and its domain."""
 
     domain: str
     """Name of the domain, or empty outside of all domains."""
@@ -54,7 +54,7 @@ MAP_MODULE = "atlas.jobs.map"
 
 
 def read_positions(directory: Path, collection: str) -> MapPositions:
-    """Return the positions of a collection's records on the map stored in a directory."""
+    """Return the map positions of a collection's records, keyed by id, from the map stored in a directory."""
     positions: MapPositions = import_module(MAP_MODULE).saved_positions(directory, collection)
     return positions
 
@@ -62,7 +62,7 @@ def read_positions(directory: Path, collection: str) -> MapPositions:
 def build_columns(
     rows: Sequence[Mapping[str, Any]], marks: Mapping[str, Marks], usage: Mapping[str, Usage], positions: MapPositions
 ) -> dict[str, list[Any]]:
-    """Return records as columns of the same length, by name. Missing values are None.
+    """Return records as columns of equal length, keyed by name. Missing values are None.
 
     Args:
         rows: Rows of a store: `id`, `document`, `metadata`.
@@ -75,8 +75,8 @@ def build_columns(
     return {name: _unify_types([line.get(name) for line in lines]) for name in (*FIRST, *names)}
 
 
-def slim(row: Mapping[str, Any]) -> dict[str, Any]:
-    """Return a row without its vectors and internal metadata."""
+def without_vectors(row: Mapping[str, Any]) -> dict[str, Any]:
+    """Return a row without vectors and internal metadata."""
     metadata = {name: value for name, value in row["metadata"].items() if name not in INTERNAL}
     return {"id": row["id"], "document": row["document"], "metadata": metadata}
 
@@ -96,9 +96,9 @@ def build_frame(columns: Mapping[str, Iterable[Any]]) -> Any:
 
 
 def for_spreadsheets(frame: Any) -> Any:
-    """Return a table with an apostrophe before each string that a spreadsheet would run as a formula.
+    """Return a table with an apostrophe before each string that a spreadsheet would evaluate as a formula.
 
-    Cells and column names are untrusted text, and a spreadsheet runs a formula in a CSV cell, even a quoted one.
+    Cells and column names are untrusted text, and a spreadsheet evaluates a formula in a CSV cell, even a quoted one.
 
     Source:
         OWASP, CSV Injection.
@@ -110,7 +110,7 @@ def for_spreadsheets(frame: Any) -> Any:
 
 
 def plain_cell(value: Any) -> Any:
-    """Return the value of a CSV cell, with an apostrophe before a string that a spreadsheet would run."""
+    """Return a value for a CSV cell, with an apostrophe before a string that a spreadsheet would evaluate."""
     return f"'{value}" if isinstance(value, str) and _FORMULA.match(value) else value
 
 

@@ -11,7 +11,7 @@ from atlas.storage.damage import stored_instant
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Idle:
-    """Ids of idle records, in two disjoint lists."""
+    """The ids of records that are no longer used, in two disjoint lists."""
 
     never_used: list[str]
     """Never retrieved and never used."""
@@ -20,12 +20,12 @@ class Idle:
     """Retrieved or used before, but not recently."""
 
 
-def idle(
+def find_idle(
     stored_at: Mapping[str, str], retrieved_at: Mapping[str, str], used_at: Mapping[str, str], *, until: datetime
 ) -> Idle:
-    """Return the ids of the records that nobody has retrieved or used since `until`.
+    """Return the ids of the records that have not been retrieved or used since `until`.
 
-    The other arguments are times in ISO 8601 by id. A record that was never retrieved or used is missing there.
+    The other arguments are times in ISO 8601, keyed by id. They lack records that were never retrieved or used.
     """
     never_used, no_longer_used = [], []
     for record_id in stored_at:

@@ -25,7 +25,7 @@ class ItemVersion(Generic[T]):
 
 
 def item_versions(versions: Sequence[Version], decode: Callable[[dict[str, Any]], T]) -> list[ItemVersion[T]]:
-    """Return the versions of a record, decoded, in their order."""
+    """Return the stored versions of a record decoded, in the given order."""
     return [
         ItemVersion(
             item=decode(version.content),

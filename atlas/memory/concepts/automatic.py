@@ -46,24 +46,24 @@ _SUCCEEDED = {"outcome": "succeeded"}
 
 
 def search_lock(directory: Path) -> InterProcessLock:
-    """Return the lock that is held while a store is searched for reusable functions."""
+    """Return the lock that a process holds while it searches a store for reusable functions."""
     return InterProcessLock(directory / "compression.lock")
 
 
 def _may_compress() -> bool:
-    """Return whether the current actor may start a search by storing attempts."""
+    """Return whether attempts that the current actor stores may start a search."""
     return may(Role.CURATOR) and not is_under_review() and not actor_scope()
 
 
 def problem_file(directory: Path) -> Path:
-    """Return the file with the error of a search that could not open its store. A success removes it."""
+    """Return the path of the file with the error of the last search, if that could not open the store."""
     return directory / CACHE / "compression.problem"
 
 
 def search_environment(storage: Store) -> dict[str, str]:
-    """Return the environment of a store's search process.
+    """Return the environment variables of a store's search process.
 
-    The environment contains the options of the opened store, and the address with its password.
+    They contain the options with which the store was opened, and its address with the password.
     """
     from atlas.infra.child_process import import_environment  # late: opening starts no search
 
@@ -109,10 +109,12 @@ def _has_programs(attempt: Trajectory | Experience) -> bool:
 
 
 class AutomaticCompression:
-    """Counts a store's new successes, and starts the search. Thread-safe.
+    """A counter of a store's new successes that starts a search for reusable functions when enough were stored.
 
-    The count is a note in the store, shared by all processes. Without a note, counting starts now, and existing
-    attempts have no effect.
+    Thread-safe.
+
+    All processes share the count, which is a note in the store. Without a note, counting starts now, and existing
+    attempts are not counted.
     """
 
     def __init__(
@@ -125,9 +127,9 @@ class AutomaticCompression:
         """Count the successes of a store.
 
         Args:
-            attempts: Returns the store's experiences, and is called lazily.
+            attempts: Function that returns the experience memory. It is called lazily.
             every: Number of new successes with programs after which a search starts. 0 for never.
-            begin: Starts the search and returns whether it could.
+            begin: Function that starts the search, and returns whether it could be started.
         """
         self._storage = storage
         self._attempts = attempts
@@ -139,7 +141,7 @@ class AutomaticCompression:
         self._lock = threading.Lock()
 
     def count_stored(self, trajectory: Trajectory) -> bool:
-        """Count a newly stored attempt, begin a search if one is due, and return whether a search began."""
+        """Count a newly stored attempt, start a search if one is due, and return whether a search was started."""
         if not self._every or self._storage.read_only:
             return False
         if not _may_compress():
@@ -160,18 +162,18 @@ class AutomaticCompression:
                 return False
 
     def status(self) -> str:
-        """Return a sentence on the last search, or on when the next is due."""
+        """Return a sentence on the last search, or on how many successes start the next one."""
         if not self._every:
             return "The automatic search for concepts is off (ATLAS_COMPRESS_EVERY=0)."
         if not self._storage.read_only and self._is_searching():
             return "A search for concepts is running in the background."
-        n_programs = self._count(self._note(COUNTED), default=0)[1]
+        n_programs = self._count_successes(self._note(COUNTED), default=0)[1]
         waits = f"{n_programs:,} of {self._every:,} new successes with programs until the next search for concepts."
-        return " ".join(part for part in (self._problem(), self._note(RESULT), waits) if part)
+        return " ".join(part for part in (self._read_problem(), self._note(RESULT), waits) if part)
 
     def _begin_if_due(self) -> bool:
         note = self._note(COUNTED)
-        n_successes, n_programs = self._count(note, default=1)
+        n_successes, n_programs = self._count_successes(note, default=1)
         is_due = n_programs >= self._every and not self._is_searching()
         self._n_before_count = self._every - n_programs if n_programs < self._every else self._every
         new_note = f"{n_successes} {0 if is_due else n_programs}"
@@ -179,11 +181,11 @@ class AutomaticCompression:
             self._storage.ledger.notes.write({COUNTED: new_note}, expected={COUNTED: note or None})
         return is_due and self._begin(self._storage)
 
-    def _count(self, note: str, *, default: int) -> tuple[int, int]:
-        """Return the number of all successes, and of those with programs since the last search.
+    def _count_successes(self, note: str, *, default: int) -> tuple[int, int]:
+        """Return the number of all successes, and the number with programs that were stored since the last search.
 
         Args:
-            default: The second number if there is no note.
+            default: The second number in case that there is no note.
         """
         attempts = self._attempts()
         waiting = set(attempts.ids({"$and": [_SUCCEEDED, NOT_TRUSTED]}))
@@ -200,7 +202,7 @@ class AutomaticCompression:
         with search_lock(self._storage.path).locked(0) as is_free:
             return not is_free
 
-    def _problem(self) -> str:
+    def _read_problem(self) -> str:
         try:
             return problem_file(self._storage.path).read_text(encoding="utf-8")
         except OSError:

@@ -14,7 +14,7 @@ from atlas.storage.collection import Collection
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ConceptUses:
-    """References to a concept in the library and in attempts."""
+    """The references to a concept in the library, and its uses in attempts."""
 
     found_in: tuple[str, ...]
     """Ids of the experiences from which the concept was extracted."""
@@ -32,7 +32,7 @@ class ConceptUses:
 
 
 def read_concepts(store: Collection, rows: Sequence[Row]) -> list[CodeConcept]:
-    """Return rows as concepts, with calls resolved against the current library.
+    """Return rows as concepts, with the names that their code calls resolved to ids of the current library.
 
     A callee may have been deleted, and its name reused.
     """
@@ -61,10 +61,10 @@ def find_callers(store: Collection, ids: Sequence[str]) -> list[str]:
 
 
 def collect_callees(concept: CodeConcept, read: Callable[[list[str]], list[CodeConcept]]) -> list[CodeConcept]:
-    """Return the distinct concepts that a concept calls or was composed of, transitively, nearest first.
+    """Return the transitive dependencies of a concept: the concepts that it calls or was composed of, nearest first.
 
     Args:
-        read: Function that returns the concepts with the given ids, without unknown ids.
+        read: Function that returns the concepts with the given ids. It skips unknown ids.
     """
     callees: dict[str, CodeConcept] = {}
     waiting = [concept]
@@ -76,7 +76,7 @@ def collect_callees(concept: CodeConcept, read: Callable[[list[str]], list[CodeC
 
 
 def with_calls(store: Collection, concepts: Sequence[CodeConcept]) -> list[CodeConcept]:
-    """Return concepts whose calls by name are resolved to ids of these concepts or of the library's concepts."""
+    """Return concepts with the names that their code calls resolved to ids, of these or of the library's concepts."""
     titles = store.column("title") | {concept.id: concept.name for concept in concepts}
     defines = store.column("defines") | {concept.id: [*defined_names(concept)] for concept in concepts}
     return [
@@ -88,16 +88,18 @@ def with_calls(store: Collection, concepts: Sequence[CodeConcept]) -> list[CodeC
 def resolve_calls(
     concept: CodeConcept, needed: Set[str], titles: Mapping[str, str], defines: Mapping[str, Any]
 ) -> CodeConcept:
-    """Return the concept with its calls resolved to ids: a listed id if it fits, else the last concept with the name.
+    """Return a concept with the names that its code calls resolved to ids in `calls`.
 
-    For each name that is resolved to a new id, one listed id of a deleted concept is dropped.
+    A name that a listed concept defines keeps that id. Any other name gets the id of the last concept that defines it,
+    which replaces a listed id of a deleted concept, if any.
 
     Args:
         needed: The names that the concept's code calls.
-        titles: Names of all concepts, by id.
-        defines: Other names that the code of all concepts defines, one or a list, by id. `titles` take precedence.
+        titles: Names of all concepts, keyed by id.
+        defines: Further names that each concept's code defines, a string or a list, keyed by id. `titles` take
+            precedence.
     """
-    defined = [(concept_id, name) for concept_id, names in defines.items() for name in _texts(names)]
+    defined = [(concept_id, name) for concept_id, names in defines.items() for name in _as_list(names)]
     all_names = [*defined, *titles.items()]
     called = {name for concept_id, name in all_names if concept_id in concept.calls}
     by_name = {
@@ -112,5 +114,5 @@ def resolve_calls(
     return replace(concept, calls=tuple(calls))
 
 
-def _texts(names: Any) -> Sequence[str]:
+def _as_list(names: Any) -> Sequence[str]:
     return [names] if isinstance(names, str) else names

@@ -30,7 +30,7 @@ from atlas.memory.base.versions import ItemVersion, item_versions
 from atlas.memory.concepts.calls import ConceptUses, collect_callees, find_callers, read_concepts
 from atlas.memory.concepts.merging import ConceptMergePlan, ConceptSubject, build_merges, plan_concept_merge
 from atlas.memory.concepts.plugged import check_plugged, select_successes, with_default_lookup
-from atlas.memory.concepts.primitives import mark_shipped, updates
+from atlas.memory.concepts.primitives import find_updates, mark_shipped
 from atlas.memory.concepts.records import (
     FIELDS,
     to_entry,
@@ -159,7 +159,7 @@ class ChromaConceptLibrary(Memory[CodeConcept]):
 
         Primitives edited since they were loaded are left out.
         """
-        return updates(loader, self.get_many, lambda concept: bool(self._store.versions(concept.id)))
+        return find_updates(loader, self.get_many, lambda concept: bool(self._store.versions(concept.id)))
 
     aprimitive_updates = twin(primitive_updates)
 
@@ -242,9 +242,9 @@ class ChromaConceptLibrary(Memory[CodeConcept]):
     # Composing and compressing
 
     def compose(self, concept_ids: Sequence[str]) -> CodeConcept | None:
-        """Return a concept composed of several by the strategy, to be added with `add`, or None.
+        """Return a new concept composed of several by the strategy, or None. The library is not changed.
 
-        The reason for None is logged. The result is also None if `composable` raises.
+        Store the concept with `add`. The reason for None is logged. The result is also None if `composable` raises.
         """
         try:
             composed = self.explain_composition(concept_ids)
@@ -258,7 +258,7 @@ class ChromaConceptLibrary(Memory[CodeConcept]):
     acompose = twin(compose)
 
     def explain_composition(self, concept_ids: Sequence[str]) -> ComposedConcept:
-        """Return the composition of several concepts, or the strategy's reason why there is none.
+        """Return the concept composed of several, or the strategy's reason why there is none.
 
         Raises:
             NotFound, InvalidInput: See `composable`.
@@ -272,11 +272,11 @@ class ChromaConceptLibrary(Memory[CodeConcept]):
     aexplain_composition = twin(explain_composition)
 
     def composable(self, concept_ids: Sequence[str]) -> list[CodeConcept]:
-        """Return the distinct concepts that `compose` would pass to its strategy.
+        """Return the distinct concepts with these ids, as `compose` passes them to its strategy.
 
         Raises:
             NotFound: A concept does not exist.
-            InvalidInput: There are fewer than two, or the library has no strategy.
+            InvalidInput: There are fewer than two ids, or the library has no composition strategy.
         """
         self._require_composition()
         selected_ids = [concept_ids] if isinstance(concept_ids, str) else list(dict.fromkeys(concept_ids))
@@ -287,9 +287,9 @@ class ChromaConceptLibrary(Memory[CodeConcept]):
     acomposable = twin(composable)
 
     def compress(self, trajectories: Sequence[Trajectory]) -> list[CodeConcept]:
-        """Return the concepts that the compression strategy finds in successes, to be added with `add_many`.
+        """Return the concepts that the compression strategy finds in successes. Store them with `add_many`.
 
-        A library without a strategy logs this and returns none.
+        A library without a strategy logs a warning, and returns an empty list.
 
         Raises:
             InvalidInput: An item is not an attempt.
@@ -344,7 +344,7 @@ class ChromaConceptLibrary(Memory[CodeConcept]):
     # Reading
 
     def search(self, query: str, k: int = 5) -> list[CodeConcept]:
-        """Return the k concepts nearest to a query, best first."""
+        """Return the k concepts most relevant to a query, best first."""
         return [hit.item for hit in self.search_hits(query, k)]
 
     asearch = twin(search)
@@ -406,7 +406,7 @@ class ChromaConceptLibrary(Memory[CodeConcept]):
 
     def _require_composition(self) -> CompositionStrategy:
         if self.composition_strategy is None:
-            raise InvalidInput("this library has no composition strategy; pass one as composition_strategy")
+            raise InvalidInput("this library cannot compose concepts; open it with a composition_strategy")
         return self.composition_strategy
 
     @property
@@ -414,7 +414,7 @@ class ChromaConceptLibrary(Memory[CodeConcept]):
         return ConceptWriter(self._store, self.embedder, self._clock)
 
     def _subjects(self, ids: Sequence[str]) -> list[ConceptSubject]:
-        """Return the existing concepts as subjects of a merge."""
+        """Return the concepts that exist, each with the data that a merge needs."""
         rows = self._store.get(list(ids))
         marks = self._store.marks(ids)
         return [

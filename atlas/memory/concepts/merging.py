@@ -81,7 +81,7 @@ def plan_concept_merge(
     n_total: int,
     moment: Moment,
 ) -> ConceptMergePlan:
-    """Return a plan that merges each of these groups.
+    """Return a plan to merge each group of concepts into one.
 
     Args:
         callers: All concepts that call a subject or were composed of one.
@@ -107,24 +107,26 @@ def plan_concept_merge(
 
 
 def build_merges(plan: ConceptMergePlan, rows: Mapping[str, Mapping[str, Any]]) -> list[Merge]:
-    """Return the row updates of a plan.
+    """Return the merges of a plan for the store: one for each group, and one for each caller that changes.
 
     Args:
-        rows: Rows of the kept and the linked concepts, by id.
+        rows: Rows of the kept and the linked concepts, keyed by id.
 
     Raises:
         PlanOutdated: A kept or linked concept was deleted.
     """
-    merges = [_merge(group.merged, group.marks, [c.id for c in group.removed], rows) for group in plan.groups]
-    return merges + [_merge(subject.concept, subject.marks, [], rows) for subject in plan.linked]
+    merges = [_to_store_merge(group.merged, group.marks, [c.id for c in group.removed], rows) for group in plan.groups]
+    return merges + [_to_store_merge(subject.concept, subject.marks, [], rows) for subject in plan.linked]
 
 
-def _merge(concept: CodeConcept, marks: Marks, removed: list[str], rows: Mapping[str, Mapping[str, Any]]) -> Merge:
+def _to_store_merge(
+    concept: CodeConcept, marks: Marks, removed: list[str], rows: Mapping[str, Mapping[str, Any]]
+) -> Merge:
     return merge_row(rows.get(concept.id), concept.id, to_entry(concept).metadata, removed, marks)
 
 
 def _split_off_best(subjects: Sequence[ConceptSubject]) -> tuple[ConceptSubject, list[ConceptSubject]]:
-    """Return the most used concept, or the oldest in a tie, and the other concepts."""
+    """Return the concept to keep, which is the most used or the oldest in a tie, and the other concepts."""
     best = max(subjects, key=lambda subject: (subject.concept.usage_count, -_age_key(subject.concept)))
     return best, [subject for subject in subjects if subject is not best]
 
@@ -175,7 +177,7 @@ def _reason_kept(survivor: CodeConcept, duplicates: Sequence[CodeConcept]) -> st
 def _relink(
     concept: CodeConcept, survivors: Mapping[str, CodeConcept], subjects: Mapping[str, ConceptSubject]
 ) -> CodeConcept:
-    """Return a concept in which the kept concepts replace references to removed concepts."""
+    """Return a concept whose references to removed concepts are replaced by references to the kept ones."""
     calls = list[str]()
     for called_id in concept.calls:
         survivor = survivors.get(called_id)
@@ -192,7 +194,7 @@ def _distinct_without(ids: Iterable[str], left_out: str) -> tuple[str, ...]:
 
 
 def _undefined_names(caller: CodeConcept, duplicate: CodeConcept, survivor: CodeConcept) -> set[str]:
-    """Return the names by which a caller calls a removed concept, and which the kept concept does not define."""
+    """Return the names by which a caller calls a removed concept and that the kept concept does not define."""
     if caller.language != PYTHON:
         return {duplicate.name} - {survivor.name}
     return (undefined_calls(caller) & defined_names(duplicate) or {duplicate.name}) - defined_names(survivor)

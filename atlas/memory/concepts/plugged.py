@@ -13,7 +13,7 @@ from atlas.protocols.strategies import CompositionStrategy
 
 
 def check_plugged(protocol: type, plugged: object, name: str, method: str) -> None:
-    """Raise `InvalidInput` unless a plugged-in object is None or has a method."""
+    """Raise `InvalidInput` unless a plugged-in object is None or has the given method."""
     if plugged is not None and not isinstance(plugged, protocol):
         raise InvalidInput(f"expected an object with `{method}`, or None, for {name}, got {plugged!r:.80}")
 
@@ -21,7 +21,7 @@ def check_plugged(protocol: type, plugged: object, name: str, method: str) -> No
 def with_default_lookup(
     strategy: CompositionStrategy | None, find: Callable[[str], CodeConcept | None]
 ) -> CompositionStrategy | None:
-    """Return a strategy that looks up called concepts by name: with its own function, or else with `find`."""
+    """Return a composition strategy with `find` as its function to look up concepts by name, unless it has one."""
     looks_up = PipelineCompositionStrategy | LLMCompositionStrategy
     if isinstance(strategy, looks_up) and strategy.find is find_nothing:
         strategy = copy(strategy)

@@ -19,11 +19,11 @@ LEFT_OUT = ("id", "created_at", "calls", "found_in", "composed_of")
 
 
 def mark_shipped(concept: CodeConcept) -> CodeConcept:
-    """Return a loader's concept, marked with the digest of its content."""
+    """Return a loader's concept with the digest of its content in its metadata."""
     return replace(concept, metadata={**concept.metadata, SHIPPED: _digest(concept)})
 
 
-def updates(
+def find_updates(
     loader: PrimitiveLoader,
     get_many: Callable[[Sequence[str]], list[CodeConcept]],
     has_versions: Callable[[CodeConcept], bool],
@@ -31,8 +31,8 @@ def updates(
     """Return the loader's primitives that differ from the library's, each in the form that an update would store.
 
     Args:
-        get_many: Returns the library's concepts by their ids.
-        has_versions: Returns whether a concept of the library was ever edited.
+        get_many: Function that returns the library's concepts with the given ids.
+        has_versions: Function that returns whether a concept of the library was ever edited.
     """
     shipped = {concept.id: mark_shipped(concept) for concept in loader.load().values()}
     changes = []
@@ -45,7 +45,7 @@ def updates(
 
 
 def plan_update(concept: CodeConcept, latest: CodeConcept, *, was_edited: bool) -> CodeConcept | None:
-    """Return a primitive after the update, or None if it is current or was edited.
+    """Return the updated form of a primitive, or None if it is current or was edited.
 
     Args:
         latest: The loader's version, with its digest.

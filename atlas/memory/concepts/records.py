@@ -38,7 +38,7 @@ ALSO_PYTHON = ("py", "python3")
 
 
 def validate(concept: CodeConcept) -> CodeConcept:
-    """Return the concept with its language in lower case, or raise if it is invalid.
+    """Return a concept with its language in lower case after checking it.
 
     Raises:
         InvalidInput: The name, description or code is blank, the source is not in `SOURCES`, the examples are not pairs
@@ -87,7 +87,7 @@ def _is_pair(example: Any) -> bool:
 
 
 def normal_form(concept: CodeConcept) -> str:
-    """Return a normal form of the code, in which layout, comments and the function's name do not matter.
+    """Return a normal form of a concept's code that does not depend on layout, comments and the function's name.
 
     Raises:
         InvalidInput: The code is Python and does not parse.
@@ -101,7 +101,7 @@ def normal_form(concept: CodeConcept) -> str:
 
 
 def undefined_calls(concept: CodeConcept) -> set[str]:
-    """Return the undefined functions that a concept's Python code calls, without builtins and tools.
+    """Return the names of functions that a concept's Python code calls but does not define, without builtins and tools.
 
     Empty for other languages, and for code that only a newer Python parses.
     """
@@ -136,7 +136,7 @@ FIELDS = frozenset(
 
 
 def to_entry(concept: CodeConcept) -> Entry:
-    """Return a concept in stored form: its metadata has filter and sort keys, and the whole concept as `content`."""
+    """Return a concept in stored form. Its metadata has keys to filter and sort by, and the concept as `content`."""
     if concept.created_at is None:
         raise InvalidInput(f"expected a time for the created_at of concept {concept.name!r}, got None; set it")
     metadata = {
@@ -164,7 +164,8 @@ def embedded_text(concept: CodeConcept) -> str:
     """Return the text that is embedded for a concept.
 
     If no person or model has described the concept, the text consists of its uses and the words of its code and tools.
-    Descriptions by rules are left out, because they share sentences, which would make all such concepts similar.
+    Descriptions that rules derived are left out, because they share sentences, which would make all such concepts
+    similar.
     """
     if concept.metadata.get("documented_by") != BY_RULES:
         return f"{_words(concept.name)}: {concept.description}"
@@ -173,7 +174,7 @@ def embedded_text(concept: CodeConcept) -> str:
 
 
 def _significant_names(concept: CodeConcept) -> list[str]:
-    """Return the meaningful names in a concept's Python, in order, without numbered names and single letters."""
+    """Return the names in a concept's Python code, in order, without numbered names and single letters."""
     if concept.language != PYTHON:
         return []
     nodes = ast.walk(parse(concept.code))
@@ -182,7 +183,7 @@ def _significant_names(concept: CodeConcept) -> list[str]:
 
 
 def content_hash(concept: CodeConcept) -> str:
-    """Return a hash of the language and the code, and of the scope if there is one."""
+    """Return the content hash of a concept: of its language, its code and, if there is one, its scope."""
     parts = [concept.language, normal_form(concept)]
     if scope := scope_of(concept.metadata):
         parts.append(dump(scope))
@@ -190,7 +191,7 @@ def content_hash(concept: CodeConcept) -> str:
 
 
 def merged_hashes(concept: CodeConcept) -> list[str]:
-    """Return the hashes of code that was merged into a concept, so that adding this code again finds the concept."""
+    """Return the content hashes of concepts merged into a concept, so that adding their code again finds it."""
     hashes = concept.metadata.get("merged_hashes")
     if isinstance(hashes, list | tuple):
         return [text for text in hashes if isinstance(text, str)]
@@ -205,7 +206,7 @@ def from_row(row: Mapping[str, Any], usage: Usage) -> CodeConcept:
 
 
 def needs_of(row: Mapping[str, Any], concept: CodeConcept) -> set[str]:
-    """Return the `undefined_calls` of a row's concept, computed if the row has none."""
+    """Return the `undefined_calls` of a row's concept: those stored in the row, or else computed."""
     needs = row["metadata"].get("needs")
     if needs is None:
         return undefined_calls(concept)
@@ -213,7 +214,7 @@ def needs_of(row: Mapping[str, Any], concept: CodeConcept) -> set[str]:
 
 
 def usage_of(concept: CodeConcept) -> Usage:
-    """Return the usage of a concept from another store.
+    """Return the usage that a concept states in its `usage_count` and `success_rate`.
 
     Raises:
         InvalidInput: The count or the rate is out of range.
@@ -231,5 +232,5 @@ def with_time(concept: CodeConcept, now: datetime) -> CodeConcept:
 
 
 def _words(name: str) -> str:
-    """Return an identifier split into words, which embedding models read better."""
+    """Return an identifier split into words separated by blanks, which embedding models understand better."""
     return re.sub(r"(?<=[a-z0-9])(?=[A-Z])|_+", " ", name).strip().lower() or name

@@ -20,7 +20,7 @@ from atlas.storage.records import RestoredHistory
 
 @dataclass(frozen=True, slots=True)
 class ConceptWriter:
-    """Writes concepts into one view of a library's collection."""
+    """A writer of concepts into one view of a library's collection."""
 
     store: Collection
     embedder: WholeEmbedder
@@ -34,7 +34,7 @@ class ConceptWriter:
         *,
         unique_key: str = "",
     ) -> list[str]:
-        """Add the concepts that are new by id and by code, with their usage, and return their ids."""
+        """Add concepts with their usage, and return the ids of those added. Known ids and known code are skipped."""
         dated = [with_time(concept, self.clock.now()) for concept in concepts]
         present_ids = self.store.existing_ids([concept.id for concept in dated])
         entries = drop_known([to_entry(concept) for concept in dated if concept.id not in present_ids], self.store)
@@ -47,7 +47,7 @@ class ConceptWriter:
         return scoped.add_unknown(*arguments, restored, unique_key=unique_key)
 
     def add_alone(self, concept: CodeConcept) -> list[str]:
-        """Add a concept with a unique name, or raise `PlanOutdated` if a concurrent write took the name."""
+        """Add a concept and return its id, or raise `PlanOutdated` if a concurrent write has taken its name."""
         if concept.id not in self.store.existing_ids([concept.id]):
             self._check_hash(concept)
             self._check_name(concept)
@@ -55,7 +55,7 @@ class ConceptWriter:
         return self.add([concept], restored, unique_key="title")
 
     def edit(self, concept_id: str, changes: Mapping[str, Any]) -> CodeConcept:
-        """Edit a concept and return it, or raise `PlanOutdated` if it changes concurrently."""
+        """Edit a concept and return it, or raise `PlanOutdated` if a concurrent write has changed it."""
         with self.store.reading():
             moment, rows = self.store.moment(), self.store.get([concept_id])
             if not rows:

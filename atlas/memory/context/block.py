@@ -61,7 +61,7 @@ WITHOUT_TOOLS = 0.5
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TokenCounter:
-    """A counter of tokens, with its name."""
+    """A function that counts tokens, with a name to show."""
 
     count: Callable[[str], int]
     name: str
@@ -72,7 +72,7 @@ Reason = Literal["too long", "repeats", "failing", "below the level", "no exampl
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Omission:
-    """A record, or all records below the level, left out of a block for a reason."""
+    """A record that was left out of a block, or all records below the level, with the reason."""
 
     memory: str
     id: str = ""
@@ -91,7 +91,7 @@ class Omission:
 
     @property
     def sentence(self) -> str:
-        """The reason in words: `too long by 40 tokens`."""
+        """The reason in words, such as `too long by 40 tokens`."""
         tokens = "token" if self.n_tokens_over == 1 else "tokens"
         excess = f"too long by {self.n_tokens_over:,} {tokens}"
         return {
@@ -104,7 +104,7 @@ class Omission:
 
 
 def omission_line(omission: Omission) -> str:
-    """Return `[id] experience, relevance 0.42: too long by 40 tokens`, or `experience: 12 below the level of 0.21`."""
+    """Return a line such as `[id] experience, relevance 0.42: too long` or `experience: 12 below the level of 0.21`."""
     if not omission.id:
         return f"{omission.memory}: {omission.sentence}"
     from atlas.llm.instructions import reads_like  # imported late, because opening a memory does not need it
@@ -124,7 +124,7 @@ class Assignment:
 
     @property
     def metadata(self) -> dict[str, Any]:
-        """The marks on the attempt: `holdout`, which is `held out` or `shown`, and `holdout_share`."""
+        """The metadata for the attempt: `holdout`, which is `held out` or `shown`, and `holdout_share`."""
         from atlas.memory.experience.extraction import ARM, HELD_OUT, SHARE, SHOWN  # late: rarely needed
 
         return {ARM: HELD_OUT if self.is_held_out else SHOWN, SHARE: self.share}
@@ -132,7 +132,7 @@ class Assignment:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ContextBlock:
-    """A part of a prompt."""
+    """The part of a prompt that contains memories, with a record of what it shows and omits."""
 
     text: str
     """Text of the block. Empty if there are no hits, or if no hit fits the budget."""
@@ -168,7 +168,7 @@ class ContextBlock:
 
     @property
     def credited(self) -> dict[str, tuple[str, ...]]:
-        """The shown records credited with the outcome of the task, by memory: all except warnings."""
+        """The ids of the shown records, except warnings, by memory. The outcome of the task may count for these."""
         credited = dict[str, tuple[str, ...]]()
         for name, ids in self.shown.items():
             warnings = self.warnings.get(name, ())
@@ -176,7 +176,7 @@ class ContextBlock:
         return credited
 
 
-def held_out(assignment: Assignment, counter: TokenCounter, budget_tokens: int) -> ContextBlock:
+def held_out_block(assignment: Assignment, counter: TokenCounter, budget_tokens: int) -> ContextBlock:
     """Return the empty block of a held-out attempt. Raise `InvalidInput` for a negative budget."""
     _check_budget(budget_tokens)
     return ContextBlock(
@@ -191,7 +191,7 @@ def held_out(assignment: Assignment, counter: TokenCounter, budget_tokens: int) 
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class _Part:
+class _BlockPart:
     memory: str
     id: str
     relevance: float
@@ -216,13 +216,13 @@ def make_counter(embedder: object) -> TokenCounter:
     )
 
 
-def task_to_ask(description: str, *, domain: str = "", tools: Sequence[str] = ()) -> Task:
-    """Return the task of a query. `tools_of` reads the names of the agent's tools from its context."""
+def query_task(description: str, *, domain: str = "", tools: Sequence[str] = ()) -> Task:
+    """Return a task without id for a query. Its context lists the agent's tools, as `tools_of` expects."""
     return Task("", domain, description, {"tools": list(tools)} if tools else {})
 
 
 def tools_of(task: Task) -> frozenset[str] | None:
-    """Return the tool names in the field `tools` of a task's context, or None if there is no such list.
+    """Return the names of tools listed under `tools` in a task's context, or None without such a list.
 
     Each tool is a name, or a mapping with a `name` at the top level or under `function`, as in tool definitions.
     """
@@ -248,17 +248,17 @@ def build_context(
     tools: frozenset[str] | None = None,
     origins: Mapping[str, str] = MappingProxyType({}),
 ) -> ContextBlock:
-    """Return a block of retrieved records, best first, within a budget. Deterministic.
+    """Return the context block of retrieved records, best first, within a budget. Equal arguments give equal blocks.
 
     The hits of all memories are merged by relevance, keeping the order within each memory. A hit that exceeds its share
     of the remaining budget is shortened to its gist; the budget left at the end expands gists to full texts, best
     first. Duplicates are left out. Near-copies come last, followed by warnings.
 
     Args:
-        by_words: Whether the hits were found by keywords only. The block states so.
-        sections: Sections of the block, by memory, or None for the sections of all known kinds.
+        by_words: Whether the hits were found by keywords only, which the result then states.
+        sections: Sections of the block, keyed by memory, or None for the sections of all known kinds.
         tools: Tools of the agent, or None if unknown. Concepts that need further tools rank lower.
-        origins: Labels to show for the origins of records, by record id.
+        origins: Labels to show for the origins of records, keyed by the record's id.
 
     Raises:
         InvalidInput: The budget is negative.
@@ -270,8 +270,8 @@ def build_context(
     parts, errors = _make_parts(result, sections, tools, origins)
     draft = _Draft(counter, budget_tokens, {name: section.heading for name, section in sections.items()})
     ordered = _sort_by_relevance(parts)
-    draft.take([part for part in ordered if not part.full.is_warning])
-    draft.take([part for part in ordered if part.full.is_warning])
+    draft.add_all([part for part in ordered if not part.full.is_warning])
+    draft.add_all([part for part in ordered if part.full.is_warning])
     draft.expand_gists()
     while (text := draft.text()) and (n_over := counter.count(text) - budget_tokens) > 0:
         draft.drop_last(n_over)
@@ -296,21 +296,21 @@ def _check_budget(budget_tokens: int) -> None:
 
 
 class _Draft:
-    """A block that is being filled."""
+    """A context block that is being filled within its budget."""
 
     def __init__(self, counter: TokenCounter, budget: int, headings: Mapping[str, str]) -> None:
         self._budget, self._headings = budget, headings
         self._count = cache(counter.count)
         """Start an empty block. Tokens are counted piece by piece, which is ten times faster and nearly exact."""
 
-        self._texts: dict[_Part, RecordText] = {}
+        self._texts: dict[_BlockPart, RecordText] = {}
         """The text of each part that is shown, the best first."""
 
         self.omitted: list[Omission] = []
 
-    def take(self, parts: Sequence[_Part]) -> None:
-        """Add parts, near-copies last, or record why they are left out."""
-        near_copies = list[_Part]()
+    def add_all(self, parts: Sequence[_BlockPart]) -> None:
+        """Add parts, near-copies last. For each part left out, record why."""
+        near_copies = list[_BlockPart]()
         for part in parts:
             earlier = [*self._texts, *near_copies]
             copies = [
@@ -327,8 +327,8 @@ class _Draft:
         for part in near_copies:
             self._add(part)
 
-    def _add(self, part: _Part) -> None:
-        """Add a part in full or as its gist, or record that neither fits."""
+    def _add(self, part: _BlockPart) -> None:
+        """Add a part in full or else as its gist. If neither fits, record this."""
         n_remaining = self._budget - self._n_tokens(self._texts)
         n_tokens = self._count("\n".join(part.full.lines) + "\n")
         has_room = n_tokens <= FULL_SHARE * n_remaining and self._excess_tokens(part, part.full) <= 0
@@ -339,13 +339,13 @@ class _Draft:
             self._omit(part, "failing" if part.full.is_warning else "too long", n_tokens_over=n_tokens_over)
 
     def expand_gists(self) -> None:
-        """Expand gists to full texts if they fit."""
+        """Replace gists by full texts as long as they fit, in order of relevance."""
         for part, text in self._texts.items():
             if text is not part.full and self._excess_tokens(part, part.full) <= 0:
                 self._texts[part] = part.full
 
     def drop_last(self, n_tokens_over: int) -> None:
-        """Drop the least relevant part. The whole block may have more tokens than the sum of its pieces.
+        """Drop the least relevant part. Needed because a whole block may have more tokens than the sum of its pieces.
 
         Args:
             n_tokens_over: Tokens by which the block with this part exceeds its budget.
@@ -356,25 +356,25 @@ class _Draft:
     def text(self) -> str:
         return "".join(self._pieces(self._texts))
 
-    def ids(self, passes: Callable[[_Part, RecordText], bool]) -> dict[str, tuple[str, ...]]:
-        """Return the ids of the shown parts that satisfy a predicate, by memory."""
+    def ids(self, passes: Callable[[_BlockPart, RecordText], bool]) -> dict[str, tuple[str, ...]]:
+        """Return the ids of the shown records that satisfy a predicate, by memory."""
         passing = [part for part, text in self._texts.items() if passes(part, text)]
         return {name: tuple(part.id for part in passing if part.memory == name) for name in self._headings}
 
-    def _omit(self, part: _Part, reason: Reason, **details: Any) -> None:
+    def _omit(self, part: _BlockPart, reason: Reason, **details: Any) -> None:
         self.omitted.append(
             Omission(memory=part.memory, id=part.id, reason=reason, relevance=part.relevance, **details)
         )
 
-    def _excess_tokens(self, part: _Part, text: RecordText) -> int:
-        """Return the tokens by which the block would exceed its budget with this text of a part."""
+    def _excess_tokens(self, part: _BlockPart, text: RecordText) -> int:
+        """Return the tokens by which adding this text of a part would exceed the budget: 0 or less if it fits."""
         return self._n_tokens({**self._texts, part: text}) - self._budget
 
-    def _n_tokens(self, texts: Mapping[_Part, RecordText]) -> int:
+    def _n_tokens(self, texts: Mapping[_BlockPart, RecordText]) -> int:
         return sum(map(self._count, self._pieces(texts)))
 
-    def _pieces(self, texts: Mapping[_Part, RecordText]) -> list[str]:
-        """Return the block as consecutive pieces: first line, headings, records and last line."""
+    def _pieces(self, texts: Mapping[_BlockPart, RecordText]) -> list[str]:
+        """Return the text of the block in pieces: first line, headings, records and last line. Empty without texts."""
         by_memory: dict[str, list[str]] = {}
         for part, text in texts.items():
             pieces = by_memory.setdefault(part.memory, [f"\n{self._headings[part.memory]}\n"])
@@ -387,7 +387,7 @@ class _Draft:
         return [f"{BEGIN}\n{preamble}\n", *chain(*by_memory.values()), END] if texts else []
 
 
-def _is_near_copy(part: _Part, other: _Part) -> bool:
+def _is_near_copy(part: _BlockPart, other: _BlockPart) -> bool:
     """Return whether another part with the same outcome contains nearly all words of a part."""
     return (
         other.memory == part.memory
@@ -396,13 +396,13 @@ def _is_near_copy(part: _Part, other: _Part) -> bool:
     )
 
 
-def _sort_by_relevance(parts: Sequence[_Part]) -> list[_Part]:
-    """Return the parts by relevance, keeping the order within each memory.
+def _sort_by_relevance(parts: Sequence[_BlockPart]) -> list[_BlockPart]:
+    """Return the parts sorted by relevance, except that the order within each memory is kept.
 
-    A part ranks by the lowest relevance of its memory so far, so it cannot overtake an earlier part of its memory.
+    A part is ranked by the lowest relevance so far in its memory, so it cannot overtake an earlier part of its memory.
     """
     lowest_by_memory: dict[str, float] = {}
-    rank_values = dict[_Part, float]()
+    rank_values = dict[_BlockPart, float]()
     for part in parts:
         lowest = min(part.relevance, lowest_by_memory.get(part.memory, math.inf))
         rank_values[part] = lowest_by_memory[part.memory] = lowest
@@ -422,13 +422,13 @@ def _make_parts(
     sections: Mapping[str, Section],
     tools: frozenset[str] | None,
     origins: Mapping[str, str],
-) -> tuple[list[_Part], dict[str, str]]:
-    """Return the hits as parts, and the errors of records that cannot be shown, by memory."""
+) -> tuple[list[_BlockPart], dict[str, str]]:
+    """Return the hits as parts of a block, and the errors of records that cannot be shown, keyed by memory."""
     from atlas.memory.kinds.record_text import defang, one_line
 
-    parts, errors = list[_Part](), dict[str, str]()
+    parts, errors = list[_BlockPart](), dict[str, str]()
     for name, section in sections.items():
-        failed, unusable = list[Exception](), list[_Part]()
+        failed, unusable = list[Exception](), list[_BlockPart]()
         for hit in result.hits.get(name, ()):
             try:
                 text = section.text(hit.item)
@@ -449,13 +449,13 @@ def _make_parts(
 
 
 def _is_usable(hit: Hit[Any], tools: frozenset[str] | None) -> bool:
-    """Return whether an agent has the tools that a record needs. True if its tools are unknown."""
+    """Return whether an agent has the tools that a hit's concept needs. True if the agent's tools are unknown."""
     return tools is None or tools.issuperset(getattr(hit.item, "tools", ()))
 
 
-def _make_part(memory: str, record_id: str, relevance: float, memory_text: RecordText) -> _Part:
+def _make_part(memory: str, record_id: str, relevance: float, memory_text: RecordText) -> _BlockPart:
     content, gist = "\n".join(memory_text.lines).partition("]")[2], memory_text.gist()
-    return _Part(
+    return _BlockPart(
         memory=memory,
         id=record_id,
         relevance=relevance,

@@ -20,7 +20,7 @@ SUCCEEDED = {"outcome": "succeeded"}
 
 
 def check_form(form: str) -> None:
-    """Raise `InvalidInput` unless a form has both fields."""
+    """Raise `InvalidInput` unless a form has the fields for the task and for the answer."""
     if TASK not in form or ANSWER not in form:
         raise InvalidInput(
             f"expected a form with {TASK} and {ANSWER} for examples, got {form!r}; "
@@ -31,13 +31,13 @@ def check_form(form: str) -> None:
 def build_examples(
     result: MemoryQueryResult, counter: TokenCounter, budget_tokens: int, form: str, *, by_words: bool = False
 ) -> ContextBlock:
-    """Return successful attempts as examples within a budget, the best one last, next to the prompt's own question.
+    """Return a block of successful attempts as examples, within a budget. The best one is last, next to the question.
 
     The text does not mark attempts as memories, so attempts that read like instructions are left out.
 
     Args:
         result: Hits for a task, all of them successes.
-        form: One example, with `{task}` and `{answer}`.
+        form: Form of an example, with `{task}` and `{answer}` to be replaced.
     """
     examples, omitted = list[str](), list[Omission]()
     shown = list[str]()
@@ -68,7 +68,7 @@ def build_examples(
 
 
 def _example(attempt: Experience, form: str) -> str:
-    """Return an attempt in a form, or an empty string if it has no answer or reads like instructions."""
+    """Return an attempt in the given form, or an empty string if it has no answer or reads like instructions."""
     fields = {TASK: " ".join(attempt.task.description.split()), ANSWER: attempt.solution_output.strip()}
     if not fields[ANSWER] or any(map(reads_like, fields.values())):
         return ""
@@ -76,5 +76,5 @@ def _example(attempt: Experience, form: str) -> str:
 
 
 def _join_examples(examples: Sequence[str]) -> str:
-    """Return examples, best first, as the beginning of a prompt."""
+    """Return examples, given best first, as the beginning of a prompt with the best one last."""
     return "".join(f"{example}\n\n" for example in reversed(examples))

@@ -47,7 +47,7 @@ Act = tuple[str, ...]
 
 @dataclass(frozen=True, slots=True)
 class Contradiction:
-    """A strategy against several others."""
+    """A strategy that contradicts several better proven ones, with the reason."""
 
     id: str
     why: str
@@ -55,13 +55,13 @@ class Contradiction:
     """The act, in the words of the comparison. Untrusted."""
 
 
-def contradictions(strategies: Any) -> Iterator[Contradiction]:
-    """Yield the strategies that contradict several better proven ones.
+def find_contradictions(strategies: Any) -> Iterator[Contradiction]:
+    """Yield a contradiction for each strategy that several better proven ones contradict.
 
     Args:
-        strategies: A bank of strategies of ATLAS.
+        strategies: ATLAS's own strategy bank.
     """
-    forbidden, advised = _acts(strategies)
+    forbidden, advised = _acts_by_stance(strategies)
     successes = strategies.column("usage.n_successes")
     sides_by_act = {act: (ids, advised[act]) for act, ids in forbidden.items() if act in advised}
     all_ids = set[str]().union(*chain.from_iterable(sides_by_act.values()))
@@ -70,14 +70,14 @@ def contradictions(strategies: Any) -> Iterator[Contradiction]:
     for act, sides in sorted(sides_by_act.items()):
         for own, opposite in (sides, sides[::-1]):
             for record_id in sorted(own - opposite - seen):
-                others = _better_proven(record_id, opposite - own, successes, vectors)
+                others = _find_better_proven(record_id, opposite - own, successes, vectors)
                 if len(others) >= MIN_OTHERS:
                     seen.add(record_id)
                     yield Contradiction(id=record_id, why=_describe(others), excerpt=" ".join(act))
 
 
 def forbidden_acts(text: str) -> set[Act]:
-    """Return the acts that a text forbids without a condition."""
+    """Return the acts that a text forbids unconditionally, each as a run of words."""
     acts = set[Act]()
     for sentence in _SENTENCE.split(text):
         if _CONDITION.search(sentence):
@@ -90,7 +90,7 @@ def forbidden_acts(text: str) -> set[Act]:
 
 
 def advised_acts(text: str) -> set[Act]:
-    """Return the acts that a text may advise: runs of two or three words in sentences without a negation."""
+    """Return the acts that a text may advise: each run of two or three words in a sentence without negation."""
     acts = set[Act]()
     for sentence in _SENTENCE.split(text):
         if not _NEGATIVE.search(sentence):
@@ -99,8 +99,8 @@ def advised_acts(text: str) -> set[Act]:
     return acts
 
 
-def _acts(strategies: Any) -> tuple[dict[Act, set[str]], dict[Act, set[str]]]:
-    """Return the ids of the strategies that forbid an act, by act, and of those that advise a forbidden act, by act."""
+def _acts_by_stance(strategies: Any) -> tuple[dict[Act, set[str]], dict[Act, set[str]]]:
+    """Return the ids of the strategies that forbid an act, and of those that advise a forbidden act, keyed by act."""
     forbidden, advised = defaultdict[Act, set[str]](set), defaultdict[Act, set[str]](set)
     retired = strategies.retired()
     ids = [record_id for record_id in strategies.ids({"marks.buried": False}) if record_id not in retired]
@@ -117,10 +117,10 @@ def _acts(strategies: Any) -> tuple[dict[Act, set[str]], dict[Act, set[str]]]:
     return forbidden, advised
 
 
-def _better_proven(
+def _find_better_proven(
     record_id: str, others: set[str], successes: Mapping[str, int], vectors: Mapping[str, Vector]
 ) -> list[str]:
-    """Return the other strategies for a near situation that have more successes, and at least `MIN_SUCCESSES`."""
+    """Return the other strategies for a similar situation with more successes, and at least `MIN_SUCCESSES` of them."""
     min_successes = max(MIN_SUCCESSES, successes.get(record_id, 0) + 1)
     return sorted(
         other
@@ -138,13 +138,13 @@ def _describe(others: list[str]) -> str:
 
 
 def _content_words(text: str) -> Act:
-    """Return the content words of a text in lower case, without endings."""
+    """Return the content words of a text, in lower case and stemmed."""
     words = (word.lower() for word in _WORD.findall(text))
     return tuple(_stem(word) for word in words if word not in FUNCTION_WORDS and word != "please")
 
 
 def _stem(word: str) -> str:
-    """Return a word without the endings of verbs and plurals, so that `verifying` and `verify` are equal."""
+    """Return a word without endings of verbs and plurals: `verify` for `verifying`."""
     for ending in ("ing", "es", "s", "ed", "e"):
         if word.endswith(ending) and len(word) - len(ending) >= 3:
             return word.removesuffix(ending)

@@ -20,7 +20,14 @@ from atlas.memory.experience.memory import ChromaExperienceMemory
 from atlas.memory.kinds.record_text import RecordText, Section
 from atlas.memory.kinds.sections import known_sections
 from atlas.memory.loss import CurationLoss, LostRecord
-from atlas.memory.query import AnyMemory, QueryFilters, ask, combine_results, prepare_searches, result_or_error
+from atlas.memory.query import (
+    AnyMemory,
+    QueryFilters,
+    combine_results,
+    prepare_searches,
+    result_or_error,
+    search_memory,
+)
 from atlas.storage.store import Store
 
 N_SAMPLED = 100
@@ -37,7 +44,7 @@ _SENTENCE_END = re.compile(r"(?<=[.!?;])\s+|\n")
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """Hits of one memory for a task, and the records in the context block."""
+    """The hits of one memory for a task, and the content of the context block."""
 
     hits: Mapping[str, Any]
     """Records by id, best first."""
@@ -51,7 +58,7 @@ class Answer:
 
 @dataclass(frozen=True, slots=True)
 class Replay:
-    """The answers for a task with all records, and without the removed records."""
+    """The hits for a task with all records, and again without the records to remove."""
 
     task: Task
     before: Answer
@@ -59,33 +66,34 @@ class Replay:
 
 
 @dataclass(frozen=True, slots=True)
-class Meter:
-    """Measures the loss if records leave one memory of a store."""
+class LossMeter:
+    """A measurement of what agents lose if records are removed from one memory of a store."""
 
     memories: Mapping[str, AnyMemory]
     storage: Store
     counter: TokenCounter
 
     def measure(self, name: str, replacements: Mapping[str, str]) -> CurationLoss:
-        """Return the records that agents would no longer get. The store is not changed, and no retrieval is counted.
+        """Return the loss to agents if records were removed. The store is not changed, and no retrieval is counted.
 
         Args:
             name: Name of the memory.
-            replacements: For each removed record's id, the id of the record that it is merged into, or an empty string.
+            replacements: The id of the record that a removed record is merged into, or an empty string, keyed by the
+                removed record's id.
 
         Raises:
-            InvalidInput: There is no such memory of ATLAS, or its store keeps no history.
+            InvalidInput: The system has no memory of ATLAS's own with this name, or its store keeps no history.
         """
         memory = self.memories.get(name)
         if not isinstance(memory, Memory):
             names = [known for known, records in self.memories.items() if isinstance(records, Memory)]
             raise InvalidInput(f"expected one of {', '.join(names)} for the memory, got {name!r}")
-        sampled = spread(list(replacements), N_SAMPLED)
+        sampled = sample_evenly(list(replacements), N_SAMPLED)
         judgements = self.storage.judgements.all()
         with self.storage.reading():
             sampled_tasks = tasks_of(memory, memory.get_many(sampled), self._experience, judgements)
             known_tasks = replayable_tasks(sampled_tasks, self._experience)
-        tasks = spread(known_tasks, N_TASKS)
+        tasks = sample_evenly(known_tasks, N_TASKS)
         masked = memory.without(list(replacements)) if tasks else memory
         sections = {name: _with_cache(section) for name, section in known_sections().items()}
         replays = [self._replay(name, masked, task, sections) for task in tasks]
@@ -95,7 +103,7 @@ class Meter:
             hit_tasks = tasks_of(memory, records, self._experience, judgements)
             unproven = self._unprovable_names(name, replacements)
         return replace(
-            _loss(replacements, replays, hit_tasks),
+            _compute_loss(replacements, replays, hit_tasks),
             n_sampled=len(sampled),
             n_known=len(known_tasks),
             unproven=tuple(sorted(unproven)),
@@ -107,21 +115,23 @@ class Meter:
         return memory if isinstance(memory, ChromaExperienceMemory) else None
 
     def _replay(self, name: str, masked: AnyMemory, task: Task, sections: Mapping[str, Section]) -> Replay:
-        """Search all memories for a task, and the affected memory again without the records to remove."""
+        """Return the hits of a memory for a task, before and after the removal, with the block from all memories."""
         searches = prepare_searches(self.memories, task, EACH, QueryFilters())
         with self.storage.reading():
             other_memories = {
-                memory_name: result_or_error(ask, memory, searches[memory_name], task, EACH, False)
+                memory_name: result_or_error(search_memory, memory, searches[memory_name], task, EACH, False)
                 for memory_name, memory in self.memories.items()
                 if memory_name != name
             }
-            answers = [ask(memory, searches[name], task, EACH, False) for memory in (self.memories[name], masked)]
+            answers = [
+                search_memory(memory, searches[name], task, EACH, False) for memory in (self.memories[name], masked)
+            ]
         results = [combine_results({**other_memories, name: answer}) for answer in answers]
-        before = self._answer(name, results[0], task, sections)
+        before = self._answer_task(name, results[0], task, sections)
         is_same = list(before.hits) == [hit.item.id for hit in answers[1].hits]
-        return Replay(task, before, before if is_same else self._answer(name, results[1], task, sections))
+        return Replay(task, before, before if is_same else self._answer_task(name, results[1], task, sections))
 
-    def _answer(self, name: str, result: MemoryQueryResult, task: Task, sections: Mapping[str, Section]) -> Answer:
+    def _answer_task(self, name: str, result: MemoryQueryResult, task: Task, sections: Mapping[str, Section]) -> Answer:
         block = build_context(result, self.counter, sections=sections, tools=tools_of(task))
         texts = []
         for memory_name, hits in result.hits.items():
@@ -134,7 +144,7 @@ class Meter:
         )
 
     def _unprovable_names(self, name: str, replacements: Mapping[str, str]) -> list[str]:
-        """Return the names of proven concepts that are removed, or that no remaining attempt could prove again."""
+        """Return the names of proven concepts that are removed, or whose proof loses its last attempt."""
         concepts = self.memories.get("concepts")
         if name not in ("concepts", "experience") or not isinstance(concepts, Memory):
             return []
@@ -155,7 +165,7 @@ class Meter:
 
 
 def _with_cache(section: Section) -> Section:
-    """Return a section that caches the text of each record, because similar tasks find the same records."""
+    """Return a section that caches the text of each record, because similar tasks have the same hits."""
     texts: dict[str, RecordText] = {}
 
     def text(record: Any) -> RecordText:
@@ -166,14 +176,14 @@ def _with_cache(section: Section) -> Section:
     return Section(section.heading, text)
 
 
-def spread(values: Sequence[Any], limit: int) -> list[Any]:
-    """Return a limited number of values, evenly spaced."""
+def sample_evenly(values: Sequence[Any], limit: int) -> list[Any]:
+    """Return at most `limit` values, evenly spaced, in their order."""
     n = min(limit, len(values))
     return [values[index * len(values) // n] for index in range(n)]
 
 
-def _loss(replacements: Mapping[str, str], replays: Sequence[Replay], tasks: RecordTasks) -> CurationLoss:
-    """Return the loss over the replayed tasks. The caller corrects the counts if only a sample was replayed."""
+def _compute_loss(replacements: Mapping[str, str], replays: Sequence[Replay], tasks: RecordTasks) -> CurationLoss:
+    """Return the loss over the replayed tasks. If only a sample was replayed, the caller has to correct the counts."""
     lost = _lost_records(replacements, replays, tasks)
     right_hits = [(_right_ids(replay.before.hits, replay, tasks), replay.after.hits) for replay in replays]
     right_in_blocks = [(_right_ids(replay.before.shown, replay, tasks), replay.after.shown) for replay in replays]
@@ -199,9 +209,10 @@ def _loss(replacements: Mapping[str, str], replays: Sequence[Replay], tasks: Rec
 def _lost_records(
     replacements: Mapping[str, str], replays: Sequence[Replay], tasks: RecordTasks
 ) -> list[tuple[Any, list[str]]]:
-    """Return removed records that were the best hit of a task, each with its tasks. The best record is first.
+    """Return the removed records that were the best hit of a task, each with these tasks, the best record first.
 
-    Of the equally good hits of a task, the one that serves most tasks is returned, so that few records have to stay.
+    If a task has several equally good hits, the one that is best for most tasks is returned, so that few records have
+    to be kept.
     """
     records: dict[str, Any] = {}
     losing: list[tuple[str, list[str]]] = []
@@ -224,12 +235,12 @@ def _lost_records(
 
 
 def _right_ids(ids: Iterable[str], replay: Replay, tasks: RecordTasks) -> list[str]:
-    """Return the ids of hits that are right for the task of a replay."""
+    """Return the ids of hits that are right for the replayed task."""
     return [i for i in ids if i in replay.before.hits and tasks.is_right(i, replay.task)]
 
 
 def _n_lost(ids: Sequence[str], remaining: Collection[str], replacements: Mapping[str, str]) -> int:
-    """Return how many records are no longer found, neither themselves nor the record that they are merged into."""
+    """Return how many records are lost: neither they nor the records that they are merged into are among the hits."""
     return sum(i not in remaining and replacements.get(i, "") not in remaining for i in ids)
 
 
@@ -243,7 +254,7 @@ def _lost_conditions(replay: Replay) -> list[str]:
 
 
 def _is_replaced(best: Any, replay: Replay, replacements: Mapping[str, str], tasks: RecordTasks) -> bool:
-    """Return whether a task still finds an equally good right record, or the record that the best is merged into."""
+    """Return whether an equally good right record, or the record that the best is merged into, is still a hit."""
     return any(
         worth(record) >= worth(best) and (i == replacements[best.id] or tasks.is_right(i, replay.task))
         for i, record in replay.after.hits.items()

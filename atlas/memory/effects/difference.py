@@ -21,7 +21,7 @@ _STATISTICS = frozenset({"usage_count", "n_succeeded", "success_rate"})
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RecordDifference:
-    """A record that one of two states lacks, or that differs between them."""
+    """A record that only one of two memory systems has, or that differs between them."""
 
     memory: str
     """Name of the memory with the record."""
@@ -43,8 +43,8 @@ class RecordDifference:
     """The later success rate."""
 
 
-def compare(before: Any, after: Any) -> Iterator[RecordDifference]:
-    """Yield the differences between two memory systems. Each memory's added records come first."""
+def compare_memories(before: Any, after: Any) -> Iterator[RecordDifference]:
+    """Yield the differences between the records of two memory systems, memory by memory, added records first."""
     for name, kind in searchable_kinds().items():
         yield from _compare_memory(name, kind.records(before), kind.records(after))
 
@@ -86,7 +86,7 @@ def _compare_records(
 
 
 def _changed_fields(before: Any, after: Any) -> tuple[str, ...]:
-    """Return the names of the fields that differ. A damaged record, which cannot be read, is None."""
+    """Return the names of the fields that differ. A record that is damaged and cannot be read is given as None."""
     if before is None or after is None:
         return () if before is after else ("record",)
     names = [field.name for field in fields(before) if field.name not in _STATISTICS]

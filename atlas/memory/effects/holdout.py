@@ -19,18 +19,19 @@ if TYPE_CHECKING:
 _RANGE = 2**64
 
 
-def assign(share: float, *, store: str, task: str, attempt: str) -> Assignment:
-    """Return the random assignment of an attempt, which is deterministic.
+def assign_group(share: float, *, store: str, task: str, attempt: str) -> Assignment:
+    """Return the pseudo-random assignment of an attempt. Equal arguments give equal assignments.
 
-    The BLAKE2b hash of the three names is read as a number in [0, 1). Below `share`, the attempt is held out.
+    The BLAKE2b hash of `store`, `task` and `attempt` is read as a number in [0, 1). If it is below `share`, the attempt
+    is held out.
     """
     key = "\x1f".join((store, task, attempt)).encode("utf-8", "replace")
     number = int.from_bytes(hashlib.blake2b(key, digest_size=8, person=b"holdout").digest(), "big")
     return Assignment(share=share, is_held_out=number < share * _RANGE)
 
 
-def next_attempt(experience: Memory[Any] | None, task: Task) -> str:
-    """Return the name of the next attempt at a task: the number of its stored attempts.
+def next_attempt_name(experience: Memory[Any] | None, task: Task) -> str:
+    """Return the name for `assign_group` of the next attempt at a task: the number of stored attempts at it.
 
     Raises:
         InvalidInput: The memory cannot count attempts.

@@ -60,7 +60,7 @@ class JudgedAttempt:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TaskEffect:
-    """A task with attempts that received memories, and attempts that did not."""
+    """The outcomes of one task's attempts with memories and without."""
 
     task_id: str
     used: Tries
@@ -78,7 +78,7 @@ class TaskEffect:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class UnusedShare:
-    """Number of tokens in context blocks, and number of unused ones among them.
+    """The number of tokens in the context blocks of attempts, and how many of them are of unused records.
 
     A record counts as used only if the agent names its id, or if its text reappears in the agent's words.
     """
@@ -95,9 +95,9 @@ class UnusedShare:
 
 @dataclass(frozen=True, kw_only=True)
 class MemoryEffect:
-    """Success rates of the same tasks with and without memories.
+    """The success rates at the same tasks with and without memories.
 
-    Except for `randomised`, memories were not assigned at random, so differences may have other causes.
+    Except in `randomised`, memories were not assigned at random, so differences may have other causes.
     """
 
     tasks: tuple[TaskEffect, ...]
@@ -114,7 +114,7 @@ class MemoryEffect:
 
     @property
     def n_tasks(self) -> int:
-        """Number of compared tasks."""
+        """Number of tasks with attempts of both kinds."""
         return len(self.tasks)
 
     @property
@@ -129,13 +129,13 @@ class MemoryEffect:
 
     @property
     def is_enough(self) -> bool:
-        """True if there are enough tasks for a conclusion."""
+        """True if enough tasks were compared to draw a conclusion."""
         return self.n_tasks >= MIN_TASKS
 
     def after_failure(self, has_used: bool) -> Tries:
-        """Return how many of the compared attempts, with or without memories, followed a failure.
+        """Return how many of the compared attempts with memories, or without, followed a failure at the same task.
 
-        Attempts after a failure are counted as `n_succeeded`, so `rate` is their share.
+        The result counts these in `n_succeeded`, so that `rate` is their share.
         """
         attempts = [attempt for task in self.tasks for attempt in task.attempts]
         follows = [attempt.follows_failure for attempt in attempts if attempt.has_used == has_used]
@@ -145,8 +145,8 @@ class MemoryEffect:
     def is_selected(self) -> bool:
         """True if the shares of attempts after a failure differ too much between both groups for a comparison.
 
-        For example, an agent may use memory only after failures. The failures then count against attempts without
-        memory, and the next attempt would often have succeeded anyway.
+        For example, an agent may use memories only after failures. The failures then count against attempts without
+        memories, and the next attempts might have succeeded without memories too.
         """
         used, not_used = (self.after_failure(has_used).rate or 0.0 for has_used in (True, False))
         return abs(used - not_used) > MANY_AFTER_FAILURES
@@ -181,13 +181,15 @@ class MemoryEffect:
 
 
 def effect_among(judged: Iterable[JudgedAttempt]) -> MemoryEffect:
-    """Return the effect over the tasks with both kinds of attempts. Attempts without a task are left out."""
+    """Return the effect among attempts. Only tasks that have attempts with memories and without are compared."""
     groups: dict[str, tuple[list[JudgedAttempt], list[JudgedAttempt]]] = defaultdict(lambda: ([], []))
     for attempt in judged:
         if attempt.task_id:
             groups[attempt.task_id][attempt.has_used].append(attempt)
     tasks = [
-        TaskEffect(task_id=task_id, used=_tries(used), not_used=_tries(not_used), attempts=(*not_used, *used))
+        TaskEffect(
+            task_id=task_id, used=_count_tries(used), not_used=_count_tries(not_used), attempts=(*not_used, *used)
+        )
         for task_id, (not_used, used) in groups.items()
         if used and not_used
     ]
@@ -200,14 +202,14 @@ def effect_among(judged: Iterable[JudgedAttempt]) -> MemoryEffect:
 def memory_effect(
     experience: ChromaExperienceMemory, memories: Sequence[AnyMemory], used_by: Mapping[str, Sequence[Used]]
 ) -> MemoryEffect:
-    """Return the success rates of tasks with and without memories.
+    """Return the success rates at the same tasks with and without memories.
 
-    A record that was made from an attempt or written after it cannot have helped it. An attempt that lists only such
-    records is left out, because the records that it used are unknown.
+    A record that was made from an attempt or written after it cannot have helped the attempt. An attempt that lists
+    only such records as used is left out, because it is unknown which memories it used.
 
     Args:
-        memories: Every memory of the system. The times of records in plugged-in memories are unknown.
-        used_by: Records used by each attempt, by the id of the attempt.
+        memories: All memories of the system. The times of records in plugged-in memories are unknown.
+        used_by: The records that each attempt used, keyed by the attempt's id.
     """
     randomised, unused = randomised_effect(randomised_attempts(experience)), unused_share(experience)
     given_ids = {attempt_id for attempt_id in experience.column("trajectory_id", _GIVEN).values() if attempt_id}
@@ -215,7 +217,7 @@ def memory_effect(
         return MemoryEffect(tasks=(), randomised=randomised)
     compared, where = _attempts_at_tasks(experience, {*used_by, *given_ids})
     used = chain.from_iterable(used_by.get(attempt.trajectory_id, ()) for attempt in compared)
-    origins = _Origins.of(experience, memories, set(used))
+    origins = _Origins.read(experience, memories, set(used))
     ended_at = experience.column("created_at", where)
     attempt_ids = experience.column("trajectory_id", where)
     after_failure = _ids_after_failure(compared, ended_at, attempt_ids)
@@ -241,14 +243,14 @@ def memory_effect(
 
 
 def unused_share(experience: ChromaExperienceMemory) -> UnusedShare | None:
-    """Return the unused share of the context blocks of stored attempts, or None if no attempt received one."""
-    tokens, unused = (_numbers(experience.column(key, _IN_BLOCK)) for key in (SHOWN_TOKENS, UNUSED_TOKENS))
+    """Return the share of unused tokens in the context blocks of stored attempts, or None without context blocks."""
+    tokens, unused = (_parse_counts(experience.column(key, _IN_BLOCK)) for key in (SHOWN_TOKENS, UNUSED_TOKENS))
     if not sum(tokens):
         return None
     return UnusedShare(n_blocks=len(tokens), n_tokens=sum(tokens), n_unused=sum(unused))
 
 
-def _numbers(column: Mapping[str, Any]) -> list[int]:
+def _parse_counts(column: Mapping[str, Any]) -> list[int]:
     return [int(value) for value in column.values() if str(value).isdecimal()]
 
 
@@ -271,7 +273,7 @@ def _ids_after_failure(
 def _attempts_at_tasks(
     experience: ChromaExperienceMemory, used_by: Collection[str]
 ) -> tuple[list[Attempt], dict[str, object] | None]:
-    """Return the judged attempts at tasks for which memories were used, and the filter that selects them."""
+    """Return the judged attempts at tasks at which some attempt used memories, and the filter that selects them."""
     if len(used_by) > MANY:
         where, candidates = None, read_attempts(experience)
         task_ids = {attempt.task_id for attempt in candidates if attempt.trajectory_id in used_by}
@@ -285,14 +287,16 @@ def _attempts_at_tasks(
 
 @dataclass(frozen=True, slots=True)
 class _Origins:
-    """The known times and origins of used records."""
+    """The known times and source attempts of used records."""
 
     written_at: Mapping[Used, str]
     origin_ids: Mapping[Used, str]
     """The attempt that a record was made from, if there is exactly one, by the record."""
 
     @classmethod
-    def of(cls, experience: ChromaExperienceMemory, memories: Sequence[AnyMemory], used: Collection[Used]) -> _Origins:
+    def read(
+        cls, experience: ChromaExperienceMemory, memories: Sequence[AnyMemory], used: Collection[Used]
+    ) -> _Origins:
         written_at: dict[Used, str] = {}
         origin_ids: dict[Used, str] = {}
         for memory in memories:
@@ -307,13 +311,13 @@ class _Origins:
         return cls(written_at, origin_ids)
 
     def may_help(self, attempt: Attempt, at: str, used: Used) -> bool:
-        """Return whether a record is known to be older than an attempt and was not made from it."""
+        """Return whether a record may have helped an attempt: it is older, and was not made from the attempt."""
         is_later = bool(at) and self.written_at.get(used, "") > at
         return not is_later and self.origin_ids.get(used) != attempt.trajectory_id
 
 
 def _filter_any(key: str, values: Collection[str]) -> dict[str, object] | None:
-    """Return a filter on these values, or None if scanning the column is faster."""
+    """Return a filter for records with one of the values, or None if reading the whole column is faster."""
     return {key: {"$in": sorted(values)}} if len(values) <= MANY else None
 
 
@@ -321,5 +325,5 @@ def _is_single_id(value: str | Sequence[str]) -> bool:
     return isinstance(value, str)
 
 
-def _tries(attempts: Sequence[JudgedAttempt]) -> Tries:
+def _count_tries(attempts: Sequence[JudgedAttempt]) -> Tries:
     return Tries(n=len(attempts), n_succeeded=sum(attempt.success for attempt in attempts))

@@ -31,7 +31,7 @@ class QuarantinedRecord:
 
 
 def quarantine(system: Any, ids: Sequence[str], reason: str) -> str:
-    """Put records into quarantine as one operation, and return its id.
+    """Put records into quarantine as one operation, and return the operation's id.
 
     Raises:
         InvalidInput: There are no ids, or the reason is empty.
@@ -44,7 +44,7 @@ def quarantine(system: Any, ids: Sequence[str], reason: str) -> str:
 
 
 def unquarantine(system: Any, ids: Sequence[str], reason: str = "") -> str:
-    """Release records from quarantine as one operation, and return its id.
+    """Release records from quarantine as one operation, and return the operation's id.
 
     Raises:
         InvalidInput: There are no ids.
@@ -55,11 +55,11 @@ def unquarantine(system: Any, ids: Sequence[str], reason: str = "") -> str:
 
 
 def quarantine_each(system: Any, reasons: Mapping[str, str], why: str) -> str:
-    """Set the reason of each record's quarantine as one operation, and return its id.
+    """Set the reason of each record's quarantine as one operation, and return the operation's id.
 
     Args:
         system: A memory system of ATLAS.
-        reasons: Reasons by the ids of records in any memory, empty to release.
+        reasons: The reason for each record of any memory, keyed by id. An empty reason releases the record.
         why: Reason of the operation, for the history.
 
     Raises:
@@ -85,7 +85,7 @@ def quarantine_each(system: Any, reasons: Mapping[str, str], why: str) -> str:
 
 
 def quarantined(system: Any) -> tuple[QuarantinedRecord, ...]:
-    """Return the records in quarantine, by memory, in the order of insertion."""
+    """Return the records in quarantine, keyed by memory, in the order of insertion."""
     hidden: list[QuarantinedRecord] = []
     for memory, records in _memories(system).items():
         reasons = records.column(QUARANTINE, QUARANTINED)

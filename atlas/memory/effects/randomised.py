@@ -31,7 +31,7 @@ class AssignedAttempt:
 
     @property
     def weight(self) -> float:
-        """Inverse probability of its assignment, because the held-out share may change over time."""
+        """Inverse probability of the attempt's assignment. It corrects for changes of the held-out share over time."""
         return 1 / (self.share if self.is_held_out else 1 - self.share)
 
 
@@ -79,7 +79,7 @@ class RandomisedEffect:
 
     @cached_property
     def n_more(self) -> int | None:
-        """Number of further attempts until the interval excludes 0, at the present rates.
+        """Number of further attempts that are needed until the interval excludes 0, at the present rates.
 
         None if the rates are equal, or if more than `MAX_FACTOR` times the present attempts would be needed.
         """
@@ -109,7 +109,7 @@ class RandomisedEffect:
 
 
 def randomised_effect(attempts: Sequence[AssignedAttempt]) -> RandomisedEffect | None:
-    """Return the effect among attempts, or None if all are in the same group."""
+    """Return the effect among randomly assigned attempts, or None if all are in the same group."""
     sides = {attempt.is_held_out for attempt in attempts}
     return RandomisedEffect(attempts=tuple(attempts)) if len(sides) == 2 else None
 
@@ -125,17 +125,21 @@ def _iterate_randomised(experience: ChromaExperienceMemory) -> Iterator[Assigned
     for record_id, arm in columns[0].items():
         outcome, share, task_id, title = (column.get(record_id, "") for column in columns[1:])
         if outcome != "unknown":
-            yield _attempt(task_id or title, outcome, arm, share)
+            yield _parse_attempt(task_id or title, outcome, arm, share)
     for run, merged in merged_experiences(experience):
         if merged.get(ARM) in (HELD_OUT, SHOWN) and merged["outcome"] != "unknown":
-            yield _attempt(run.task.id or title_of(run.task), merged["outcome"], merged[ARM], merged.get(SHARE, ""))
+            yield _parse_attempt(
+                run.task.id or title_of(run.task), merged["outcome"], merged[ARM], merged.get(SHARE, "")
+            )
 
 
-def _attempt(task: str, outcome: str, arm: str, share: object) -> AssignedAttempt:
-    return AssignedAttempt(task=task, success=outcome == "succeeded", is_held_out=arm == HELD_OUT, share=_number(share))
+def _parse_attempt(task: str, outcome: str, arm: str, share: object) -> AssignedAttempt:
+    return AssignedAttempt(
+        task=task, success=outcome == "succeeded", is_held_out=arm == HELD_OUT, share=_parse_share(share)
+    )
 
 
-def _number(value: object) -> float:
+def _parse_share(value: object) -> float:
     """Return a share from metadata, which is untrusted. 0 if it is invalid."""
     try:
         return float(str(value))

@@ -14,10 +14,10 @@ from typing import Any
 from atlas.core.types import Experience, Task, Vector
 from atlas.memory.base.memory import Memory
 from atlas.memory.context.block import EACH, build_context, tools_of
-from atlas.memory.effects.curation import spread
+from atlas.memory.effects.curation import sample_evenly
 from atlas.memory.experience.same_task import task_key
 from atlas.memory.kinds.sections import known_sections
-from atlas.memory.query import AnyMemory, QueryFilters, ask_all, combine_results
+from atlas.memory.query import AnyMemory, QueryFilters, combine_results, search_all
 from atlas.storage.records import NOT_QUARANTINED
 
 N_TASKS = 40
@@ -43,7 +43,7 @@ class ReachedTask:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Reach:
-    """How far records reach."""
+    """How often records were retrieved, and which tasks' context blocks would contain them."""
 
     n_retrieved: int = 0
     """Number of times that a search returned one of the records. A search that returned two counts twice.
@@ -66,7 +66,7 @@ def measure_reach(system: Any, ids_by_memory: Mapping[str, Collection[str]]) -> 
 
     Args:
         system: A memory system of ATLAS.
-        ids_by_memory: Ids of the records, by the name of their memory.
+        ids_by_memory: Ids of the records, keyed by the name of their memory.
     """
     memories: Mapping[str, AnyMemory] = system._memories
     own_memories = {
@@ -84,7 +84,7 @@ def measure_reach(system: Any, ids_by_memory: Mapping[str, Collection[str]]) -> 
 def _tasks(
     experience: AnyMemory | None, memories: Mapping[str, Memory[Any]], ids_by_memory: Mapping[str, Collection[str]]
 ) -> list[Task]:
-    """Return distinct tasks to replay: first the tasks of the attempts nearest to the records."""
+    """Return the distinct tasks to replay: those of the attempts nearest to the records, then a sample of others."""
     if not isinstance(experience, Memory):
         return []
     vectors = list[Vector]()
@@ -96,19 +96,19 @@ def _tasks(
     ]
     by_rank = chain.from_iterable(zip_longest(*neighbours))  # the nearest of each vector first
     nearest = list(dict.fromkeys(filter(None, by_rank)))
-    others = spread(experience.ids(NOT_QUARANTINED), 2 * N_TASKS)  # some have the same task
+    others = sample_evenly(experience.ids(NOT_QUARANTINED), 2 * N_TASKS)  # some have the same task
     first = _distinct_tasks(experience.get_many(nearest[:N_NEAREST]))
     return list({**first, **_distinct_tasks(experience.get_many(others))}.values())[:N_TASKS]
 
 
 def _distinct_tasks(attempts: Sequence[Experience]) -> dict[Any, Task]:
-    """Return the distinct tasks of attempts."""
+    """Return the distinct tasks of attempts, keyed for comparison."""
     return {task_key(attempt.task): attempt.task for attempt in attempts if attempt.task.description}
 
 
 def _ids_in_block(system: Any, task: Task, ids_by_memory: Mapping[str, Collection[str]]) -> tuple[str, ...]:
     """Return the ids of the records that the context block of a task contains."""
-    answers = ask_all(system._memories, system.storage, task, EACH, QueryFilters(), count_retrieval=False)
+    answers = search_all(system._memories, system.storage, task, EACH, QueryFilters(), count_retrieval=False)
     block = build_context(
         combine_results(answers), system.token_counter, sections=known_sections(), tools=tools_of(task)
     )

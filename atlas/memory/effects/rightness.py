@@ -16,7 +16,7 @@ from atlas.storage.marks.judgements import Judgement
 
 @dataclass(frozen=True, slots=True)
 class RecordTasks:
-    """The tasks of records of one memory."""
+    """The tasks that each record of one memory is right for."""
 
     ids: Mapping[str, frozenset[str]]
     """Ids of tasks by record."""
@@ -47,7 +47,7 @@ def tasks_of(
     experience: ChromaExperienceMemory | None,
     judgements: Sequence[Judgement],
 ) -> RecordTasks:
-    """Return the tasks of some records.
+    """Return the tasks that records of one memory are right for.
 
     Args:
         experience: The experience memory, or None if ATLAS does not keep attempts.
@@ -79,7 +79,7 @@ def tasks_of(
 
 
 def replayable_tasks(tasks: RecordTasks, experience: ChromaExperienceMemory | None) -> list[Task]:
-    """Return the distinct tasks that can be replayed, because their text is known. Judged queries come last."""
+    """Return the distinct tasks that can be replayed, which are those with a known text. Judged queries come last."""
     known = {task.id for attempted in tasks.attempted.values() for task in attempted}
     missing_ids = {task_id for ids in tasks.ids.values() for task_id in ids} - known
     all_tasks = [task for attempted in tasks.attempted.values() for task in attempted]
@@ -92,7 +92,7 @@ def replayable_tasks(tasks: RecordTasks, experience: ChromaExperienceMemory | No
 
 
 def _tasks_of_concepts(records: Iterable[Any], experience: ChromaExperienceMemory) -> dict[str, tuple[Task, ...]]:
-    """Return the tasks of the attempts from which concepts were extracted, by concept."""
+    """Return the tasks of the attempts from which concepts were extracted, keyed by the concept's id."""
     concepts = [record for record in records if isinstance(record, CodeConcept) and record.found_in]
     attempts = experience.get_many([i for concept in concepts for i in concept.found_in]) if concepts else []
     tasks_by_attempt = {attempt.id: attempt.task for attempt in attempts}

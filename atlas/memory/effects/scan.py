@@ -22,7 +22,7 @@ BATCH = 200
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Part:
-    """A text of a record."""
+    """One text of a record, with its name."""
 
     name: str
     text: str
@@ -52,13 +52,13 @@ class Finding:
 
     @property
     def is_in_text(self) -> bool:
-        """True if its text has a sign. Signs of the whole store alone are no reason for a quarantine by rule."""
+        """True if the record's own text has a sign. Rules quarantine no record for signs of the whole store alone."""
         return any(reason.attack not in STORE_SIGNS for reason in self.reasons)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Scan(Tabular):
-    """The result of a scan."""
+    """The findings of a scan, and the number of scanned records."""
 
     findings: tuple[Finding, ...]
     """The records that reach the minimum, worst first."""
@@ -85,14 +85,14 @@ def scan(system: Any, ids: Sequence[str] | None = None, *, minimum: float = SUSP
         minimum: Minimum score of a finding, in [0, 1].
 
     Raises:
-        InvalidInput: An impossible minimum.
+        InvalidInput: The minimum is not in [0, 1].
         NotFound: A record does not exist.
-        NotAllowed: A scan of all records, and the actor is not a curator.
+        NotAllowed: All records are to be scanned, and the actor is not a curator.
     """
     if ids is None:
         check_role(Role.CURATOR, "scan all records")
     if not 0 <= minimum <= 1:
-        raise InvalidInput(f"expected a number from 0 to 1 for minimum, got {minimum!r}")
+        raise InvalidInput(f"expected a number from 0 to 1 for the minimum score, got {minimum!r}")
     requested_ids = None if ids is None else parse_ids(ids)
     scanned = set[str]()
     hidden = {record.id for record in quarantined(system)}
@@ -110,10 +110,10 @@ def scan(system: Any, ids: Sequence[str] | None = None, *, minimum: float = SUSP
 
 
 def scan_record(memory: str, record: Any) -> Finding:
-    """Return a record with its signs of an attack, which may be none.
+    """Return a finding on a record. It has no reasons if the record has no signs of an attack.
 
     Args:
-        memory: Name of its memory.
+        memory: Name of the record's memory.
     """
     reasons = distinct(
         replace(reason, part=part.name)
@@ -126,13 +126,13 @@ def scan_record(memory: str, record: Any) -> Finding:
 
 
 def with_signs(finding: Finding, signs: Sequence[Reason]) -> Finding:
-    """Return a finding with signs of the whole store added. These never lower the finding's score."""
+    """Return a finding with further signs added, which never lower its score."""
     reasons = distinct([*finding.reasons, *signs])
     return replace(finding, reasons=reasons, score=max(finding.score, *(sign.weight for sign in signs), 0.0))
 
 
 def worst_first(findings: Sequence[Finding]) -> list[Finding]:
-    """Return findings in the order of their scores, the highest first."""
+    """Return findings sorted by score, the highest first."""
     return sorted(findings, key=lambda finding: (-finding.score, finding.memory, finding.id))
 
 
@@ -142,7 +142,7 @@ def reason_of(finding: Finding) -> str:
 
 
 def parts_of(memory: str, record: Any) -> list[Part]:
-    """Return the texts of a record that agents may read, without empty ones."""
+    """Return the texts of a record that agents may read. Empty texts are left out."""
     parts = next((parts for kind, parts in _PARTS.items() if isinstance(record, kind)), None)
     if parts is not None:
         return [part for part in parts(record) if part.text.strip()]
@@ -201,7 +201,7 @@ _PARTS: Mapping[type, Callable[[Any], list[Part]]] = {
 
 
 def _records(system: Any, ids: Sequence[str] | None) -> Iterator[tuple[str, Any]]:
-    """Yield the name of the memory of each record, and the record."""
+    """Yield pairs of a memory's name and one of its records, for all ids."""
     for memory, kind in searchable_kinds().items():
         if (records := kind.records(system)) is None:
             continue

@@ -15,7 +15,7 @@ from math import ceil
 from typing import Any
 
 from atlas.core.types import Vector
-from atlas.memory.effects.contradictions import contradictions
+from atlas.memory.effects.contradictions import find_contradictions
 from atlas.memory.kinds.table import searchable_kinds
 from atlas.memory.plugged import PluggedMemory
 from atlas.scanning.text import SUSPICIOUS, Reason
@@ -60,8 +60,8 @@ _SECONDS = BURST_MINUTES * 60
 
 
 @dataclass(frozen=True, slots=True)
-class Writing:
-    """A record that was stored."""
+class WrittenRecord:
+    """The writer and the time of a stored record."""
 
     id: str
     writer: str
@@ -69,26 +69,26 @@ class Writing:
 
 
 def signs_of_store(system: Any) -> dict[tuple[str, str], tuple[Reason, ...]]:
-    """Return the signs of records in any memory, by the name of the memory and the id."""
+    """Return the signs of an attack that only the whole store shows, keyed by memory and record id."""
     memories = {name: kind.records(system) for name, kind in searchable_kinds().items()}
     own_memories = {name: records for name, records in memories.items() if not isinstance(records, PluggedMemory)}
-    signs = chain(_bursts(system, own_memories), _hubs(own_memories), _contradictions(own_memories))
+    signs = chain(_burst_signs(system, own_memories), _hub_signs(own_memories), _contradiction_signs(own_memories))
     reasons_by_record = defaultdict[tuple[str, str], list[Reason]](list)
     for record, reason in signs:
         reasons_by_record[record].append(reason)
     return {record: tuple(reasons) for record, reasons in reasons_by_record.items()}
 
 
-def find_bursts(writings: Sequence[Writing]) -> dict[str, Reason]:
-    """Return, by id, the reason for each record stored in a burst by one writer, compared with all writers' habits."""
-    by_writer = defaultdict[str, list[Writing]](list)
+def find_bursts(writings: Sequence[WrittenRecord]) -> dict[str, Reason]:
+    """Return a sign for each record that its writer stored in an unusual burst, keyed by id."""
+    by_writer = defaultdict[str, list[WrittenRecord]](list)
     for writing in sorted(writings, key=lambda writing: writing.at):
         by_writer[writing.writer].append(writing)
-    spans = {writer: Counter(map(_period, own_writings)) for writer, own_writings in by_writer.items()}
+    spans = {writer: Counter(map(_period_number, own_writings)) for writer, own_writings in by_writer.items()}
     reasons: dict[str, Reason] = {}
     for writer, own_writings in by_writer.items():
-        burst = _busiest(own_writings)
-        during = Counter(_period(writing) for writing in burst)
+        burst = _largest_burst(own_writings)
+        during = Counter(_period_number(writing) for writing in burst)
         usual = [n for other, counts in spans.items() if other != writer for n in counts.values()]
         usual += (spans[writer] - during).values()
         if len(burst) < BURST_RECORDS or len(usual) < BURST_SPANS or len(burst) < BURST_RATIO * _usual_maximum(usual):
@@ -97,12 +97,12 @@ def find_bursts(writings: Sequence[Writing]) -> dict[str, Reason]:
             f"{len(burst)} of {len(own_writings)} records of {writer} were stored within {BURST_MINUTES} minutes; "
             f"usually a writer stores at most {_usual_maximum(usual)} in that time."
         )
-        reasons |= {writing.id: _reason(BURST, why) for writing in burst}
+        reasons |= {writing.id: _make_reason(BURST, why) for writing in burst}
     return reasons
 
 
 def select_dissimilar(vectors: Mapping[str, Vector]) -> list[str]:
-    """Return the ids of tasks that are pairwise dissimilar, in the given order."""
+    """Return the ids of at most `HUB_TASKS` tasks that are pairwise dissimilar, in the given order."""
     task_ids: list[str] = []
     for task_id, vector in vectors.items():
         if len(task_ids) == HUB_TASKS:
@@ -112,21 +112,21 @@ def select_dissimilar(vectors: Mapping[str, Vector]) -> list[str]:
     return task_ids
 
 
-def _bursts(system: Any, memories: Mapping[str, Any]) -> Iterator[tuple[tuple[str, str], Reason]]:
+def _burst_signs(system: Any, memories: Mapping[str, Any]) -> Iterator[tuple[tuple[str, str], Reason]]:
     memory_by_id: dict[str, str] = {}
-    writings: list[Writing] = []
+    writings: list[WrittenRecord] = []
     for name, records in memories.items():
         origins = system.storage.ledger.history.origins(records.collection_name)
         for record_id, at in records.column("stored_at").items():
             if record_id in origins and origins[record_id].kind == "store":  # an import stores many at once
                 memory_by_id[record_id] = name
-                writings.append(Writing(record_id, origins[record_id].actor, instant(at)))
+                writings.append(WrittenRecord(record_id, origins[record_id].actor, instant(at)))
     for record_id, reason in find_bursts(writings).items():
         yield (memory_by_id[record_id], record_id), reason
 
 
-def _busiest(writings: Sequence[Writing]) -> Sequence[Writing]:
-    """Return the largest group of a writer's records that were stored within the length of a burst.
+def _largest_burst(writings: Sequence[WrittenRecord]) -> Sequence[WrittenRecord]:
+    """Return the largest group of a writer's records that were stored within `BURST_MINUTES`.
 
     Args:
         writings: Records of one writer, in the order of their times.
@@ -140,17 +140,17 @@ def _busiest(writings: Sequence[Writing]) -> Sequence[Writing]:
     return best
 
 
-def _period(writing: Writing) -> int:
+def _period_number(writing: WrittenRecord) -> int:
     return int(writing.at.timestamp() // _SECONDS)
 
 
 def _usual_maximum(counts: Sequence[int]) -> int:
-    """Return the 95th percentile of the numbers of records per period."""
+    """Return the 95th percentile of numbers of records per period."""
     return sorted(counts)[ceil(0.95 * len(counts)) - 1]
 
 
-def _hubs(memories: Mapping[str, Any]) -> Iterator[tuple[tuple[str, str], Reason]]:
-    """Yield the records among the first hits of many unrelated tasks. Nothing is embedded for this."""
+def _hub_signs(memories: Mapping[str, Any]) -> Iterator[tuple[tuple[str, str], Reason]]:
+    """Yield a sign for each record among the first hits of many unrelated tasks. Only stored vectors are compared."""
     attempts = memories.get("experience")
     if attempts is None:
         return
@@ -171,20 +171,20 @@ def _hubs(memories: Mapping[str, Any]) -> Iterator[tuple[tuple[str, str], Reason
         for record_id, n_tasks in n_tasks_by_id.items():
             if n_tasks >= max(HUB_SHARE * len(tasks), HUB_RATIO * usual_maximum):
                 why = f"It is among the first {HUB_HITS} hits of {n_tasks} of {len(tasks)} unrelated tasks."
-                yield (name, record_id), _reason(HUB, why)
+                yield (name, record_id), _make_reason(HUB, why)
 
 
-def _contradictions(memories: Mapping[str, Any]) -> Iterator[tuple[tuple[str, str], Reason]]:
+def _contradiction_signs(memories: Mapping[str, Any]) -> Iterator[tuple[tuple[str, str], Reason]]:
     strategies = memories.get("strategies")
     if strategies is None:
         return
-    for contradiction in contradictions(strategies):
-        reason = _reason(CONTRADICTION, contradiction.why)
+    for contradiction in find_contradictions(strategies):
+        reason = _make_reason(CONTRADICTION, contradiction.why)
         yield (
             ("strategies", contradiction.id),
             replace(reason, part="suggestion", excerpt=contradiction.excerpt),
         )
 
 
-def _reason(attack: str, why: str) -> Reason:
+def _make_reason(attack: str, why: str) -> Reason:
     return Reason(rule=attack, attack=attack, why=why, excerpt="", weight=SUSPICIOUS)

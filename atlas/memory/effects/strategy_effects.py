@@ -20,7 +20,7 @@ SIMILAR = 500
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Tries:
-    """Attempts with a known outcome."""
+    """The number of attempts with a known outcome, and of successes among them."""
 
     n: int
     n_succeeded: int
@@ -38,7 +38,7 @@ class Tries:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class StrategyEffect:
-    """Success rates with a strategy, and without it at similar tasks.
+    """The success rates with a strategy, and without it at similar tasks.
 
     Strategies are not used at random, so a difference is a correlation, not a causal effect.
     """
@@ -65,7 +65,7 @@ class StrategyEffect:
     def verdict(self) -> str:
         """`helps` or `hurts` if the intervals do not overlap, else `unclear`.
 
-        `not used` without tries; `unplaced` if tries may be counted in both groups.
+        `not used` without recorded attempts. `unplaced` if attempts may be counted in both groups.
         """
         if not self.used.n:
             return "not used"
@@ -77,11 +77,11 @@ class StrategyEffect:
 
 
 def effect_among(tries: Sequence[Use], similar: Iterable[Attempt]) -> StrategyEffect:
-    """Return the effect of a strategy, from its recorded tries and from attempts at similar tasks.
+    """Return the effect of a strategy, from its recorded uses and from attempts at similar tasks.
 
     Args:
-        similar: Attempts at similar tasks. Tries of the strategy and unknown outcomes are left out, as in
-            `rate_of_others`.
+        similar: Attempts at similar tasks. Those that used the strategy or have an unknown outcome are not counted, as
+            in `rate_of_others`.
     """
     without = rate_of_others(similar, tries)
     return StrategyEffect(
@@ -91,12 +91,12 @@ def effect_among(tries: Sequence[Use], similar: Iterable[Attempt]) -> StrategyEf
     )
 
 
-def effect(
+def strategy_effect(
     bank: ChromaStrategyBank, experience: ChromaExperienceMemory, strategy_id: str, k: int = SIMILAR
 ) -> StrategyEffect:
-    """Return the effect of a strategy, compared with at most k experiences most relevant to its situation.
+    """Return the effect of a strategy, compared with the k experiences most relevant to its situation.
 
-    The experiences are ranked by meaning and words only, because other signals favour successes. Buried ones count.
+    These are ranked by meaning and words only, because other signals favour successes. Buried ones are included.
 
     Raises:
         NotFound: The strategy does not exist.

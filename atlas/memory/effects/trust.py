@@ -25,7 +25,7 @@ STATED = ("trust", "meta.trust")
 
 
 class Trust(IntEnum):
-    """Class of a record by its origin, the least trusted first."""
+    """The trust class of a record by its origin, the least trusted first."""
 
     UNTRUSTED = 0
     """Output of a tool, or a text from elsewhere, as its writer states."""
@@ -49,7 +49,7 @@ class Trust(IntEnum):
 
 
 def parse_trust(name: str) -> Trust:
-    """Return the class of a name, or raise `InvalidInput`."""
+    """Return the trust class with a name, or raise `InvalidInput`."""
     try:
         return Trust[name.upper()]
     except KeyError as error:
@@ -58,11 +58,11 @@ def parse_trust(name: str) -> Trust:
 
 
 def trust_of_all(system: Any) -> dict[str, dict[str, Trust]]:
-    """Return the class of each record, by the name of its memory and its id."""
+    """Return the trust class of each record, keyed by the name of its memory, then by id."""
     people = People(system.storage.path, {}).names() if system.storage.ledger.is_file else set[str]()
     memories = {name: kind.records(system) for name, kind in searchable_kinds().items()}
     trust = {name: _own_trust(system, records, people) for name, records in memories.items()}
-    sources = list(_sources(memories))
+    sources = list(_derived_records(memories))
     is_changed = True
     while is_changed:  # a source may be derived itself
         is_changed = False
@@ -74,7 +74,7 @@ def trust_of_all(system: Any) -> dict[str, dict[str, Trust]]:
 
 
 def trust_labels(system: Any, ids: Sequence[str]) -> dict[str, str]:
-    """Return the labels of the classes of records in any memory, by id.
+    """Return the label of each record's trust class, keyed by id. The records may be in any memory.
 
     Raises:
         NotFound: One of the ids does not exist.
@@ -86,12 +86,12 @@ def trust_labels(system: Any, ids: Sequence[str]) -> dict[str, str]:
 
 
 def trusted_memories(system: Any, memories: Mapping[str, AnyMemory], min_trust: str) -> TrustedMemories:
-    """Return the memories without records below a trust level, and the origins of the other records.
+    """Return the memories restricted to records of a trust class or above, and the labels of these records.
 
     Plugged-in memories are left out, because the origin of their records is unknown.
 
     Raises:
-        InvalidInput: There is no such trust level.
+        InvalidInput: There is no trust class with this name.
     """
     min_level = parse_trust(min_trust)
     levels = trust_of_all(system)
@@ -107,7 +107,7 @@ def trusted_memories(system: Any, memories: Mapping[str, AnyMemory], min_trust: 
 
 
 def _own_trust(system: Any, records: Any, people: set[str]) -> dict[str, Trust]:
-    """Return the class of each record of a memory, deleted ones included, ignoring its sources."""
+    """Return the trust class of each record of a memory, deleted or not, by its own origin alone. Keyed by id."""
     origins: dict[str, Origin] = system.storage.ledger.history.origins(records.collection_name)
     stated_labels: dict[str, Any] = {}
     for column in STATED:
@@ -132,8 +132,8 @@ def _origin_trust(origin: Origin | None, people: set[str]) -> Trust:
     return Trust.PERSON if origin.actor in people and not is_changed else Trust.AGENT
 
 
-def _sources(memories: Mapping[str, Any]) -> Iterator[tuple[str, str, str, str]]:
-    """Yield each derived record with one of its sources: memory and id of the record, then of the source."""
+def _derived_records(memories: Mapping[str, Any]) -> Iterator[tuple[str, str, str, str]]:
+    """Yield memory and id of each derived record, followed by memory and id of one of its sources."""
     attempts = {attempt: record_id for record_id, attempt in memories["experience"].column("trajectory_id").items()}
     for derivation in derivations():
         for record_id, value in memories[derivation.memory].column(derivation.column).items():

@@ -31,7 +31,7 @@ _RECORD = re.compile(r"^\[\S+ (.+?)\] ?(.*(?:\n  .*)*)", re.MULTILINE)
 def used_records(
     retrieved: Ids, texts: Texts, task: Task, steps: Sequence[Step], solution: object
 ) -> dict[str, tuple[str, ...]]:
-    """Return the ids of the records that an agent's words name, or else of those whose text reappears in the words.
+    """Return the ids, by memory, of records that an agent's words name or, if none, whose text reappears in them.
 
     Observations do not count as the agent's words, because the context block may be an observation.
     """
@@ -47,13 +47,13 @@ def used_records(
 
 
 def block_texts(block: str, retrieved: Ids) -> dict[tuple[str, str], str]:
-    """Return the text of each record in a context block, without the id in its heading."""
+    """Return the text of each record in a context block, without the id in its heading, keyed by memory and id."""
     names = {shown_id(record_id): (name, record_id) for name, ids in retrieved.items() for record_id in ids}
     return {names[match[1]]: match[2] for match in _RECORD.finditer(block) if match[1] in names}
 
 
 def record_texts(memories: Mapping[str, AnyMemory], retrieved: Ids) -> dict[tuple[str, str], str]:
-    """Return the texts of records as in a context block. Plugged-in memories are left out."""
+    """Return the texts of records as in a context block, keyed by memory and id. Plugged-in memories are left out."""
     sections, texts = known_sections(), dict[tuple[str, str], str]()
     for name, ids in retrieved.items():
         memory = memories.get(name)
@@ -65,7 +65,7 @@ def record_texts(memories: Mapping[str, AnyMemory], retrieved: Ids) -> dict[tupl
 
 
 def shown_marks(retrieved: Ids, texts: Texts, used: Ids, counter: TokenCounter | None) -> dict[str, int]:
-    """Return the metadata of the records that an attempt was shown: their number, and their tokens in a context block.
+    """Return metadata for an attempt: the number of records that it was shown, and their tokens in the context block.
 
     Args:
         counter: Counter of the tokens of a block's records, or None if there is no block.
@@ -80,7 +80,7 @@ def shown_marks(retrieved: Ids, texts: Texts, used: Ids, counter: TokenCounter |
 
 
 def _is_named(record_id: str, words: str) -> bool:
-    """Return whether words contain an id in the form of a context block.
+    """Return whether an agent's words contain a record's id as a context block shows it.
 
     An id without a digit, or shorter than most ids, does not count, because it may be an ordinary word.
     """
@@ -93,22 +93,22 @@ def _is_named(record_id: str, words: str) -> bool:
 
 
 def _reappearing_records(texts: Texts, words: str, given_texts: Sequence[str]) -> set[tuple[str, str]]:
-    """Return the records from which a run of words reappears. A run that several records share counts for the first.
+    """Return the records with an n-gram that reappears in an agent's words. A shared one counts for the first record.
 
     Args:
-        given_texts: Other texts that the agent received. Words in these are no evidence.
+        given_texts: Other texts that the agent received. N-grams in these are ignored.
     """
-    own_runs = set(_runs(words)).difference(*map(_runs, given_texts))
+    own_runs = set(_word_ngrams(words)).difference(*map(_word_ngrams, given_texts))
     records = set()
     for record, text in texts.items():
-        if shared := own_runs.intersection(_runs(text)):
+        if shared := own_runs.intersection(_word_ngrams(text)):
             records.add(record)
             own_runs -= shared
     return records
 
 
 def _called_concepts(texts: Texts, words: str, given_texts: Sequence[str]) -> set[tuple[str, str]]:
-    """Return the concepts whose functions the agent calls, unless other received texts name them too."""
+    """Return the concepts whose functions the agent calls, unless other texts that it received name them too."""
     called_concepts = set[tuple[str, str]]()
     for record, text in texts.items():
         name = text.strip().partition("\n")[0]
@@ -120,13 +120,13 @@ def _called_concepts(texts: Texts, words: str, given_texts: Sequence[str]) -> se
     return called_concepts
 
 
-def _runs(text: str) -> Iterator[tuple[str, ...]]:
-    """Yield each run of `N_WORDS` consecutive words."""
+def _word_ngrams(text: str) -> Iterator[tuple[str, ...]]:
+    """Yield each run of `N_WORDS` consecutive words of a text, in lower case."""
     words = [word.lower() for word in _WORD.findall(text)]
     return zip(*(words[start:] for start in range(N_WORDS)), strict=False)
 
 
 def _own_observations(retrieved: Ids, steps: Sequence[Step]) -> Iterator[str]:
-    """Yield the observations that do not contain a context block."""
+    """Yield the observations that contain none of the retrieved records' ids, so are not the context block."""
     short_ids = [shown_id(record_id) for ids in retrieved.values() for record_id in ids if isinstance(record_id, str)]
     return (step.observation for step in steps if not any(record_id in step.observation for record_id in short_ids))

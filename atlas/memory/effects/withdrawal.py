@@ -29,7 +29,7 @@ MAX_FILTERED = 2_000
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class WithdrawnRecord:
-    """A record of a withdrawal."""
+    """A record that a withdrawal deletes, and why."""
 
     memory: str
     """Name of the memory with the record, such as `strategies`."""
@@ -54,7 +54,7 @@ class RecordedUse:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Withdrawal(Tabular):
-    """A plan to delete records with all derived records."""
+    """A plan to delete records with all records derived from them."""
 
     ids: tuple[str, ...]
     """Ids of the requested records."""
@@ -72,7 +72,7 @@ class Withdrawal(Tabular):
     """Past searches that returned them, and tasks whose context would contain them now, when the plan was made."""
 
     def by_memory(self) -> dict[str, tuple[str, ...]]:
-        """Return the ids of the withdrawn records, by memory."""
+        """Return the ids of the withdrawn records, keyed by memory."""
         return _group_by_memory(self.records)
 
     def _caption(self) -> str:
@@ -88,7 +88,7 @@ class Withdrawal(Tabular):
 
 @dataclass(frozen=True, slots=True)
 class _Relation:
-    """A column of a memory that names the sources of its records."""
+    """A column in which derived records name their sources, with the relation in words."""
 
     memory: str
     column: str
@@ -116,7 +116,7 @@ _CALLED = tuple(_Relation("concepts", column, "built on") for column in ("calls"
 
 @dataclass(frozen=True, slots=True)
 class Derivation:
-    """A column of a memory that names the sources of its records."""
+    """A column of one memory that names the sources of its records, and the memory of these sources."""
 
     memory: str
     column: str
@@ -126,7 +126,7 @@ class Derivation:
 
 
 def derivations() -> Iterator[Derivation]:
-    """Yield the columns that name the sources of records."""
+    """Yield a derivation for each column that names the sources of records."""
     for source_memory, relations in _RELATIONS.items():
         for relation in relations:
             yield Derivation(relation.memory, relation.column, source_memory)
@@ -136,7 +136,7 @@ def derivations() -> Iterator[Derivation]:
 
 
 def plan_withdrawal(system: Any, ids: Sequence[str], keep: Sequence[str] = ()) -> Withdrawal:
-    """Return a plan to delete records with all derived records.
+    """Return a plan to delete records with all records derived from them.
 
     Args:
         system: A memory system of ATLAS.
@@ -152,7 +152,7 @@ def plan_withdrawal(system: Any, ids: Sequence[str], keep: Sequence[str] = ()) -
 
 
 def _plan(system: Any, ids: Sequence[str], keep: Sequence[str]) -> Withdrawal:
-    """Return a plan without the reach of its records."""
+    """Return a withdrawal plan without the measured reach of its records."""
     requested, kept_ids = (tuple(dict.fromkeys(parse_ids(id_list))) for id_list in (ids, keep))
     if not requested:
         raise InvalidInput("expected the id of at least one record to withdraw, got none")
@@ -164,11 +164,11 @@ def _plan(system: Any, ids: Sequence[str], keep: Sequence[str]) -> Withdrawal:
         newest = [derived[key] for key in sorted(derived.keys() - known)]
         known |= derived.keys()
         records = [*records, *newest]
-    return Withdrawal(ids=requested, keep=kept_ids, records=tuple(records), uses=tuple(_uses(system, records)))
+    return Withdrawal(ids=requested, keep=kept_ids, records=tuple(records), uses=tuple(_recorded_uses(system, records)))
 
 
 def apply_withdrawal(system: Any, plan: Withdrawal, *, reason: str = "") -> str:
-    """Delete the records of a plan as one operation, and return its id.
+    """Delete the records of a plan as one operation, and return the operation's id.
 
     Each memory is changed in a transaction of its own, the requested records last. If one fails, the same request can
     be planned and applied again.
@@ -226,16 +226,16 @@ def _find_derived(system: Any, sources: Sequence[WithdrawnRecord]) -> Iterator[W
     for memory, ids in by_memory.items():
         for relation in _RELATIONS.get(memory, ()):
             yield from _find_related(system, relation, {record_id: record_id for record_id in ids})
-    yield from _find_related(system, _LEARNED, _attempts(system, by_memory.get("experience", ())))
+    yield from _find_related(system, _LEARNED, _experience_ids_by_name(system, by_memory.get("experience", ())))
     yield from _find_dependent_concepts(system, by_memory.get("concepts", ()))
     yield from _find_promoted(system, by_memory.get("journal", ()))
 
 
 def _find_related(system: Any, relation: _Relation, sources: Mapping[str, str]) -> Iterator[WithdrawnRecord]:
-    """Yield the records whose column of a relation contains a source.
+    """Yield the records that a relation links to one of the sources.
 
     Args:
-        sources: Ids of the sources, by the value of the column that stands for each.
+        sources: Ids of the sources, keyed by the value in the column that refers to each.
     """
     if not sources:
         return
@@ -260,8 +260,8 @@ def _as_tuple(value: Any) -> tuple[Any, ...]:
     return value if isinstance(value, tuple) else (value,)
 
 
-def _attempts(system: Any, ids: Sequence[str]) -> dict[str, str]:
-    """Return the ids of experiences, by their own ids and by the ids of their attempts, including merged attempts.
+def _experience_ids_by_name(system: Any, ids: Sequence[str]) -> dict[str, str]:
+    """Return the ids of experiences, keyed by these ids and by the ids of their attempts, including merged ones.
 
     Workflows name experiences as their sources, and other strategies name attempts.
     """
@@ -293,7 +293,7 @@ def _find_promoted(system: Any, ids: Sequence[str]) -> Iterator[WithdrawnRecord]
                     yield replace(record, relation="promoted from", source=entry.id)
 
 
-def _uses(system: Any, records: Iterable[WithdrawnRecord]) -> list[RecordedUse]:
+def _recorded_uses(system: Any, records: Iterable[WithdrawnRecord]) -> list[RecordedUse]:
     recorded = list[RecordedUse]()
     for memory, ids in _group_by_memory(records).items():
         for record_id, uses in _find_memory(system, memory).collection.uses(ids).items():

@@ -20,7 +20,7 @@ from atlas.storage.damage import decode_content
 def to_exported(
     row: Mapping[str, Any], marks: Marks, usage: Usage, uses: Sequence[Use] = (), model: str = ""
 ) -> ExportedExperience:
-    """Return an experience for export, with its vectors if a model is given."""
+    """Return an experience in export form, with its vectors and their model if a model is given."""
     return ExportedExperience(
         experience=decode_content(decode_experience, row["metadata"]),
         marks=marks,
@@ -34,7 +34,7 @@ def to_exported(
 
 
 def reusable_vectors(exported: Sequence[ExportedExperience], embedder: WholeEmbedder) -> dict[str, Vectors]:
-    """Return the vectors that come from the embedder's model, by text. Other texts are embedded again."""
+    """Return the exported vectors that were made by the embedder's model, keyed by text."""
     return {
         item.experience.embedding_text: item.vectors
         for item in exported

@@ -39,7 +39,7 @@ RULE = "rule"
 
 
 class SimpleExperienceExtractor:
-    """Embeds the task's description."""
+    """An extractor that returns the task's description as the text to embed."""
 
     def extract(self, trajectory: Trajectory) -> str:
         """Return the text to embed."""
@@ -47,12 +47,12 @@ class SimpleExperienceExtractor:
 
 
 class ContextExperienceExtractor:
-    """Embeds the task's description, domain and context, for tasks with short descriptions."""
+    """An extractor that returns the task's description, domain and context. Use it for short descriptions."""
 
     def extract(self, trajectory: Trajectory) -> str:
         """Return the text to embed."""
         task = trajectory.task
-        context = "\n".join(f"{name}: {_flat(value)}" for name, value in task.context.items())
+        context = "\n".join(f"{name}: {_to_string(value)}" for name, value in task.context.items())
         return "\n".join(part for part in (task.description, task.domain, context) if part)
 
 
@@ -92,7 +92,7 @@ def to_trajectory(experience: Experience) -> Trajectory:
 
 
 def with_text(experience: Experience, extracted: ExtractedText) -> Experience:
-    """Return the experience with another text to embed, and the author of the text in the metadata."""
+    """Return an experience with another text to embed, and with the text's author in the metadata."""
     metadata = {name: value for name, value in experience.metadata.items() if name != SUMMARISED_BY}
     made_by = {SUMMARISED_BY: extracted.made_by} if extracted.made_by else {}
     return replace(experience, embedding_text=extracted.text, metadata={**metadata, **made_by})
@@ -101,7 +101,7 @@ def with_text(experience: Experience, extracted: ExtractedText) -> Experience:
 def with_changes(
     experience: Experience, changes: Mapping[str, Any], extract: Callable[[Trajectory], ExtractedText]
 ) -> Experience:
-    """Return the experience with changed fields and updated derived fields."""
+    """Return an experience with changed fields, and with its summary and text to embed updated."""
     changed = replace(experience, **changes)
     trajectory = to_trajectory(changed)
     summary = summarise(trajectory, changed.feedback)
@@ -109,25 +109,25 @@ def with_changes(
 
 
 def summarise(trajectory: Trajectory, feedback: str) -> str:
-    """Return a one-line summary: the number of steps, the outcome, and the feedback."""
+    """Return a one-line summary of an attempt: the number of steps, the outcome, and the feedback."""
     n_steps = len(trajectory.steps)
     line = f"{n_steps} step{'' if n_steps == 1 else 's'}, {trajectory.outcome.label}"
-    return f"{line}: {_short(feedback, SUMMARY_CHARACTERS)}" if feedback else line
+    return f"{line}: {_shorten(feedback, SUMMARY_CHARACTERS)}" if feedback else line
 
 
 def _content_hash(encoded: Json) -> str:
-    """Return a hash of an encoded experience, without its ids, times and derived texts."""
+    """Return the content hash of an encoded experience. Its ids, times and derived texts have no effect."""
     incidental = ("id", "trajectory_id", "created_at", "embedding_text", "trajectory_summary")
     content = {name: value for name, value in encoded.items() if name not in incidental}
     content["metadata"] = {name: value for name, value in content["metadata"].items() if name not in INCIDENTAL}
-    content["outcome"] = _strip_rule(content["outcome"])
+    content["outcome"] = _without_import_rule(content["outcome"])
     return hashlib.sha256(dump(content).encode("utf-8")).hexdigest()
 
 
-def _strip_rule(outcome: Json) -> Json:
-    """Return an encoded outcome as it was logged, without the decision of an import's rule.
+def _without_import_rule(outcome: Json) -> Json:
+    """Return an encoded outcome as the agent logged it, without what an import rule decided.
 
-    Other imports of the same attempt may have other rules.
+    The same attempt may be imported again with another rule.
     """
     details = outcome.get("verification_details") or {}
     if RULE not in details:
@@ -146,7 +146,7 @@ FIELDS = frozenset(
 
 
 def to_metadata(experience: Experience) -> dict[str, Any]:
-    """Return the stored metadata of an experience: keys to filter and sort by, and the whole experience as `content`.
+    """Return the metadata to store for an experience: keys to filter and sort by, and all of it as `content`.
 
     Raises:
         InvalidInput: The scope in its metadata is malformed.
@@ -172,19 +172,19 @@ def to_metadata(experience: Experience) -> dict[str, Any]:
         "search_text": "\n".join(part for part in (experience.solution_output, experience.feedback) if part),
     }
     present = {name: value for name, value in derived.items() if value is not None and value != ""}
-    scalars = {name: value for name, value in _scalars(experience.metadata).items() if name not in derived}
+    scalars = {name: value for name, value in _short_scalars(experience.metadata).items() if name not in derived}
     return {**scalars, **present}
 
 
 def title_of(task: Task) -> str:
-    """Return the beginning of a task's description, on one line."""
-    return _short(task.description, TITLE_CHARACTERS)
+    """Return the title of an experience: the beginning of its task's description, on one line."""
+    return _shorten(task.description, TITLE_CHARACTERS)
 
 
 def merged_attempts(metadata: Mapping[str, Any]) -> dict[str, dict[str, str]]:
-    """Return `outcome`, `content_hash` and, if known, `trajectory_id` of each attempt merged into an experience, by id.
+    """Return the stored data of each attempt that was merged into an experience, keyed by the id of its experience.
 
-    Malformed metadata is skipped.
+    The data are `outcome`, `content_hash` and, if known, `trajectory_id`. Malformed data are left out.
     """
     merged = metadata.get("merged_attempts")
     if not isinstance(merged, Mapping):
@@ -193,12 +193,12 @@ def merged_attempts(metadata: Mapping[str, Any]) -> dict[str, dict[str, str]]:
 
 
 def merged_hashes(metadata: Mapping[str, Any]) -> list[str]:
-    """Return the content hashes of the attempts merged into an experience, so that an import skips them."""
+    """Return the content hashes of the attempts that were merged into an experience, so that an import skips them."""
     return [attempt["content_hash"] for attempt in merged_attempts(metadata).values()]
 
 
 def merged_trajectories(metadata: Mapping[str, Any]) -> list[str]:
-    """Return the known ids of the attempts merged into an experience."""
+    """Return the known ids of the attempts that were merged into an experience."""
     return [attempt["trajectory_id"] for attempt in merged_attempts(metadata).values() if attempt.get("trajectory_id")]
 
 
@@ -211,7 +211,7 @@ def _is_merged_attempt(attempt: Any) -> bool:
     )
 
 
-def _scalars(metadata: Mapping[str, Any]) -> dict[str, Any]:
+def _short_scalars(metadata: Mapping[str, Any]) -> dict[str, Any]:
     return {name: value for name, value in metadata.items() if _is_short_scalar(value)}
 
 
@@ -221,10 +221,10 @@ def _is_short_scalar(value: Any) -> bool:
     return isinstance(value, int | float)
 
 
-def _short(text: str, characters: int) -> str:
+def _shorten(text: str, characters: int) -> str:
     line = " ".join(text.split())
     return line if len(line) <= characters else line[: characters - 1].rstrip() + "…"
 
 
-def _flat(value: Any) -> str:
+def _to_string(value: Any) -> str:
     return value if isinstance(value, str) else to_text(value)

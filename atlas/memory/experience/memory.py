@@ -121,7 +121,7 @@ class ChromaExperienceMemory(Memory[Experience]):
     def restore_many(self, exported: Sequence[ExportedExperience]) -> list[str]:
         """Restore exported experiences with ids, marks and usage, and with vectors if the model is the same.
 
-        Return the ids of the restored experiences. Attempts that are stored already, by id or content, are skipped.
+        Return the ids of the restored experiences. Those with an id or content that is stored already are skipped.
         """
         from atlas.memory.base.export import restored_history
         from atlas.memory.experience.export import reusable_vectors
@@ -143,7 +143,7 @@ class ChromaExperienceMemory(Memory[Experience]):
     # Finding
 
     def search(self, task: Task, k: int = 4) -> list[Experience]:
-        """Return the k experiences most useful for a task, best first. Successes win over similar failures.
+        """Return the k experiences most useful for a task, best first. Successes rank above similar failures.
 
         The list is shorter if the memory has fewer, and empty for k = 0 or a task without a description.
         """
@@ -156,7 +156,7 @@ class ChromaExperienceMemory(Memory[Experience]):
     def edit(self, /, experience_id: str, **changes: Any) -> Experience:
         """Change an experience and return it. A changed text is embedded again.
 
-        Without changes, its text is extracted again, for example after a timeout of the summary.
+        Without changes, its text is extracted again, for example after the model's summary timed out.
 
         Args:
             changes: New values of `task`, `outcome`, `solution_output`, `feedback`, `steps`, `metadata` or `agent_id`.
@@ -173,7 +173,7 @@ class ChromaExperienceMemory(Memory[Experience]):
     aedit = twin(edit)
 
     def plan_outcomes(self, ids: Sequence[str], success: bool | None) -> OutcomePlan:
-        """Return a plan to set an outcome of experiences. The store is not changed."""
+        """Return a plan to set the same outcome for several experiences. The store is not changed."""
         from atlas.memory.experience.outcomes import plan_outcomes
 
         return plan_outcomes(self._store, ids, success)
@@ -193,11 +193,11 @@ class ChromaExperienceMemory(Memory[Experience]):
     aapply_outcomes = twin(apply_outcomes)
 
     def report_outcomes(self, outcomes: Mapping[str, bool | None], *, reason: str = "") -> int:
-        """Set the outcomes of experiences by id, as one operation, and return the number of changed ones.
+        """Set the outcomes of experiences as one operation, and return the number of changed ones.
 
         Args:
-            outcomes: True for a success, False for a failure, None for unknown, by id of the experience.
-            reason: Shown in the history.
+            outcomes: True for a success, False for a failure or None for unknown, keyed by the experience's id.
+            reason: Reason to show in the history.
 
         Raises:
             NotFound: One of the ids does not exist; the store was not changed.
@@ -216,7 +216,7 @@ class ChromaExperienceMemory(Memory[Experience]):
     areport_outcomes = twin(report_outcomes)
 
     def _edit(self, experience_id: str, changes: Mapping[str, Any]) -> Experience:
-        """Edit an experience, or raise `PlanOutdated` if it changes concurrently.
+        """Edit an experience, or raise `PlanOutdated` if a concurrent write has changed it.
 
         Without changes, its text is extracted again.
         """
@@ -233,7 +233,7 @@ class ChromaExperienceMemory(Memory[Experience]):
         return changed
 
     def refine(self, experiences: list[Experience], context: Task | None = None) -> list[Experience]:
-        """Return experiences refined by the refine strategy. The memory is not changed."""
+        """Return the given experiences that the refine strategy keeps, in its order. The memory is not changed."""
         with operation():
             return call(self._refine_strategy.refine, experiences, context)
 
@@ -251,7 +251,7 @@ class ChromaExperienceMemory(Memory[Experience]):
                 `tag`; see `PruneCriteria`. Pinned experiences are never removed, and a criterion ignores records that
                 lack its value.
             among: Ids of the only records that may be removed. Without criteria, all of these are removed.
-            keep: Ids of records that are not removed. They do not change the decisions on the others.
+            keep: Ids of records that are kept in any case. They do not change the decisions on other records.
 
         Raises:
             InvalidInput: An unknown criterion or an invalid value.
@@ -336,10 +336,10 @@ class ChromaExperienceMemory(Memory[Experience]):
     def plan_refine(
         self, ids: Sequence[str], strategy: ExplainingStrategy, on_progress: Progress | None = None
     ) -> RefinePlan:
-        """Return a plan to refine these experiences, judged in sets of similar ones. The store is not changed.
+        """Return a plan to refine these experiences. The store is not changed.
 
-        A set whose judgement fails is kept; after `FAILURES_IN_A_ROW` failures no further set is judged. The plan is
-        valid until an experience that it touches changes.
+        The strategy judges them in sets of similar ones. A set whose judgement fails is kept; after `FAILURES_IN_A_ROW`
+        failures no further set is judged. The plan is outdated when an experience that it touches changes.
 
         Args:
             ids: Ids in the current order, such as newest first; unknown ids are skipped.
@@ -358,7 +358,7 @@ class ChromaExperienceMemory(Memory[Experience]):
     acheck_refine = twin(check_refine)
 
     def apply_refine(self, plan: RefinePlan) -> int:
-        """Apply a plan as one transaction, and return the number of removed experiences.
+        """Apply a plan as one operation, and return the number of removed experiences.
 
         The refined order is not stored, because every search ranks by its query.
 
@@ -415,13 +415,13 @@ class ChromaExperienceMemory(Memory[Experience]):
         return extracted
 
     def _with_embedding_text(self, experience: Experience) -> Experience:
-        """Return the experience with a text to embed, extracted if it has none."""
+        """Return an experience with a text to embed, which is extracted if it has none."""
         if experience.embedding_text.strip():
             return experience
         return extraction.with_text(experience, self._extract(extraction.to_trajectory(experience)))
 
     def _add(self, experiences: Sequence[Experience], skip_known: bool) -> list[str]:
-        """Add experiences and return the ids of the new ones. Ids are checked again when writing."""
+        """Add experiences, and return the ids of the new ones. Whether ids are known is checked again when writing."""
         if not skip_known:
             self._store.add(*self._columns(experiences))
             return [experience.id for experience in experiences]
@@ -431,7 +431,7 @@ class ChromaExperienceMemory(Memory[Experience]):
     def _columns(
         self, experiences: Sequence[Experience], embedded: Mapping[str, Vectors] | None = None
     ) -> EncodedEntries:
-        """Return experiences as the arguments of the store's `add` and `update`."""
+        """Return experiences in the form of the arguments of the store's `add` and `update`."""
         return encode_entries(
             [_entry(experience) for experience in experiences], self._store, self.embedder, embedded or {}
         )

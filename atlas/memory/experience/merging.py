@@ -25,8 +25,8 @@ ONLY_IF_ALL = "is_sample"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class MergedAway:
-    """A record that the kept record replaces."""
+class MergedExperience:
+    """An experience that a merge removes, because the kept one replaces it."""
 
     id: str
     title: str
@@ -36,7 +36,7 @@ class MergedAway:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class MergeSubject:
-    """A record with the data that merging needs."""
+    """An experience with the data that a merge needs."""
 
     experience: Experience
     title: str
@@ -47,12 +47,12 @@ class MergeSubject:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class MergeGroup:
-    """Records that are merged into one."""
+    """A group of experiences to be merged into one of them."""
 
     kept_id: str
     kept_title: str
     why_kept: str
-    removed: tuple[MergedAway, ...]
+    removed: tuple[MergedExperience, ...]
     merged: Experience
     """The kept record after the merge, with metadata on the merged attempts."""
 
@@ -75,7 +75,7 @@ def plan_merge(
     moment: Moment,
     keep_first: bool = False,
 ) -> MergePlan:
-    """Return a plan that merges each of these groups.
+    """Return a plan to merge each group of experiences into one.
 
     Args:
         keep_first: Whether to keep the first record of each group instead of the best.
@@ -87,24 +87,24 @@ def plan_merge(
         if record_id not in subjects:
             raise InvalidInput(f"there is no record {record_id!r} to merge; it may have been deleted")
     members = [[subjects[record_id] for record_id in ids] for ids in groups]
-    planned = tuple(_plan(group, group[0] if keep_first else max(group, key=_worth)) for group in members)
+    planned = tuple(_plan_group(group, group[0] if keep_first else max(group, key=_worth)) for group in members)
     return MergePlan(groups=planned, n_total=n_total, moment=moment)
 
 
 def build_merge(group: MergeGroup, row: Mapping[str, Any] | None) -> Merge:
-    """Return the store's merge of a group, or raise `PlanOutdated` if the kept record was deleted."""
+    """Return the merge of a group for the store, or raise `PlanOutdated` if the kept record was deleted."""
     # Keep the hash of the original attempt, so that importing it again finds the record.
     content_hash = {} if row is None else {"content_hash": row["metadata"]["content_hash"]}
     removed = tuple(attempt.id for attempt in group.removed)
     return merge_row(row, group.kept_id, to_metadata(group.merged) | content_hash, removed, group.marks)
 
 
-def _plan(subjects: Sequence[MergeSubject], best: MergeSubject) -> MergeGroup:
+def _plan_group(subjects: Sequence[MergeSubject], best: MergeSubject) -> MergeGroup:
     duplicates = [subject for subject in subjects if subject is not best]
     merged_from = join_distinct(
         lineage(best.experience.metadata), *(_ids(duplicate.experience) for duplicate in duplicates)
     )
-    attempts = _attempts([best, *duplicates])
+    attempts = _attempts_by_experience([best, *duplicates])
     metadata = {
         **_shared_metadata(best, duplicates),
         "merged_from": [record_id for record_id in merged_from if record_id != best.experience.id],
@@ -115,7 +115,7 @@ def _plan(subjects: Sequence[MergeSubject], best: MergeSubject) -> MergeGroup:
         kept_id=best.experience.id,
         kept_title=best.title,
         why_kept=_reason_kept(best, subjects),
-        removed=tuple(_away(duplicate) for duplicate in duplicates),
+        removed=tuple(_as_merged(duplicate) for duplicate in duplicates),
         merged=replace(best.experience, metadata=metadata),
         marks=merge_marks([best.marks, *(duplicate.marks for duplicate in duplicates)]),
     )
@@ -142,16 +142,17 @@ def _ids(experience: Experience) -> list[str]:
 
 
 def _shared_metadata(best: MergeSubject, duplicates: Sequence[MergeSubject]) -> dict[str, Any]:
-    """Return the best record's metadata. `ONLY_IF_ALL` and the scope are kept only if all records have them."""
+    """Return the best record's metadata, with the scope and `ONLY_IF_ALL` only if all records have them."""
     stays = all(duplicate.experience.metadata.get(ONLY_IF_ALL) for duplicate in duplicates)
     metadata = {name: value for name, value in best.experience.metadata.items() if stays or name != ONLY_IF_ALL}
     return with_shared_scope(metadata, (subject.experience.metadata for subject in (best, *duplicates)))
 
 
-def _attempts(subjects: Sequence[MergeSubject]) -> dict[str, dict[str, str]]:
-    """Return the outcome, content hash, id and holdout mark of each attempt, by the id of its experience.
+def _attempts_by_experience(subjects: Sequence[MergeSubject]) -> dict[str, dict[str, str]]:
+    """Return the data of each attempt to keep in the merged metadata, keyed by the id of its experience.
 
-    This includes attempts that were merged earlier. The current state of a subject takes precedence.
+    The data are its outcome, content hash, id and holdout group. Attempts that were merged earlier are included. The
+    current data of a subject take precedence.
     """
     attempts: dict[str, dict[str, str]] = {}
     for subject in subjects:
@@ -173,5 +174,5 @@ def _outcomes(attempts: Mapping[str, Mapping[str, str]]) -> dict[str, int]:
     return {label: counts[label] for label in OUTCOMES if counts[label]}
 
 
-def _away(subject: MergeSubject) -> MergedAway:
-    return MergedAway(id=subject.experience.id, title=subject.title, outcome=subject.experience.outcome.label)
+def _as_merged(subject: MergeSubject) -> MergedExperience:
+    return MergedExperience(id=subject.experience.id, title=subject.title, outcome=subject.experience.outcome.label)

@@ -36,10 +36,10 @@ SCHEMA: Mapping[str, Any] = {
 
 
 class LLMSummarizingExtractor:
-    """Embeds a language model's summary of the task, key steps and outcome.
+    """An extractor that returns a language model's summary of the task, key steps and outcome as the text to embed.
 
-    If the model fails, the text of `fallback` is used, and `failures` contains the reason. Calls block, so memories run
-    them in a thread.
+    If the model fails, the text of `fallback` is returned, and the reason is added to `failures`. Calls block, so
+    memories run them in a thread.
     """
 
     def __init__(self, llm_client: LLMClient, *, fallback: ExperienceExtractor | None = None) -> None:
@@ -53,7 +53,7 @@ class LLMSummarizingExtractor:
         return self.extract_recorded(trajectory).text
 
     def extract_recorded(self, trajectory: Trajectory) -> ExtractedText:
-        """Return the text to embed, and its author unless the fallback wrote it."""
+        """Return the text to embed, with its author unless it comes from the fallback."""
         try:
             text = run(self._summary(trajectory))
             return ExtractedText(text=text, made_by=authorship(self.llm, ATTEMPT_SUMMARY))

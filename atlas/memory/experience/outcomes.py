@@ -17,7 +17,7 @@ from atlas.storage.records import NO_MOMENT, Moment
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class OutcomeChange:
-    """One experience that would get another outcome."""
+    """An experience whose outcome a plan would change."""
 
     id: str
     title: str
@@ -29,7 +29,7 @@ class OutcomeChange:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class OutcomePlan(Tabular):
-    """A plan to set outcomes. Applying it makes exactly these changes, or fails if a record has changed."""
+    """A plan to set outcomes. Applying it makes exactly these changes, or fails if an experience has changed."""
 
     success: bool | None
     """The new outcome. None resets it to unknown."""
@@ -60,7 +60,7 @@ class OutcomePlan(Tabular):
 
 
 def plan_outcomes(store: Collection, ids: Sequence[str], success: bool | None) -> OutcomePlan:
-    """Return a plan to set an outcome of experiences."""
+    """Return a plan to set the same outcome for several experiences."""
     selected_ids, label = list(dict.fromkeys(ids)), Outcome(success).label
     with store.reading():
         moment, rows = store.moment(), store.peek(selected_ids)
@@ -79,7 +79,7 @@ def plan_outcomes(store: Collection, ids: Sequence[str], success: bool | None) -
 
 
 def apply_outcomes(store: Collection, plan: OutcomePlan) -> int:
-    """Set the outcomes as planned, and return the number of changes.
+    """Set the outcomes as planned, and return the number of changed experiences.
 
     Nothing is embedded again, because the outcome is not part of the embedded text.
 
@@ -94,14 +94,14 @@ def apply_outcomes(store: Collection, plan: OutcomePlan) -> int:
     store.update(
         [row["id"] for row in rows],
         [row["embedding"] for row in rows],
-        [_metadata(row["metadata"], plan.success) for row in rows],
+        [_with_outcome(row["metadata"], plan.success) for row in rows],
         [row["document"] for row in rows],
         unchanged_since=plan.moment,
     )
     return len(rows)
 
 
-def _metadata(metadata: Mapping[str, Any], success: bool | None) -> dict[str, Any]:
+def _with_outcome(metadata: Mapping[str, Any], success: bool | None) -> dict[str, Any]:
     """Return the metadata of an experience with another outcome."""
     experience = decode_content(decode_experience, metadata)
     changed = replace(experience, outcome=replace(experience.outcome, success=success))

@@ -35,7 +35,7 @@ BLOCK = 1_000
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PruneCriteria:
-    """Criteria of removal: a record is removed if it meets any. None disables a criterion."""
+    """The criteria of a prune. A record that meets any of them is removed. None disables a criterion."""
 
     min_success_rate: float | None = None
     """Lowest success rate to keep, in [0, 1]. A record with an unknown outcome stays."""
@@ -57,7 +57,7 @@ class PruneCriteria:
 
     @classmethod
     def parse(cls, criteria: Mapping[str, Any]) -> PruneCriteria:
-        """Return the criteria in a dict.
+        """Return the criteria that a dict lists by name.
 
         Raises:
             InvalidInput: An unknown criterion or an invalid value.
@@ -71,16 +71,16 @@ class PruneCriteria:
         return parsed
 
     def in_use(self) -> dict[str, Any]:
-        """Return the criteria that are used, by name."""
+        """Return the values of the enabled criteria, keyed by name."""
         values = {criterion.name: getattr(self, criterion.name) for criterion in fields(self)}
         return {name: value for name, value in values.items() if value is not None and value is not False}
 
     def reason(self) -> str:
-        """Return the criteria as shown in the history."""
+        """Return the criteria as the reason to show in the history."""
         return ", ".join(f"{name} {value}" for name, value in self.in_use().items())
 
     def check(self) -> None:
-        """Raise `InvalidInput` for an invalid value."""
+        """Raise `InvalidInput` if a criterion has an invalid value."""
         if self.tag is not None and (not isinstance(self.tag, str) or not self.tag):
             raise InvalidInput(f"expected a tag's name or None for tag, got {self.tag!r:.80}")
         _check_number("min_success_rate", self.min_success_rate, 0, 1)
@@ -95,7 +95,7 @@ class PruneCriteria:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PruneSubject:
-    """A record with the data that pruning needs."""
+    """An experience with the data that a prune needs."""
 
     id: str
     title: str
@@ -111,7 +111,7 @@ class PruneSubject:
 
     @property
     def success_rate(self) -> float | None:
-        """The mean of its own outcome and the outcomes of tasks that used it, or None if all are unknown."""
+        """Mean of the experience's outcome and the outcomes of attempts that used it, or None if all are unknown."""
         outcomes = [] if self.success is None else [float(self.success)]
         n_known = len(outcomes) + self.usage.n_uses
         return (sum(outcomes) + self.usage.n_successes) / n_known if n_known else None
@@ -119,7 +119,7 @@ class PruneSubject:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PruneDecision:
-    """A record that would be removed, or that meets a criterion and is kept."""
+    """The decision on an experience that meets a criterion: it is removed, or kept for a reason."""
 
     id: str
     title: str
@@ -165,12 +165,12 @@ class PrunePlan(Tabular):
 
     @property
     def replacements(self) -> dict[str, str]:
-        """The ids of the removed records, each with an empty string, because it is not merged into another."""
+        """An empty string for each removed record, keyed by its id: no record is merged into another."""
         return dict.fromkeys((decision.id for decision in self.removals), "")
 
     @property
     def share(self) -> float:
-        """The share of the store that would be removed, in [0, 1]."""
+        """Share of the memory's records that would be removed, in [0, 1]."""
         return len(self.removals) / self.n_total if self.n_total else 0.0
 
     @property
@@ -210,7 +210,7 @@ def plan_prune(
     among: Sequence[str] | None = None,
     keep: Collection[str] = (),
 ) -> PrunePlan:
-    """Return a plan of removals. Criteria skip records that lack the value.
+    """Return a plan to prune. A criterion ignores records that lack its value.
 
     Args:
         subjects: Every record of the store; without `keep_diverse`, the chosen ones are enough.
@@ -218,7 +218,7 @@ def plan_prune(
         n_total: Records in the store; None if `subjects` are all of them.
         moment: Moment in the store's history at which `subjects` were read.
         among: Ids of the only records that may be removed. Without criteria, all of these are removed.
-        keep: Ids of records that are not removed. They do not change the decisions on the others.
+        keep: Ids of records that are kept in any case. They do not change the decisions on other records.
     """
     selected_ids = None if among is None else set(among)
     available = [subject for subject in subjects if selected_ids is None or subject.id in selected_ids]
@@ -256,7 +256,7 @@ def plan_prune(
 def _all_reasons(
     judged: Sequence[PruneSubject], criteria: PruneCriteria, now: datetime, *, is_chosen: bool
 ) -> dict[str, list[str]]:
-    """Return the reasons to remove each record, by id. Without further criteria, tagged or chosen records have one."""
+    """Return the reasons to remove each record, keyed by id. Without other criteria, being tagged or chosen is one."""
     further_criteria = set(criteria.in_use()) - {"tag", "keep_diverse"}
     if not further_criteria and criteria.tag:
         return {subject.id: [f"tagged {criteria.tag}"] for subject in judged}
@@ -298,11 +298,11 @@ def _count_missing_values(judged: Sequence[PruneSubject], criteria: PruneCriteri
 def _add_surplus_reasons(
     judged: Sequence[PruneSubject], reasons: dict[str, list[str]], criteria: PruneCriteria
 ) -> None:
-    """Add the reason `max_count` to the worst records, until only `max_count` records have no reason."""
+    """Add a reason to the worst records until only `max_count` records have none."""
     if criteria.max_count is None:
         return
     staying = [subject for subject in judged if subject.marks.pinned or not reasons[subject.id]]
-    ranked = sorted((s for s in staying if not s.marks.pinned and s.created_at is not None), key=_value)
+    ranked = sorted((s for s in staying if not s.marks.pinned and s.created_at is not None), key=_keep_value)
     for subject in ranked[: max(0, len(staying) - criteria.max_count)]:
         reasons[subject.id].append(f"over the {criteria.max_count} to keep")
 
@@ -310,13 +310,13 @@ def _add_surplus_reasons(
 def _best_of_lost_neighbourhoods(
     subjects: Sequence[PruneSubject], vectors: Vectors, removed_ids: set[str]
 ) -> dict[str, str]:
-    """Return the reason to keep the best record of each neighbourhood that would be lost, by record id, best first."""
+    """Return the reason to keep the best record of each neighbourhood that would be lost, keyed by id, best first."""
     saved: dict[str, str] = {}
     candidates = sorted(
-        (i for i, s in enumerate(subjects) if s.id in removed_ids), key=lambda i: _value(subjects[i]), reverse=True
+        (i for i, s in enumerate(subjects) if s.id in removed_ids), key=lambda i: _keep_value(subjects[i]), reverse=True
     )
     staying = np.flatnonzero([s.id not in removed_ids for s in subjects])
-    is_near_staying = _near_any(vectors[candidates], vectors[staying])
+    is_near_staying = _is_near_any(vectors[candidates], vectors[staying])
     remaining = np.array(candidates, np.int64)[~is_near_staying]
     while len(remaining):
         block, is_covered = remaining[:BLOCK], np.zeros(len(remaining), bool)
@@ -333,7 +333,7 @@ def _best_of_lost_neighbourhoods(
     return saved
 
 
-def _near_any(vectors: Vectors, targets: Vectors) -> np.ndarray:
+def _is_near_any(vectors: Vectors, targets: Vectors) -> np.ndarray:
     is_near = np.zeros(len(vectors), bool)
     if len(targets):
         for start in range(0, len(vectors), BLOCK):
@@ -349,7 +349,7 @@ def _describe_neighbourhood(subjects: Sequence[PruneSubject], neighbours: Sequen
     return f"no kept record is near it and {len(neighbours)} like it, such as {nearest.title[:80]!r}"
 
 
-def _value(subject: PruneSubject) -> tuple[float, int, datetime]:
+def _keep_value(subject: PruneSubject) -> tuple[float, int, datetime]:
     rate = subject.success_rate
     return (
         0.5 if rate is None else rate,

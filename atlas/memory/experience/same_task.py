@@ -27,22 +27,22 @@ _SHORTEST_PLURAL = 4
 
 
 def is_same_task(task: Task, other: Task) -> bool:
-    """Return whether two tasks have the same id or equivalent descriptions."""
+    """Return whether two tasks have the same id, or the same `task_key`."""
     return task.id == other.id or task_key(task) == task_key(other)
 
 
 def task_key(task: Task) -> tuple[str, tuple[str, ...], str]:
-    """Return a key that is equal for equal tasks: domain, significant words and input."""
+    """Return a task's key for comparison: domain, significant words of the description, and context."""
     return task.domain, significant_words(task.description), input_key(task.context)
 
 
 def input_key(context: Mapping[str, Any]) -> str:
-    """Return a string that is equal for equal inputs."""
+    """Return a task's context as a string that is equal for equal contexts."""
     return json.dumps(context, sort_keys=True, default=str)
 
 
 def significant_words(text: str) -> tuple[str, ...]:
-    """Return the words that distinguish a task, in order.
+    """Return the words of a description that distinguish its task, in order.
 
     Case, punctuation, articles and plural endings are ignored. Numbers, names, operators, quotations and all other
     words count.

@@ -18,7 +18,7 @@ COLUMNS = ("title", "success", "created_at", "stored_at")
 
 
 def prune_subjects(store: Collection, only_ids: Sequence[str] | None = None) -> list[PruneSubject]:
-    """Return the candidates for pruning: all records, or the given ids that exist. Full records are not read.
+    """Return the subjects of a prune: all experiences, or the given ones that exist. Full records are not read.
 
     A missing time of storage defaults to the time of the attempt.
     """
@@ -31,7 +31,7 @@ def prune_subjects(store: Collection, only_ids: Sequence[str] | None = None) -> 
 
 
 def merge_subjects(store: Collection, ids: Sequence[str]) -> dict[str, MergeSubject]:
-    """Return merge subjects of the ids that exist, by id, from full records."""
+    """Return the subjects of a merge for the ids that exist, keyed by id."""
     marks = store.marks(ids)
     return {
         row["id"]: MergeSubject(
@@ -45,7 +45,7 @@ def merge_subjects(store: Collection, ids: Sequence[str]) -> dict[str, MergeSubj
 
 
 def build_merges(store: Collection, groups: Sequence[MergeGroup]) -> list[Merge]:
-    """Return the store's merges of groups, or raise `PlanOutdated` if a kept record was deleted."""
+    """Return the merges of groups for the store, or raise `PlanOutdated` if a kept record was deleted."""
     rows = {row["id"]: row for row in store.get([group.kept_id for group in groups])}
     return [build_merge(group, rows.get(group.kept_id)) for group in groups]
 

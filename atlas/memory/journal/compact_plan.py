@@ -18,7 +18,7 @@ from atlas.storage.records import NO_MOMENT, Moment
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RetentionPolicy:
-    """Limits of a compaction."""
+    """The limits of a compaction: what it keeps, and how many entries may remain."""
 
     keep_recent: int = 200
     """Number of latest entries that are always kept."""
@@ -56,7 +56,7 @@ class Subject:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Move:
-    """An entry that would move to a colder tier."""
+    """A planned move of an entry to a colder tier."""
 
     id: str
     title: str
@@ -72,7 +72,7 @@ class Move:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Eviction:
-    """An entry that would be deleted because the journal exceeds its cap."""
+    """A planned deletion of an entry, because the journal exceeds its cap."""
 
     id: str
     title: str
@@ -126,7 +126,7 @@ class CompactPlan(Tabular):
 
     @property
     def replacements(self) -> dict[str, str]:
-        """The ids of the entries that searches would no longer find, each with an empty string."""
+        """An empty string for each entry that searches would no longer find, keyed by its id: none is merged."""
         archived = [move.id for move in self.moves if move.to_tier == TIERS[-1]]
         return dict.fromkeys([*(eviction.id for eviction in self.evictions), *archived], "")
 
@@ -151,17 +151,17 @@ class CompactPlan(Tabular):
 
     @property
     def problems(self) -> tuple[str, ...]:
-        """Distinct reasons why the language model wrote no summary."""
+        """The distinct reasons why the language model did not write a summary."""
         return tuple(dict.fromkeys(draft.problem for draft in self.summaries if draft.problem))
 
     @property
     def tiers(self) -> Mapping[str, int]:
-        """Number of entries that would move to each tier."""
+        """Number of entries that would move to each tier, keyed by tier."""
         return {tier: sum(move.to_tier == tier for move in self.moves) for tier in TIERS[1:]}
 
     @property
     def cap_problem(self) -> str:
-        """Reason why the cap cannot be reached, with a remedy, or empty if it can."""
+        """Reason why the cap cannot be reached, with a remedy, or an empty string if it can."""
         if self.max_entries is None or not self.n_above_cap:
             return ""
         return (

@@ -24,7 +24,7 @@ from atlas.memory.journal.compact_plan import CompactPlan, Move, RetentionPolicy
 from atlas.memory.journal.contexts import SUMMARY, TASK_TYPE, recency_of
 from atlas.memory.journal.entries import EntryLog
 from atlas.memory.journal.entry_types import EntryType, EntryTypes
-from atlas.memory.journal.eviction import evictions
+from atlas.memory.journal.eviction import choose_evictions
 from atlas.memory.journal.importance import importance_of, with_feedback
 from atlas.memory.journal.neighbours import title_of
 from atlas.memory.journal.records import SUMMARISED_AT, age_of, changed_row, from_row, instant, time_written
@@ -61,7 +61,7 @@ REQUESTED = "it was requested by a person"
 def plan(
     log: EntryLog, types: EntryTypes, llm: LLMClient | None, policy: RetentionPolicy, on_progress: Progress | None
 ) -> CompactPlan:
-    """Plan the compaction of a log. See `Journal.plan_compact`."""
+    """Return a plan to compact a log, with summaries by a model if there is one. See `Journal.plan_compact`."""
     log.store.write_retrievals()
     with log.store.reading():
         moment, subjects = log.store.moment(), read_subjects(log)
@@ -93,11 +93,11 @@ def plan_compact(
     moment: Moment = NO_MOMENT,
     on_progress: Progress | None = None,
 ) -> CompactPlan:
-    """Return a plan: moves to colder tiers, deletions for the cap, and summaries to write.
+    """Return a plan to compact entries: moves to colder tiers, deletions for the cap, and summaries to write.
 
     Args:
         subjects: Every entry, newest first.
-        encode: Embeds the candidate sentences of extractive summaries.
+        encode: Function that embeds the candidate sentences of extractive summaries.
         on_progress: Called after each summary with the number drafted, and the total.
 
     Raises:
@@ -110,7 +110,7 @@ def plan_compact(
     requested_ids = {entry_id for entry_id, reason in lasting.items() if reason == REQUESTED} - latest.keys()
     reasons = lasting | latest
     n_excess = len(subjects) + len(groups) - policy.max_entries if policy.max_entries else 0
-    evicted = evictions(
+    evicted = choose_evictions(
         [subject for subject in subjects if subject.entry.id not in reasons or subject.entry.id in requested_ids],
         n_excess,
         summarised,
@@ -147,7 +147,7 @@ def read_subjects(log: EntryLog) -> list[Subject]:
     linking = Counter[str]()
     for row in rows:
         for name in sorted(set(LINK_TYPES) - {"summarises"}):
-            linking.update(_targets(row, name))
+            linking.update(_link_targets(row, name))
     entries = [entry for start in range(0, len(ids), BATCH) for entry in log.get(ids[start : start + BATCH])]
     summaries = _latest_summaries(entries)
     return [
@@ -206,7 +206,7 @@ def apply_compact(log: EntryLog, plan: CompactPlan, kind: EntryType) -> str | No
 
 
 def worth(subject: Subject, types: EntryTypes, now: datetime) -> float:
-    """Return an entry's worth: importance × recency × use × links."""
+    """Return an entry's worth, in [0, 3]: importance × recency × use × links."""
     importance = with_feedback(subject.entry.importance, subject.usage)
     use_factor = 1 + USED * (subject.usage.n_uses > 0)
     link_factor = 1 + LINKED * min(subject.n_linking, MAX_LINKS)
@@ -214,7 +214,7 @@ def worth(subject: Subject, types: EntryTypes, now: datetime) -> float:
 
 
 def _latest_reasons(subjects: Sequence[Subject], policy: RetentionPolicy) -> dict[str, str]:
-    """Return the reasons for keeping the latest entries, by id. Summaries are kept only by type."""
+    """Return the reason to keep each of the latest entries, keyed by id. Summaries are only kept as a type."""
     entry_ids = [subject.entry.id for subject in subjects if subject.entry.entry_type != SUMMARY]
     reasons = dict.fromkeys(entry_ids[: policy.keep_recent], f"it is among the latest {policy.keep_recent}")
     n_seen: dict[str, int] = defaultdict(int)
@@ -227,8 +227,8 @@ def _latest_reasons(subjects: Sequence[Subject], policy: RetentionPolicy) -> dic
 
 
 def _lasting_reasons(subjects: Sequence[Subject], types: EntryTypes, policy: RetentionPolicy) -> dict[str, str]:
-    """Return the reasons for keeping entries at any age, by id."""
-    task_types = set(types.counting_as(TASK_TYPE)) - policy.keep_types.keys()
+    """Return the reason to keep each entry that is kept at any age, keyed by id."""
+    task_types = set(types.types_sharing_quota(TASK_TYPE)) - policy.keep_types.keys()
     reasons: dict[str, str] = {}
     for subject in subjects:
         name = subject.entry.entry_type
@@ -250,9 +250,9 @@ def _stays_searchable(subject: Subject, types: EntryTypes, now: datetime) -> boo
 
 
 def _tier_for(subject: Subject, types: EntryTypes, now: datetime, is_summarised: bool = False) -> str:
-    """Return the tier for an entry's worth, never warmer than its present tier.
+    """Return the tier that an entry's worth assigns it to, never warmer than its present tier.
 
-    A summarised entry is at most warm, and at least cold while the summary is new.
+    A summarised entry is not warmer than warm and, while its summary is new, not colder than cold.
     """
     value = worth(subject, types, now)
     tier = next(tier for tier, threshold in THRESHOLDS if value >= threshold)
@@ -264,7 +264,7 @@ def _tier_for(subject: Subject, types: EntryTypes, now: datetime, is_summarised:
 
 
 def _move(subject: Subject, types: EntryTypes, now: datetime, is_summarised: bool) -> Move | None:
-    """Return the move of an entry, or None if it stays."""
+    """Return the planned move of an entry, or None if it keeps its tier."""
     entry, to_tier = subject.entry, _tier_for(subject, types, now, is_summarised)
     if to_tier == entry.tier:
         return None
@@ -337,7 +337,7 @@ def _is_cold(subject: Subject, types: EntryTypes, now: datetime) -> bool:
 
 
 def _summary_entry(log: EntryLog, draft: SummaryDraft, kind: EntryType) -> JournalEntry:
-    """Return a summary as an entry, placed in the log after its last source."""
+    """Return a drafted summary as an entry, with a position in the log after its last source."""
     [last] = log.get(draft.source_ids[-1:])
     return JournalEntry(
         id=_summary_id(draft),
@@ -361,18 +361,18 @@ def _summary_entry(log: EntryLog, draft: SummaryDraft, kind: EntryType) -> Journ
 
 
 def _summary_id(draft: SummaryDraft) -> str:
-    """Return a deterministic id from the sources, so that concurrent compactions write one summary."""
+    """Return an id derived from the sources, so that concurrent compactions write the same summary only once."""
     return hashlib.sha256(dump(["summary", *draft.source_ids]).encode()).hexdigest()[:32]
 
 
 def _latest_summaries(entries: Sequence[JournalEntry]) -> dict[str, JournalEntry]:
-    """Return the latest summary of each entry, by the id of the entry."""
+    """Return the latest summary of each summarised entry, keyed by the entry's id."""
     summaries = dict[str, JournalEntry]()
     for entry in sorted(entries, key=time_written):
         summaries.update((link.target_id, entry) for link in entry.links if link.type == "summarises")
     return summaries
 
 
-def _targets(row: Row, link_type: str) -> Sequence[str]:
+def _link_targets(row: Row, link_type: str) -> Sequence[str]:
     targets: Sequence[str] = row["metadata"].get(link_type, ())
     return targets

@@ -49,13 +49,13 @@ CHARACTERS_PER_TOKEN = 4
 
 @dataclass(frozen=True, slots=True)
 class Contexts:
-    """Selects the entries of a log for different prompts."""
+    """A selection of a log's entries for different prompts."""
 
     log: EntryLog
     types: EntryTypes
 
     def choose_by_quota(self, quotas: Quotas, limit: int | None, token_budget: int | None) -> list[JournalEntry]:
-        """Return the quota of each type, then the most valuable entries, within the limit and budget."""
+        """Return entries for a prompt: a quota of each type, then the most valuable ones, within limit and budget."""
         with self.log.store.reading():
             pool = self.pool()
             return choose(self._quota_entries(quotas, pool), self.sort_by_value(pool), limit, token_budget)
@@ -63,24 +63,25 @@ class Contexts:
     def choose_about(
         self, entries: Sequence[JournalEntry], limit: int | None, token_budget: int | None
     ) -> list[JournalEntry]:
-        """Return the last directive, the entries found for a task, then the most valuable entries that fit."""
+        """Return entries for a task: the last directive, the given ones, then the most valuable ones that fit."""
         with self.log.store.reading():
-            directive = self.log.recent(1, self.types.counting_as(DIRECTIVE))
+            directive = self.log.recent(1, self.types.types_sharing_quota(DIRECTIVE))
             return choose([*directive, *entries], self.sort_by_value(self.pool()), limit, token_budget)
 
     def quota_filters(self) -> list[tuple[int, Mapping[str, object]]]:
-        """Return the quota of each type in a task's context, with the filter for entries of that type."""
+        """Return the quota of each type in the context for a task, with the filter that selects the type's entries."""
         tier = {"$in": list(LIVE)}
         return [
-            (count, {"entry_type": {"$in": self.types.counting_as(name)}, "tier": tier}) for name, count in TASK.items()
+            (count, {"entry_type": {"$in": self.types.types_sharing_quota(name)}, "tier": tier})
+            for name, count in TASK.items()
         ]
 
     def pool(self) -> list[JournalEntry]:
-        """Return the candidates for selection by value."""
+        """Return the candidates for a selection by value: the latest and the most important entries."""
         log = self.log
         latest = [*log.recent(N_RANKED), *log.recent(N_RANKED, [SUMMARY])]
         rows = log.store.scan(order_by="importance", descending=True, limit=N_RANKED)
-        hidden = log.hidden()
+        hidden = log.hidden_ids()
         live = [row["id"] for row in rows if row["metadata"]["tier"] in LIVE and row["id"] not in hidden]
         important = log.get(live)
         return list({entry.id: entry for entry in [*latest, *important]}.values())
@@ -91,10 +92,10 @@ class Contexts:
         return sorted(entries, key=lambda entry: -value_of(entry, usage[entry.id], self.types, now))
 
     def _quota_entries(self, quotas: Quotas, pool: Sequence[JournalEntry]) -> list[JournalEntry]:
-        """Return the quota of each type: the latest entries, best summaries, and best scored observations."""
+        """Return up to a quota of each type: the latest entries, best summaries, or best scored observations."""
         quota_entries: list[JournalEntry] = []
         for name, count in quotas.items():
-            names = self.types.counting_as(name)
+            names = self.types.types_sharing_quota(name)
             if name not in RANKED_TYPES:
                 quota_entries += self.log.recent(count, names)
                 continue
@@ -106,10 +107,10 @@ class Contexts:
 
     def _best_observations(self) -> list[JournalEntry]:
         """Return the observations with the best scores, of any age."""
-        types, tiers = self.types.counting_as(SCORED), list(LIVE)
+        types, tiers = self.types.types_sharing_quota(SCORED), list(LIVE)
         where = {"entry_type": {"$in": types}, "tier": {"$in": tiers}, SCORE: {"$gt": DEFAULT_SCORE}}
         rows = self.log.store.scan(where, order_by=SCORE, descending=True, limit=N_RANKED)
-        hidden = self.log.hidden()
+        hidden = self.log.hidden_ids()
         entries = self.log.get([row["id"] for row in rows if row["id"] not in hidden])
         return [entry for entry in entries if entry.tier in LIVE]  # a plain store may not support filters
 
@@ -121,7 +122,7 @@ def value_of(entry: JournalEntry, usage: Usage, types: EntryTypes, now: datetime
 
 
 def recency_of(entry: JournalEntry, types: EntryTypes, now: datetime) -> float:
-    """Return the decay of an entry's worth by its age, in (0, 1]."""
+    """Return the factor, in (0, 1], by which age reduces an entry's worth."""
     days = types.of(entry.entry_type).half_life_days
     return 1.0 if days is None else retention(age_of(entry, now), half_life=timedelta(days=days))
 
@@ -129,13 +130,13 @@ def recency_of(entry: JournalEntry, types: EntryTypes, now: datetime) -> float:
 def choose(
     preferred: Sequence[JournalEntry], rest: Sequence[JournalEntry], limit: int | None, token_budget: int | None
 ) -> list[JournalEntry]:
-    """Return the distinct entries that fit the limits, the preferred entries first.
+    """Return the distinct entries that fit the limits, preferred ones first.
 
     An entry too long for the remaining budget is skipped, and shorter ones may follow.
 
     Args:
         limit: Maximum number of entries; None for as many as fit.
-        token_budget: Maximum number of tokens in total; None for no bound.
+        token_budget: Maximum number of tokens in total; None for no limit.
     """
     by_content: dict[str, JournalEntry] = {}
     n_left = float("inf") if token_budget is None else token_budget

@@ -94,7 +94,7 @@ class Conversations(Memory[Turn]):
         with_context = replace(entry, document=text_of(entry.document, [*latest.values()]))
         log = self._log.within("store")
         log.store.add(*encode_entries([with_context], self._store, self.embedder, {}))
-        log.renew_if_outdated([turn.id], list(latest), moment)
+        log.renew_texts_if_outdated([turn.id], list(latest), moment)
         return turn.id
 
     aadd = twin(add)
@@ -110,7 +110,7 @@ class Conversations(Memory[Turn]):
             entry.metadata["created_at"] = entry.metadata[SAID_AT]
         log = self._log.within("store")
         added = log.store.add_unknown(*encode_entries(entries, self._store, self.embedder, {}))
-        log.renew_present(added)  # the text of a turn includes its predecessors
+        log.renew_texts(added)  # the text of a turn includes its predecessors
         return added
 
     aadd_turns = twin(add_turns)
@@ -136,7 +136,7 @@ class Conversations(Memory[Turn]):
         return self._log.restore(parse_ids(ids))
 
     def window(self, conversation: str = MAIN) -> list[Turn]:
-        """Return the recent turns, oldest first.
+        """Return the recent turns of a conversation, oldest first: at most `max_turns` that are not older than `ttl`.
 
         Turns dated in the future are left out, because their age is unknown: the clock was set back.
         """
@@ -154,7 +154,7 @@ class Conversations(Memory[Turn]):
     aturns = twin(turns)
 
     def names(self) -> dict[str, int]:
-        """Return the number of turns by conversation, the longest first."""
+        """Return the number of turns of each conversation, keyed by its name, the longest first."""
         return self.values("conversation")
 
     anames = twin(names)
@@ -171,7 +171,7 @@ class Conversations(Memory[Turn]):
         return Log(self._store, self.embedder, LOG_TEXT)
 
     def _latest(self, conversation: str) -> dict[str, str]:
-        """Return the beginnings of the last turns of a conversation, by id, oldest first."""
+        """Return the beginnings of the last turns of a conversation, keyed by id, oldest first."""
         rows = newest_rows(self._store, {"conversation": conversation}, N_NEIGHBOURS)
         beginnings = LOG_TEXT.beginnings(self._store, [row["id"] for row in reversed(rows)])
         return dict(beginnings)
@@ -192,7 +192,7 @@ def _beginnings(store: Collection, ids: Sequence[str]) -> dict[str, str]:
     return {row["id"]: title_of(_content(row)) for row in store.get(list(ids))}
 
 
-LOG_TEXT = LogText(within="conversation", content_of=_content, beginnings=_beginnings)
+LOG_TEXT = LogText(group_field="conversation", content_of=_content, beginnings=_beginnings)
 """Rules for embedding a turn with the beginnings of the turns before it."""
 
 

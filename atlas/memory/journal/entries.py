@@ -32,19 +32,19 @@ N_LATEST = 50
 """Number of latest entries searched for the predecessors of a new one."""
 
 LOG_TEXT = LogText(
-    within="generation",
+    group_field="generation",
     content_of=lambda row: from_row(row).content,
     beginnings=lambda store, ids: store.titles(ids),
 )
 """Rules for embedding an entry with the beginnings of the entries before it."""
 
-CONTEXT = Context(within=LOG_TEXT.within)
+CONTEXT = Context(within=LOG_TEXT.group_field)
 """Log in which the words of later entries count for earlier entries."""
 
 
 @dataclass(frozen=True, slots=True)
 class EntryLog(Log):
-    """The entries of a journal in one view of their collection."""
+    """The entries of a journal, in a view of their collection whose writes form one operation."""
 
     clock: Clock
 
@@ -63,12 +63,12 @@ class EntryLog(Log):
         with self.store.reading():
             hidden = set[str]()
             if limit > 0:
-                hidden = self.quarantined() if is_all else self.hidden()
+                hidden = self.quarantined_ids() if is_all else self.hidden_ids()
             rows = newest_rows(self.store, where, limit + len(hidden))
             return self.get([row["id"] for row in rows if row["id"] not in hidden][: max(limit, 0)])
 
     def get(self, ids: Sequence[str]) -> list[JournalEntry]:
-        """Return the entries that exist, in this order."""
+        """Return the entries with these ids, in this order. Ids without an entry are skipped."""
         return [from_row(row) for row in self.store.get(list(ids))]
 
     def row(self, entry_id: str) -> Row:
@@ -78,13 +78,13 @@ class EntryLog(Log):
             raise not_found_error(NOUN, entry_id)
         return rows[0]
 
-    def hidden(self) -> set[str]:
-        """Return the ids of entries hidden from agents: buried, in quarantine, or pending and by another actor."""
+    def hidden_ids(self) -> set[str]:
+        """Return the ids of entries that agents do not see: buried, in quarantine, or pending and by another actor."""
         buried, waiting = self.store.ids({"marks.buried": True}), set(self.store.ids(WAITING))
         visible = self.store.ids({REVIEW_KEY: actor_name("")}) if waiting else ()
-        return {*buried, *self.quarantined(), *waiting.difference(visible)}
+        return {*buried, *self.quarantined_ids(), *waiting.difference(visible)}
 
-    def quarantined(self) -> set[str]:
+    def quarantined_ids(self) -> set[str]:
         """Return the ids of entries in quarantine, which no search finds."""
         return set(self.store.ids(QUARANTINED))
 
@@ -113,11 +113,11 @@ class EntryLog(Log):
         beginnings = preceding_beginnings(new, latest)
         records = [to_entry(entry, beginnings[entry.id]) for entry in new]
         added = scoped.store.add_unknown(*encode_entries(records, self.store, self.embedder, {}))
-        scoped.renew_if_outdated(added, [line.id for line in latest], moment)
+        scoped.renew_texts_if_outdated(added, [line.id for line in latest], moment)
         return added
 
     def edit(self, entry_id: str, changes: Mapping[str, Any]) -> JournalEntry:
-        """Change an entry and return it, or raise `PlanOutdated` after a concurrent change."""
+        """Change an entry and return it, or raise `PlanOutdated` if a concurrent write has changed it."""
         with self.store.reading():
             moment, row = self.store.moment(), self.row(entry_id)
         before = from_row(row)
@@ -131,7 +131,7 @@ class EntryLog(Log):
         return changed
 
     def change(self, entry_id: str, change: Callable[[JournalEntry], JournalEntry], kind: str) -> JournalEntry:
-        """Replace an entry by the result of a function, and return the new entry. Conflicts are retried."""
+        """Replace an entry by the result of a function, and return the new entry. Retry after a concurrent change."""
 
         def write() -> JournalEntry:
             with self.store.reading():
@@ -147,7 +147,7 @@ class EntryLog(Log):
     def rewrite(
         self, rows: Sequence[Row], moment: Moment, kind: str, reason: str = "", *, deleted_ids: Sequence[str] = ()
     ) -> None:
-        """Write rows with unchanged texts, and delete others, in one transaction.
+        """Write rows whose content is unchanged, and delete others, in one transaction.
 
         Args:
             deleted_ids: Entries to delete. Entries whose indexed texts contain the beginning of a deleted one are
@@ -176,7 +176,7 @@ class EntryLog(Log):
         return [line_of(row) for row in rows]
 
     def _add_new_links(self, stored: Sequence[JournalEntry]) -> None:
-        """Add the links of imported entries to the existing entries, except links that an existing entry had before."""
+        """Add the links of imported entries to existing entries, except links that these had in an earlier version."""
         links_by_id = {entry.id: entry.links for entry in stored if entry.links}
 
         def add_links() -> None:
@@ -196,7 +196,7 @@ class EntryLog(Log):
             retry(add_links)
 
     def _new_links(self, entry: JournalEntry, links: Sequence[Link]) -> list[Link]:
-        """Return the links that are new to an entry and to all of its earlier versions."""
+        """Return those of the links that neither an entry nor an earlier version of it has."""
         new = [link for link in dict.fromkeys(links) if link not in entry.links]
         if not new:
             return []
@@ -207,7 +207,7 @@ class EntryLog(Log):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Line:
-    """An entry's position in the log, and its beginning."""
+    """The position of an entry in the log, and its beginning."""
 
     id: str
     generation: int
@@ -230,7 +230,7 @@ def line_of(row: Mapping[str, Any]) -> Line:
 
 
 def preceding_beginnings(entries: Sequence[JournalEntry], stored: Sequence[Line]) -> dict[str, tuple[str, ...]]:
-    """Return the beginnings of each entry's predecessors in its generation and scope, oldest first, by id.
+    """Return the beginnings of each entry's predecessors in its generation and scope, oldest first, keyed by id.
 
     Args:
         stored: Stored entries of those generations.

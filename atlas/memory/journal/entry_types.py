@@ -21,7 +21,7 @@ NOTE_PREFIX = "entry_type:"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class EntryType:
-    """A type of entries."""
+    """A type of journal entries, with the rules for its entries."""
 
     name: str
     importance: float
@@ -50,7 +50,7 @@ BUILT_IN = (
 
 
 class EntryTypes:
-    """The types of a journal, by name."""
+    """The entry types of a journal, keyed by name."""
 
     def __init__(self, stored: Mapping[str, str] = MappingProxyType({})) -> None:
         self._types = {entry_type.name: entry_type for entry_type in BUILT_IN}
@@ -75,10 +75,10 @@ class EntryTypes:
             store.write_note(name, text)
 
     def load(self, stored: Mapping[str, str]) -> Mapping[str, str]:
-        """Add the types that any process has saved in a store, except unreadable ones.
+        """Add the types that are saved in a store's notes, except unreadable ones, and return the notes.
 
         Args:
-            stored: All notes of the store, which are returned unchanged.
+            stored: All notes of the store.
         """
         for name, text in stored.items():
             if name.startswith(NOTE_PREFIX):
@@ -106,8 +106,8 @@ class EntryTypes:
         """
         return self._types.get(name) or EntryType(name=name, importance=0.5, half_life_days=60.0)
 
-    def counting_as(self, name: str) -> list[str]:
-        """Return the name of a type and of the types that share its quota in contexts."""
+    def types_sharing_quota(self, name: str) -> list[str]:
+        """Return the names of a type and of all types that share its quota in contexts."""
         return [name, *(entry_type.name for entry_type in self._types.values() if entry_type.counts_as == name)]
 
     def __iter__(self) -> Iterator[EntryType]:

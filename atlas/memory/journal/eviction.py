@@ -17,18 +17,19 @@ SUMMARISED, PLAIN, LAST = range(3)
 _WHY = {SUMMARISED: "a summary replaces it", PLAIN: "no summary replaces it", LAST: "deleted last"}
 
 
-def evictions(
+def choose_evictions(
     candidates: Sequence[Subject], n: int, summarised: Set[str], requested_ids: Set[str], worth: Worth
 ) -> tuple[Eviction, ...]:
-    """Return the first n entries to evict, or all candidates if there are fewer.
+    """Return the n entries to evict first, or all candidates if there are fewer.
 
-    Within a rank, the least valuable entry is evicted first; the oldest first in a tie.
+    Summarised entries come first, and those with marks or links last. Among equals, the least valuable comes first,
+    then the oldest.
 
     Args:
         candidates: Entries that may be evicted, newest first.
         summarised: Ids of the entries summarised in the same plan.
         requested_ids: Ids of entries to evict last even without marks or links.
-        worth: Returns an entry's worth.
+        worth: Function that returns an entry's worth and the reason for it.
     """
     ranked = []
     for age, subject in enumerate(candidates):

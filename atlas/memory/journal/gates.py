@@ -41,7 +41,7 @@ ON, OFF = "on", "off"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Gate:
-    """A filter for new entries of a journal."""
+    """The state of a filter for new entries of a journal."""
 
     name: str
     """`noise` or `near-duplicate`."""
@@ -68,7 +68,7 @@ class RefusedEntry:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Refusals:
-    """The entries refused by the gates, in all processes."""
+    """The entries that the gates have refused, in all processes."""
 
     n_total: int
     by_gate: Mapping[str, int]
@@ -76,7 +76,7 @@ class Refusals:
     """The latest refused entries, newest first."""
 
     def why(self, content: str) -> str:
-        """Return why an entry with this content was refused, or a general reason if the refusal is not recent."""
+        """Return why an entry with this content was refused, or a general reason if it is not among the latest."""
         texts = (content, scrub_text(content, Counter(), homes=False))
         reasons = (refused.refusal.reason for refused in self.latest if refused.content in texts)
         return next(reasons, "it was refused by a gate of the journal")
@@ -96,14 +96,14 @@ class Gates:
     """None for the store's setting."""
 
     def states(self, texts: Mapping[str, str]) -> tuple[Gate, ...]:
-        """Return the gates. The caller's settings take precedence over the store's."""
+        """Return the state of both gates. The caller's settings take precedence over the store's."""
         return tuple(
             self._state(name, keeps, texts.get(NOTE_PREFIX + name))
             for name, keeps in zip(GATES, (self.keep_noise, self.keep_repetitions), strict=True)
         )
 
     def refuse(self, entry: JournalEntry, kind: EntryType, texts: Mapping[str, str], log: EntryLog) -> bool:
-        """Store an entry as refused, with the reason, if a gate refuses it. Return whether it was refused."""
+        """Return whether a gate refuses an entry. If so, store it among the refused entries, with the reason."""
         refusal = self._find_refusal(entry, kind, texts, log)
         if refusal is None or self.refused is None:
             return False
@@ -127,7 +127,7 @@ class Gates:
         return Refusals(n_total=sum(by_gate.values()), by_gate=by_gate, latest=tuple(map(_to_refused_entry, rows)))
 
     def accept(self, refused_id: str, log: EntryLog) -> str:
-        """Write a refused entry into a log. Return its id, or raise `NotFound` or, under review, `NotAllowed`."""
+        """Write a refused entry into a log and return its id, or raise `NotFound` or, under review, `NotAllowed`."""
         rows = self.refused.get([refused_id]) if self.refused else []
         if not rows or self.refused is None:
             raise NotFound(f"there is no refused entry {refused_id!r}; rejected() lists them")
@@ -163,7 +163,7 @@ class Gates:
 
 
 def gate_note(name: str, is_on: bool) -> tuple[str, str]:
-    """Return the name and value of the store's note for a gate.
+    """Return the name and the value of the store's note that switches a gate on or off.
 
     Raises:
         InvalidInput: There is no such gate.

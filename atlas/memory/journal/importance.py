@@ -70,7 +70,7 @@ _COUNTER = re.compile(
 
 @dataclass(frozen=True, slots=True)
 class Refusal:
-    """Reason why an entry was refused."""
+    """The refusal of an entry by a gate, with its reason."""
 
     gate: str
     """`noise` or `near-duplicate`."""
@@ -94,7 +94,7 @@ def importance_of(entry_type: EntryType, content: str, metadata: Mapping[str, An
 
 
 def with_feedback(importance: float, usage: Usage) -> float:
-    """Return an importance, in [0, 1], adjusted by the outcomes of the entry's uses."""
+    """Return the importance of an entry, in [0, 1], adjusted by the outcomes of its uses."""
     if not usage.n_uses:
         return importance
     trust = usage.n_uses / (usage.n_uses + FEEDBACK_PRIOR)
@@ -103,7 +103,7 @@ def with_feedback(importance: float, usage: Usage) -> float:
 
 
 def find_noise(content: str) -> Refusal | None:
-    """Return a refusal if a text is noise, else None."""
+    """Return a refusal with its reason if a text is noise, else None."""
     unspaced = set("".join(CJK_RUN.findall(content)))  # a character of Chinese or Japanese counts as a word
     names = set(_NAME.findall(CJK_RUN.sub(" ", content).lower()))  # `w3` is another word than `w4`
     n_words = sum(not name.isdecimal() for name in names) + len(unspaced)
@@ -113,7 +113,7 @@ def find_noise(content: str) -> Refusal | None:
 
 
 def find_repetition(entry: JournalEntry, earlier: Iterable[JournalEntry]) -> Refusal | None:
-    """Return a refusal if an entry is a near-duplicate of an earlier entry, or None. Protea's counters are ignored.
+    """Return a refusal if an entry is a near-duplicate of an earlier entry, else None. Protea's counters are ignored.
 
     Entries with different numbers, such as error codes or scores, are not duplicates.
     """
@@ -137,13 +137,13 @@ def significant_words(text: str) -> set[str]:
 
 
 def _word_overlap_share(content: str, other: str) -> float:
-    """Return the share of words that two texts have in common, or 0 if their meanings differ."""
+    """Return the share of their words that two texts have in common, or 0 if word order or negations differ."""
     if content == other:
         return 1.0
     first, second = (_TOKEN.findall(text.lower()) for text in (content, other))
-    if _negations(first) != _negations(second) or _overlap(_pairs(first), _pairs(second)) < SAME_PAIRS:
+    if _negations(first) != _negations(second) or _jaccard(_bigrams(first), _bigrams(second)) < SAME_PAIRS:
         return 0.0
-    return _overlap(set(first), set(second))
+    return _jaccard(set(first), set(second))
 
 
 def _numbers(text: str) -> list[str]:
@@ -155,17 +155,17 @@ def _negations(words: Sequence[str]) -> Counter[str]:
     return Counter(word for word in words if word in NEGATIONS)
 
 
-def _pairs(words: Sequence[str]) -> set[tuple[str, ...]]:
+def _bigrams(words: Sequence[str]) -> set[tuple[str, ...]]:
     """Return the bigrams of a text, padded at both ends."""
     return set(zip(["", *words], [*words, ""], strict=True))
 
 
-def _overlap(first: Set[object], second: Set[object]) -> float:
+def _jaccard(first: Set[object], second: Set[object]) -> float:
     return len(first & second) / len(first | second) if first and second else 0.0
 
 
 def score_of(content: str, metadata: Mapping[str, Any]) -> float | None:
-    """Return the score of an entry, in [0, 100], higher is better, or None if it is missing or malformed.
+    """Return the score that an entry reports, in [0, 100], higher is better, or None without a valid one.
 
     The metadata's score takes precedence over the last score in the text, such as `Score: 0.95`. `95%` and `19/20` are
     fractions. Other numbers are not rescaled, because the agent's maximum may be 1, 10 or 100.

@@ -30,7 +30,7 @@ MAX_COMPARED = 2_000
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Edge:
-    """A link in a graph."""
+    """A link between two entries of a graph."""
 
     source_id: str
     type: str
@@ -68,7 +68,7 @@ class LinkSuggestion:
     """The reason in a sentence."""
 
     def reason_in(self, period: str) -> str:
-        """Return the reason in a sentence with another word for a generation, such as `round`."""
+        """Return the reason as a sentence that calls a generation by another word, such as `round`."""
         n = self.n_generations_later
         plural = "s" if n > 1 else ""
         when = f"{n} {period}{plural} later" if n else f"in the same {period}"
@@ -93,10 +93,10 @@ def read_link_graph(log: EntryLog, entry_id: str, depth: int) -> LinkGraph:
 
 
 def suggest_links(log: EntryLog, types: EntryTypes) -> list[LinkSuggestion]:
-    """Return suggested links from unsolved crashes to possible fixes. See `Journal.suggest_links`."""
+    """Return suggestions to link unsolved crashes to possible fixes. See `Journal.suggest_links`."""
     with log.store.reading():
         crashes, reflections = [
-            log.recent(MAX_COMPARED, types.counting_as(name), tiers=TIERS) for name in (CRASH, REFLECTION)
+            log.recent(MAX_COMPARED, types.types_sharing_quota(name), tiers=TIERS) for name in (CRASH, REFLECTION)
         ]
         fixes = {crash.id: {link.target_id for link in crash.links if link.type == "fixed_by"} for crash in crashes}
         existing = log.store.existing_ids(list(set().union(*fixes.values())))
@@ -114,7 +114,7 @@ def suggest_fixes(
     crash_vectors: Vectors,
     reflection_vectors: Vectors,
 ) -> list[LinkSuggestion]:
-    """Return possible fixes of crashes: later reflections on the same subject.
+    """Return suggestions to link crashes to later reflections on the same subject, which may fix them.
 
     The most similar pairs come first.
 
@@ -127,7 +127,7 @@ def suggest_fixes(
     suggestions = []
     for row, crash in enumerate(crashes):
         of_crash = [
-            _suggestion(crash, reflection, float(similarities[row, column]))
+            _make_suggestion(crash, reflection, float(similarities[row, column]))
             for column, reflection in enumerate(reflections)
             if similarities[row, column] >= NEAR and _may_solve(crash, reflection)
         ]
@@ -142,7 +142,7 @@ def _may_solve(crash: JournalEntry, reflection: JournalEntry) -> bool:
     return is_near and f"fixed_by:{reflection.id}" not in refusals_of(crash)
 
 
-def _suggestion(crash: JournalEntry, reflection: JournalEntry, similarity: float) -> LinkSuggestion:
+def _make_suggestion(crash: JournalEntry, reflection: JournalEntry, similarity: float) -> LinkSuggestion:
     suggestion = LinkSuggestion(
         source_id=crash.id,
         type="fixed_by",
@@ -174,7 +174,7 @@ def unlink(log: EntryLog, source_id: str, target_id: str, link_type: str | None)
 
 
 def with_refusal(suggestion: LinkSuggestion, entry: JournalEntry) -> JournalEntry:
-    """Return an entry with a refused link recorded in its metadata."""
+    """Return an entry with a refused suggestion recorded in its metadata."""
     refused = f"{suggestion.type}:{suggestion.target_id}"
     return _append_to_metadata(entry, REFUSED_LINKS, [*refusals_of(entry), refused])
 
@@ -189,7 +189,7 @@ def _with_links(entry: JournalEntry, links: Sequence[Link]) -> JournalEntry:
 
 
 def _reachable_entries(log: EntryLog, entry_id: str, depth: int) -> tuple[dict[str, int], dict[Edge, None]]:
-    """Return the distance in links of each reachable entry, by id, and the traversed links."""
+    """Return the distance in links of each reachable entry, keyed by id, and the traversed links."""
     depths = {entry_id: 0}
     edges = dict[Edge, None]()
     waiting = [entry_id]

@@ -95,7 +95,7 @@ class Journal(Memory[JournalEntry]):
         is_gated: bool = True,
         counts_as: str = "",
     ) -> None:
-        """Add or change a type of entries in the store. See `EntryType`."""
+        """Add a type of entries to the store, or replace the type with this name. See `EntryType`."""
         check_role(Role.CURATOR, "register a type of entries")
         registered = EntryType(
             name=name, importance=importance, half_life_days=half_life_days, is_gated=is_gated, counts_as=counts_as
@@ -109,7 +109,7 @@ class Journal(Memory[JournalEntry]):
         return self._gates.states(self._store.notes())
 
     def switch_gate(self, name: str, is_on: bool) -> None:
-        """Switch the gate `noise` or `near-duplicate` on or off, for all writers without a setting of their own."""
+        """Switch the gate `noise` or `near-duplicate` on or off for all writers that have no setting of their own."""
         check_role(Role.CURATOR, "switch a gate")
         self._store.write_note(*gate_note(name, is_on))
 
@@ -333,13 +333,13 @@ class Journal(Memory[JournalEntry]):
     aaccept_link = twin(accept_link)
 
     def refuse_link(self, suggestion: LinkSuggestion) -> None:
-        """Record that a suggestion was refused. Raise `NotFound` if its entry does not exist."""
+        """Record that a suggestion was refused, or raise `NotFound` if its source does not exist."""
         self._log.change(suggestion.source_id, partial(links.with_refusal, suggestion), "refuse a link")
 
     arefuse_link = twin(refuse_link)
 
     def note_promotion(self, entry_ids: Sequence[str], name: str) -> None:
-        """Record the promotion of entries, such as to `experience:id`, or raise `NotFound` or `NotAllowed`."""
+        """Record that entries were promoted to a record such as `experience:id`. Raise `NotFound` or `NotAllowed`."""
         check_may_change(self._store, entry_ids)
         for entry_id in entry_ids:
             self._log.change(entry_id, partial(links.with_promotion, name), "promote")
@@ -356,7 +356,7 @@ class Journal(Memory[JournalEntry]):
         *,
         max_entries: int | None = None,
     ) -> CompactPlan:
-        """Plan which entries are moved to a colder tier, summarised or deleted. Nothing is changed.
+        """Return a plan to move entries to a colder tier, summarise or delete them. Nothing is changed.
 
         The worth of an entry is importance × recency × use × links, with the half-life of its type. Entries of a type
         are summarised once their period of 50 generations is over, or once they leave prompts. The language model
@@ -414,7 +414,7 @@ class Journal(Memory[JournalEntry]):
         return Contexts(self._log, self.types)
 
     def _effective_filter(self, where: Where | None, with_buried: bool) -> Where | None:
-        """Return the filter of a search. A search with buried entries includes archived ones."""
+        """Return the filter of a search, without archived entries unless buried ones are searched too."""
         if with_buried or not self._store.count({"tier": TIERS[-1]}):
             return where
         return {"$and": [where or {}, {"tier": {"$in": list(TIERS[:-1])}}]}

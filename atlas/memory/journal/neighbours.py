@@ -21,7 +21,7 @@ N_NEIGHBOURS = 2
 """Number of predecessors whose beginnings are embedded and indexed with a record."""
 
 Group = tuple[Any, frozenset[tuple[str, Any]]]
-"""The value of `LogText.within`, and the scope."""
+"""The value of `LogText.group_field`, and the scope."""
 
 Groups = Mapping[Group, Sequence[str]]
 """Ids of records by group, in order."""
@@ -29,9 +29,9 @@ Groups = Mapping[Group, Sequence[str]]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LogText:
-    """Rules for the indexed text of a record in a log."""
+    """The rules for the indexed text of a record in a log."""
 
-    within: str
+    group_field: str
     """Metadata key of a record's group, such as a generation or a conversation. Scopes divide a group."""
 
     content_of: Callable[[Mapping[str, Any]], str]
@@ -43,7 +43,7 @@ class LogText:
 
 @dataclass(frozen=True, slots=True)
 class Log:
-    """The records of a log in one snapshot of their collection."""
+    """The records of a log, each indexed with the beginnings of its predecessors, in one view of their collection."""
 
     store: Collection
     embedder: WholeEmbedder
@@ -54,7 +54,7 @@ class Log:
         return self if self.store.operation_id else replace(self, store=self.store.within(kind, reason))
 
     def delete(self, ids: Sequence[str]) -> int:
-        """Delete records and return their number, or raise `PlanOutdated` after a concurrent change."""
+        """Delete records and return their number, or raise `PlanOutdated` if a concurrent write has changed the log."""
         with self.store.reading():
             moment, n_present = self.store.moment(), len(self.store.existing_ids(ids))
         self.renew(moment, "delete", deleted_ids=ids)
@@ -64,7 +64,7 @@ class Log:
         """Restore deleted records as one operation, and return their number."""
         scoped = self.within("restore")
         n_restored = scoped.store.restore(list(ids))
-        scoped.renew_present(ids)
+        scoped.renew_texts(ids)
         return n_restored
 
     def renew(
@@ -75,10 +75,10 @@ class Log:
         deleted_ids: Sequence[str] = (),
         changed: Mapping[str, Entry] = MappingProxyType({}),
     ) -> None:
-        """Delete and change records, and renew the indexed texts of their successors, which contain their beginnings.
+        """Delete and change records, and index their successors again, whose indexed texts contain their beginnings.
 
         Args:
-            changed: The new rows, with their own content as documents.
+            changed: New entries, keyed by id, with only their own content as document.
         """
         with self.store.reading():
             records = find_changed_rows(self.store, self.log_text, deleted_ids=deleted_ids, changed=changed)
@@ -86,8 +86,8 @@ class Log:
             arguments = encode_entries(records, self.store, self.embedder, {})
             self.within(kind).store.update(*arguments, unchanged_since=moment, deleted_ids=deleted_ids)
 
-    def renew_present(self, ids: Sequence[str]) -> None:
-        """Embed records and their successors again, with the current beginnings of their predecessors."""
+    def renew_texts(self, ids: Sequence[str]) -> None:
+        """Index records and their successors again, with the current beginnings of their predecessors."""
 
         def renew() -> None:
             with self.store.reading():
@@ -97,16 +97,16 @@ class Log:
 
         retry(renew)
 
-    def renew_if_outdated(self, added: Sequence[str], latest: Sequence[str], moment: Moment) -> None:
-        """Renew new records if their predecessors were changed or deleted while they were embedded."""
+    def renew_texts_if_outdated(self, added: Sequence[str], latest: Sequence[str], moment: Moment) -> None:
+        """Index added records again if their predecessors were changed or deleted while they were embedded."""
         try:
             self.store.check_unchanged(latest, moment)
         except PlanOutdated:
-            self.renew_present(added)
+            self.renew_texts(added)
 
 
 def text_of(content: str, before: Sequence[str]) -> str:
-    """Return a record's text to embed and index: its content, then the beginnings of its predecessors."""
+    """Return the text to index for a record: its content, followed by the beginnings of its predecessors."""
     return "\n\n".join([content, *before])
 
 
@@ -117,7 +117,7 @@ def title_of(content: str) -> str:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Lines:
-    """Rows of some groups, in the order of insertion."""
+    """The group and the time of each record of some groups, in the order of insertion."""
 
     groups: Mapping[str, Group]
     """Group by id of the record."""
@@ -125,18 +125,18 @@ class _Lines:
     written_at: Mapping[str, str]
 
     def in_time_order(
-        self, *, without: Set[str] = frozenset(), moved: Mapping[str, Group] = MappingProxyType({})
+        self, *, excluded_ids: Set[str] = frozenset(), new_groups: Mapping[str, Group] = MappingProxyType({})
     ) -> Groups:
         """Return the ids of each group, oldest first. Ties are broken by the order of insertion.
 
         Args:
-            without: Ids to leave out.
-            moved: The new groups of ids that change their group.
+            excluded_ids: Ids to leave out.
+            new_groups: The new groups of ids that change their group.
         """
         return _group_ids(
-            (record_id, moved.get(record_id, self.groups[record_id]))
+            (record_id, new_groups.get(record_id, self.groups[record_id]))
             for record_id in sorted(self.groups, key=self.written_at.__getitem__)
-            if record_id not in without
+            if record_id not in excluded_ids
         )
 
     def in_insertion_order(self) -> Groups:
@@ -151,19 +151,20 @@ def find_changed_rows(
     deleted_ids: Sequence[str] = (),
     changed: Mapping[str, Entry] = MappingProxyType({}),
 ) -> list[Entry]:
-    """Return new rows for all records whose indexed texts change when some records are deleted and others changed.
+    """Return new entries for all records whose indexed text changes when records are deleted or changed.
 
     The groups are scanned once by time, and only the few successors are read in full.
 
     Args:
         deleted_ids: Ids of deleted records.
-        changed: New rows by id, with their own content as documents. Changed rows are part of the result.
+        changed: New entries, keyed by id, with only their own content as document. The result contains them with their
+            full indexed text.
     """
     changed_ids = {*deleted_ids, *changed}
-    groups = {_group_key(row["metadata"], log_text.within) for row in store.peek(list(changed_ids))}
-    moved_groups = {entry.id: _group_key(entry.metadata, log_text.within) for entry in changed.values()}
-    lines = _read_lines(store, log_text.within, groups | {*moved_groups.values()})
-    log = lines.in_time_order(without=set(deleted_ids), moved=moved_groups)
+    groups = {_group_key(row["metadata"], log_text.group_field) for row in store.peek(list(changed_ids))}
+    moved_groups = {entry.id: _group_key(entry.metadata, log_text.group_field) for entry in changed.values()}
+    lines = _read_lines(store, log_text.group_field, groups | {*moved_groups.values()})
+    log = lines.in_time_order(excluded_ids=set(deleted_ids), new_groups=moved_groups)
     orders = (lines.in_time_order(), lines.in_insertion_order(), log)
     followers = set(changed).union(*(_followers(order, changed_ids) for order in orders))
     rows = store.get([entry_id for entry_id in lines.groups if entry_id in followers - set(deleted_ids)])
@@ -181,16 +182,16 @@ def find_changed_rows(
     return entries
 
 
-def _group_key(metadata: Mapping[str, Any], within: str) -> Group:
-    return metadata[within], frozenset(scope_of(metadata).items())
+def _group_key(metadata: Mapping[str, Any], group_field: str) -> Group:
+    return metadata[group_field], frozenset(scope_of(metadata).items())
 
 
-def _read_lines(store: Collection, within: str, groups: Set[Group]) -> _Lines:
-    where = {within: {"$in": sorted({value for value, _ in groups})}}
+def _read_lines(store: Collection, group_field: str, groups: Set[Group]) -> _Lines:
+    where = {group_field: {"$in": sorted({value for value, _ in groups})}}
     if not groups:
         return _Lines(groups={}, written_at={})
     ids = store.ids(where)
-    values, written_at = store.column(within, where), store.column("created_at", where)
+    values, written_at = store.column(group_field, where), store.column("created_at", where)
     names = sorted(filter(is_scope_name, store.keys()))
     scopes = {name: store.column(name, where) for name in names}
     groups_by_id = dict[str, Group]()
@@ -213,7 +214,7 @@ def _group_ids(lines: Iterable[tuple[str, Group]]) -> Groups:
 
 
 def _followers(log: Groups, changed_ids: Set[str]) -> set[str]:
-    """Return the successors of changed records."""
+    """Return the ids of the successors of changed records, whose indexed texts contain beginnings of these."""
     followers = set[str]()
     for ids in log.values():
         for index, entry_id in enumerate(ids):
@@ -223,7 +224,7 @@ def _followers(log: Groups, changed_ids: Set[str]) -> set[str]:
 
 
 def _predecessors(log: Groups, entry_ids: Sequence[str]) -> dict[str, Sequence[str]]:
-    """Return the ids of each record's predecessors."""
+    """Return the ids of each record's predecessors in its group, keyed by the record's id."""
     id_set = set(entry_ids)
     predecessors = dict[str, Sequence[str]]()
     for ids in log.values():

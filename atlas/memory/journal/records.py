@@ -52,7 +52,7 @@ def new_entry(
     """Return a validated new entry.
 
     Args:
-        sort_key: The entry's position in the log, from `instant`. Later than now if the clock was set back.
+        sort_key: Position of the entry in the log, from `instant`. It is later than now if the clock was set back.
 
     Raises:
         InvalidInput: A value is invalid.
@@ -76,10 +76,10 @@ def new_entry(
 
 
 def to_entry(entry: JournalEntry, before: Sequence[str] = ()) -> Entry:
-    """Return an entry in stored form: its id, the text to embed, and metadata with the whole entry as `content`.
+    """Return an entry in stored form: its id, the text to index, and metadata with the whole entry as `content`.
 
     Args:
-        before: Beginnings of its predecessors at the time of writing, oldest first.
+        before: Beginnings of the entry's predecessors at the time of writing, oldest first.
     """
     validate_entry(entry)
     if entry.created_at is None:
@@ -103,7 +103,7 @@ def to_entry(entry: JournalEntry, before: Sequence[str] = ()) -> Entry:
 
 
 def with_reserved_keys(metadata: Mapping[str, Any], stored: Mapping[str, Any]) -> dict[str, Any]:
-    """Return a caller's metadata with the reserved keys of the stored entry.
+    """Return a caller's metadata with the reserved keys of the stored entry added.
 
     Raises:
         InvalidInput: A reserved key would change.
@@ -124,12 +124,12 @@ def from_row(row: Mapping[str, Any]) -> JournalEntry:
 
 
 def changed_row(row: Mapping[str, Any], entry: JournalEntry) -> dict[str, Any]:
-    """Return a row with a changed entry and the same text and vectors. The entry's content must be the same."""
+    """Return a row with a changed entry but the same text and vectors. The entry's content must be unchanged."""
     return {**row, "metadata": to_entry(entry).metadata}
 
 
 def as_protea(entry: JournalEntry) -> dict[str, Any]:
-    """Return an entry as a row of Protea's table, with ATLAS's id."""
+    """Return an entry as a row of Protea's table, but with ATLAS's id."""
     written = entry.created_at.astimezone(UTC) if entry.created_at else None
     return {
         "id": entry.id,
@@ -144,7 +144,7 @@ def as_protea(entry: JournalEntry) -> dict[str, Any]:
 
 
 def promotions_of(entry: JournalEntry) -> list[str]:
-    """Return the records to which an entry was promoted, as `experience:id` or `strategy:id`, even if deleted since."""
+    """Return the records that an entry was promoted to, as `experience:id` or `strategy:id`, deleted or not."""
     return _texts(entry, PROMOTED_TO)
 
 
@@ -154,7 +154,7 @@ def refusals_of(entry: JournalEntry) -> list[str]:
 
 
 def links_of(links: Sequence[Link]) -> dict[str, list[str]]:
-    """Return the targets of links by type."""
+    """Return the target ids of links, keyed by the link's type."""
     by_type = {name: [link.target_id for link in links if link.type == name] for name in LINK_TYPES}
     return {name: targets for name, targets in by_type.items() if targets}
 
@@ -175,7 +175,7 @@ def age_of(entry: JournalEntry, now: datetime) -> timedelta:
 
 
 def time_written(entry: JournalEntry) -> datetime:
-    """Return the time at which an entry was written. For a summary, it is later than its position in the log."""
+    """Return the time at which an entry was written. For a summary, this is later than its position in the log."""
     return max(log_time(entry), _summary_time(entry))
 
 

@@ -12,9 +12,9 @@ from atlas.storage.history import Image, Reword
 
 
 def rewording(journal: Journal | None, talks: Conversations | None) -> Reword | None:
-    """Return a function that removes quotations of purged records from other texts, and re-embeds those texts.
+    """Return a function that removes the beginnings of purged records from other indexed texts, and embeds these again.
 
-    None if no memory indexes records with quotations.
+    Return None if neither memory has records.
     """
     logs = [(journal, entries.LOG_TEXT), (talks, conversations.LOG_TEXT)]
     indexed = {

@@ -65,7 +65,7 @@ _FAULT = re.compile(r"\b\w*(?:Error|Exception)\b")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SummaryDraft:
-    """A draft of a summary, and its sources."""
+    """A draft of a summary, with its sources and its author."""
 
     entry_type: str
     """Type of its sources."""
@@ -158,7 +158,7 @@ def central_sentences(
 
 
 def recurring_faults(texts: Sequence[str]) -> str:
-    """Return the names of errors that several texts mention, with counts."""
+    """Return a line with the names of errors that several texts mention, and how often, or an empty string."""
     counts = Counter(name for text in texts for name in set(_FAULT.findall(text)))
     fault_texts = [
         f"{name} ({n} entries)" for name, n in sorted(counts.items(), key=lambda item: (-item[1], item[0])) if n > 1
@@ -184,12 +184,12 @@ def split_sentences(text: str) -> list[str]:
 
 
 def join_lines(head: str, points: Sequence[str]) -> str:
-    """Return a summary as lines of a heading and points."""
+    """Return a summary as text: a heading, and a line for each point."""
     return "\n".join([head, *(f"- {point}" for point in points)])
 
 
 class Summariser:
-    """Writes summaries by a language model, a few concurrently, until its budget is spent or the model fails.
+    """A writer of summaries by a language model, a few concurrently, until its budget is spent or the model fails.
 
     If the model fails, the extractive summary is kept, and the draft contains the reason.
     """
@@ -202,7 +202,7 @@ class Summariser:
     async def write_all_with_model(
         self, drafts: Sequence[SummaryDraft], sources: Sequence[Sequence[JournalEntry]], on_progress: Progress | None
     ) -> tuple[SummaryDraft, ...]:
-        """Return the drafts, each rewritten by the model, in order.
+        """Return the drafts in order, each rewritten by the model if possible.
 
         Args:
             sources: The sources of each draft.
@@ -220,7 +220,7 @@ class Summariser:
             return tuple(await asyncio.gather(*map(with_progress, drafts, sources)))
 
     async def write_with_model(self, draft: SummaryDraft, entries: Sequence[JournalEntry]) -> SummaryDraft:
-        """Return the draft written by the model, or the extractive draft with the reason.
+        """Return a draft rewritten by the model or, if that failed, the extractive draft with the reason.
 
         Args:
             entries: The sources of the draft.

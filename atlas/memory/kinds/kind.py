@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class MemoryKind:
-    """A kind of record: its memory, and its forms in files and prompts."""
+    """A kind of record: the memory that stores it, and its forms in files and prompts."""
 
     noun: str
     """Noun for a record, which is the first key of its line in a file."""

@@ -51,7 +51,7 @@ class RecordText:
         self.lines = [self._first_line()]
 
     def add(self, name: str, text: str) -> None:
-        """Add a field, unless it is empty. Each line has the field's name or `FURTHER` as a prefix."""
+        """Add a field, unless its text is empty. Each line begins with the field's name or with `FURTHER`."""
         self._fields.append((name, text))
         bounded = self._truncate(text.strip())
         lines = [escape_invisible(line) for line in defang(bounded).splitlines() if line.strip()]
@@ -61,7 +61,7 @@ class RecordText:
             self.lines += [f"  {name}: {lines[0]}", *(f"{FURTHER}{line}" for line in lines[1:])]
 
     def add_code(self, code: str) -> None:
-        """Add the code of a concept. Suspicious code gets a warning, but its lines are not prefixed with quotes."""
+        """Add the code of a concept. Code that reads like an instruction gets a warning before it."""
         bounded = _truncate(re.sub(r"\A\s*\n", "", code.replace("\r\n", "\n")).rstrip(), CODE_CHARACTERS)
         lines = defang(bounded).split("\n") if bounded else []
         self._has_code = bool(lines)
@@ -69,12 +69,12 @@ class RecordText:
         self.lines += [f"{FURTHER}{escape_invisible(line)}" if line.strip() else FURTHER.rstrip() for line in lines]
 
     def name_origin(self, origin: str) -> None:
-        """Add the origin of the record to its label: `imported, succeeded: `."""
+        """Add the record's origin to its label, as in `imported, succeeded: `."""
         self.label = f"{origin}, {self.label}" if self.label else f"{origin}: "
         self.lines[0] = self._first_line()
 
     def gist(self) -> RecordText:
-        """Return the truncated title and fields, each on one line, with a placeholder for code."""
+        """Return the short form of the text: title and fields truncated to a line each, and a placeholder for code."""
         short = RecordText(*self._heading, label=self.label, is_warning=self.is_warning)
         short._is_gist, short.is_quoted = True, False
         short.lines = [short._first_line()]
@@ -99,7 +99,7 @@ class RecordText:
         return _truncate(text, FIELD_CHARACTERS)
 
     def _warning_for(self, text: str) -> str:
-        """Return a warning for a text that may be an instruction, or an empty string."""
+        """Return a warning if a text reads like an instruction, else an empty string."""
         likeness = reads_like(text)
         self.is_quoted = self.is_quoted or likeness != ""
         return f"[quoted: reads like {likeness}]" if likeness else ""
@@ -107,7 +107,7 @@ class RecordText:
 
 @dataclass(frozen=True, slots=True)
 class Section:
-    """The section of a context block with the records of one memory."""
+    """The section of a context block for the records of one memory."""
 
     heading: str
     text: Callable[[Any], RecordText]
@@ -115,9 +115,9 @@ class Section:
 
 
 def defang(text: str) -> str:
-    """Return a string that does not imitate the first or last line of a block in any spelling.
+    """Return a string changed so that it cannot pass as the first or last line of a block, in any spelling.
 
-    If it contains an imitation, every character that opens a tag is followed by a backslash.
+    If it contains an imitation, a backslash is added after every character that opens a tag.
     """
     folded = re.sub(r"[^a-z<‹⟨〈«\\]", "", to_latin(text))  # noqa: RUF001
     if not FRAME.search(folded):

@@ -20,7 +20,8 @@ AVOID = "warning, from failed attempts: "
 def success_rate_text(n_succeeded: int, n: int) -> str:
     """Return the success rate of a strategy in words: `succeeded in 3 of 4 uses (likely 28–95%)` or `not used yet`.
 
-    The interval comes from `credible_interval`. An updater's estimate is not shown, because it may be outside of it.
+    The interval comes from `credible_interval`. The estimate of a success-rate updater is not shown, because it may be
+    outside of the interval.
     """
     if not n:
         return "not used yet"
@@ -89,5 +90,5 @@ SECTIONS: Mapping[str, Section] = {
 
 
 def known_sections() -> dict[str, Section]:
-    """Return the sections of all known kinds, by memory. Kinds of plug-ins come last."""
+    """Return the sections of all known kinds, keyed by memory. Kinds of plug-ins come last."""
     return {**SECTIONS, **{name: kind.section for name, kind in FURTHER.items() if kind.section is not None}}

@@ -38,7 +38,7 @@ def _check_attempt(item: Trajectory | ExportedExperience) -> None:
 
 def _check_task(task: Task) -> None:
     if not task.description.strip():
-        raise InvalidInput("task.description should not be blank, because attempts are found by it")
+        raise InvalidInput("expected a task.description that is not blank, because searches find attempts by it")
 
 
 KINDS: Mapping[str, MemoryKind] = {
@@ -89,12 +89,12 @@ KINDS: Mapping[str, MemoryKind] = {
 
 
 def known_kinds() -> dict[str, MemoryKind]:
-    """Return all kinds by the name of their memory, added kinds last."""
+    """Return all kinds, keyed by the name of their memory. Kinds of plug-ins come last."""
     return {**KINDS, **FURTHER}
 
 
 def searchable_kinds() -> dict[str, MemoryKind]:
-    """Return the searchable kinds, by the name of their memory."""
+    """Return the kinds that are offered for search, keyed by the name of their memory."""
     return {name: kind for name, kind in known_kinds().items() if kind.is_searchable}
 
 
@@ -113,5 +113,5 @@ def kind_of_item(item: Any) -> MemoryKind:
 
 
 def known_lines() -> dict[str, LineKind]:
-    """Return the kinds of lines in files, by the first key of a line."""
+    """Return the kinds of lines in files, keyed by the first key of such a line."""
     return {**LINES, **{kind.noun: kind.line for kind in FURTHER.values() if kind.line is not None}}

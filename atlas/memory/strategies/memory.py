@@ -101,13 +101,13 @@ class ChromaStrategyBank(Memory[Strategy]):
         self._retriever.prior = prior
 
     def with_updater(self, success_updater: SuccessRateUpdater) -> Self:
-        """Return this bank with another updater, which computes all rates from the same recorded attempts."""
+        """Return a copy of this bank with another updater, which computes all rates from the same recorded attempts."""
         bank = copy(self)
         bank.success_updater = success_updater
         return bank
 
     def with_abstractor(self, abstractor: StrategyAbstractor) -> Self:
-        """Return this bank with another abstractor for new strategies."""
+        """Return a copy of this bank with another abstractor for new strategies."""
         bank = copy(self)
         bank.abstractor = abstractor
         return bank
@@ -175,7 +175,7 @@ class ChromaStrategyBank(Memory[Strategy]):
     # Finding
 
     def read(self, task: Task, k: int = 5) -> list[Strategy]:
-        """Return the k strategies that fit a task best, best first. Success rates decide between nearly equal fits.
+        """Return the k strategies that fit a task best, best first. Success rates decide between similar fits.
 
         Retired strategies are left out.
         """
@@ -287,26 +287,26 @@ class ChromaStrategyBank(Memory[Strategy]):
     arate = twin(rate)
 
     def rates(self, strategy_ids: Sequence[str]) -> dict[str, StrategyRate]:
-        """Return the success rates of the strategies that exist, by id."""
+        """Return the success rate of each strategy that exists, keyed by id."""
         with self._store.reading():
             return rates_of(self.get_many(strategy_ids), self._store.marks(strategy_ids), self.retirement)
 
     arates = twin(rates)
 
     def retired(self) -> dict[str, str]:
-        """Return the retired strategies with the reason, `by hand` or `by its outcomes`, by id."""
+        """Return the reason of each retired strategy, `by hand` or `by its outcomes`, keyed by id."""
         return read_retired(self._store, self.retirement)
 
     aretired = twin(retired)
 
     def retire(self, strategy_ids: Sequence[str]) -> int:
-        """Retire strategies, which excludes them from searches, and return how many changed."""
+        """Retire strategies, which excludes them from searches, and return the number of newly retired ones."""
         return self.change_marks(strategy_ids, buried=True)
 
     aretire = twin(retire)
 
     def unretire(self, strategy_ids: Sequence[str]) -> int:
-        """Bring retired strategies back.
+        """Bring retired strategies back into searches, and return how many changed.
 
         Strategies retired for their outcomes are pinned, to prevent another retirement.
         """
@@ -372,7 +372,7 @@ class ChromaStrategyBank(Memory[Strategy]):
         return find_retired(self._store, self.retirement)
 
     def _edit(self, strategy_id: str, changes: Mapping[str, Any]) -> Strategy:
-        """Edit a strategy, or raise `PlanOutdated` if it changes concurrently."""
+        """Edit a strategy, or raise `PlanOutdated` if a concurrent write has changed it."""
         with self._store.reading():
             moment, [before] = self._store.moment(), self._read([self._row(strategy_id)])
         changed = validate(replace(before, **changes), self._clock.now())
@@ -383,7 +383,7 @@ class ChromaStrategyBank(Memory[Strategy]):
         return changed
 
     def _repetition_error(self, strategy: Strategy) -> InvalidInput:
-        """Return the error for a strategy whose content another strategy has."""
+        """Return the error for a strategy with the same content as an existing one."""
         ids_by_hash = self._store.known_hashes([content_hash(strategy)])
         existing_id = ids_by_hash.get(content_hash(strategy), strategy.id)
         return InvalidInput(f"strategy {existing_id!r} already has this content; edit it, or delete it first")

@@ -20,7 +20,7 @@ from atlas.storage.records import Merge, Moment
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class StrategyMergeGroup:
-    """Strategies that are merged into one."""
+    """A group of strategies to be merged into one of them."""
 
     merged: Strategy
     """The kept strategy after the merge: its own content, with the sources and parameters of all."""
@@ -51,7 +51,7 @@ def plan_strategy_merge(
     n_total: int,
     moment: Moment,
 ) -> StrategyMergePlan:
-    """Return a plan that merges each group into its most used strategy, or the oldest in a tie.
+    """Return a plan to merge each group into its most used strategy, or the oldest one in a tie.
 
     Raises:
         InvalidInput: A strategy does not exist.
@@ -64,7 +64,7 @@ def plan_strategy_merge(
 
 
 def build_merge(group: StrategyMergeGroup, row: Mapping[str, Any] | None, text_of: TextOf) -> Merge:
-    """Return the merged row of a group, or raise `PlanOutdated` if the kept record was deleted."""
+    """Return the merge of a group for the store, or raise `PlanOutdated` if the kept strategy was deleted."""
     removed = [strategy.id for strategy in group.removed]
     return merge_row(row, group.kept_id, to_entry(group.merged, text_of).metadata, removed, group.marks)
 

@@ -19,7 +19,7 @@ BY_OUTCOMES = "by its outcomes"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RetirementRule:
-    """Rule by which outcomes retire a strategy."""
+    """The rule by which its outcomes retire a strategy."""
 
     floor: float = 0.25
     """A strategy is retired if its success rate is below the floor with a probability of 97.5%.
@@ -31,7 +31,7 @@ class RetirementRule:
     min_tries: int = 5
 
     def holds(self, n_succeeded: int, n: int) -> bool:
-        """Return whether `n_succeeded` successes in n tries retire a strategy. By default, 0 of 12 or 1 of 19 do."""
+        """Return whether `n_succeeded` successes in n tries retire a strategy. By default, 0 in 12 or 1 in 19 do."""
         return n >= self.min_tries and credible_interval(n_succeeded, n).high < self.floor
 
 
@@ -40,7 +40,7 @@ RETIREMENT = RetirementRule()
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class StrategyRate:
-    """The success rate of a strategy, with its interval and number of tries."""
+    """The success rate of a strategy, with its interval and its number of tries."""
 
     rate: float | None
     """Estimate of the bank's updater, in [0, 1], or None before any try."""
@@ -57,7 +57,7 @@ class StrategyRate:
 def rates_of(
     strategies: Iterable[Strategy], marks: Mapping[str, Marks], rule: RetirementRule
 ) -> dict[str, StrategyRate]:
-    """Return the success rate of each strategy, by id."""
+    """Return the success rate of each strategy, keyed by id."""
     rates = {}
     for strategy in strategies:
         fails_often = rule.holds(strategy.n_succeeded, strategy.usage_count) and not marks[strategy.id].pinned
@@ -73,7 +73,7 @@ def rates_of(
 
 
 def read_retired(store: Collection, rule: RetirementRule) -> dict[str, str]:
-    """Return the retired strategies with the reason, by id."""
+    """Return the reason of each retired strategy, keyed by id."""
     with store.reading():
         by_outcomes = dict.fromkeys(find_retired(store, rule), BY_OUTCOMES)
         return by_outcomes | dict.fromkeys(store.ids({"marks.buried": True}), BY_HAND)
@@ -93,7 +93,8 @@ def unretire(store: Collection, strategy_ids: Sequence[str], by_outcomes: Contai
     """Bring retired strategies back, and return how many changed.
 
     Args:
-        by_outcomes: Strategies retired for their outcomes. Such strategies are pinned, to prevent another retirement.
+        by_outcomes: Ids of the strategies that were retired for their outcomes. They are pinned, to prevent another
+            retirement.
     """
     scoped = store if store.operation_id else store.within("mark", "unretired")
     changes = {
@@ -109,5 +110,5 @@ def _lower_bound(n_succeeded: int, n: int) -> float:
 
 
 def prior(usage: Usage) -> float:
-    """Return the lower bound of a strategy's success rate."""
+    """Return the lower bound of a strategy's success rate, by which searches rank it."""
     return _lower_bound(usage.n_successes, usage.n_uses)

@@ -28,7 +28,7 @@ TextOf = Callable[[Strategy], str]
 
 
 def situation_of(strategy: Strategy) -> str:
-    """Return the situation of a strategy, which is compared with tasks."""
+    """Return the situation of a strategy: the text to embed, which is compared with tasks."""
     return strategy.situation
 
 
@@ -62,7 +62,7 @@ FIELDS = frozenset(["derived_by", "domain", "sources", "content", "search_text"]
 
 
 def to_entry(strategy: Strategy, text_of: TextOf) -> Entry:
-    """Return a strategy in stored form: its metadata has filter and sort keys, and the whole strategy as `content`."""
+    """Return a strategy in stored form. Its metadata has keys to filter and sort by, and all of it as `content`."""
     if strategy.created_at is None:
         raise InvalidInput(f"expected a time for the created_at of strategy {strategy.id!r}, got None; set it")
     metadata = {
@@ -86,7 +86,7 @@ def _collapse_spaces(text: str) -> str:
 
 
 def content_hash(strategy: Strategy) -> str:
-    """Return a hash of the situation and suggestion, ignoring whitespace, and of the scope if there is one."""
+    """Return the content hash of a strategy: of its situation, suggestion and scope, ignoring whitespace."""
     content: list[Any] = [_collapse_spaces(strategy.situation), _collapse_spaces(strategy.suggestion)]
     if scope := scope_of(strategy.metadata):
         content.append(scope)
@@ -107,13 +107,13 @@ def from_row(row: Mapping[str, Any], uses: Sequence[Use], updater: SuccessRateUp
 
 
 def best_first(strategies: Sequence[Strategy]) -> list[Strategy]:
-    """Return strategies sorted by number of uses, most used first, then by age. A merge keeps the first."""
+    """Return strategies in the order in which a merge prefers them: most used first, then oldest first."""
     latest = datetime.max.replace(tzinfo=UTC)
     return sorted(strategies, key=lambda strategy: (-strategy.usage_count, strategy.created_at or latest))
 
 
 def merge_strategies(survivor: Strategy, duplicates: Sequence[Strategy]) -> Strategy:
-    """Return the kept strategy with the others' sources and parameters, and its own situation and suggestion."""
+    """Return the kept strategy of a merge: with its own texts, and with the sources and parameters of all."""
     lineages = [[strategy.id, *lineage(strategy.metadata)] for strategy in duplicates]
     merged_ids = join_distinct(lineage(survivor.metadata), *lineages)
     strategies = (survivor, *duplicates)

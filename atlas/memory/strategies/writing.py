@@ -104,7 +104,7 @@ class StrategyWritePlan(Tabular):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class StrategyDraft:
-    """A strategy of an attempt, and the existing strategy for its situation."""
+    """A new strategy of an attempt, with the id of an existing strategy for a similar situation."""
 
     strategy: Strategy
     vector: Vectors
@@ -116,7 +116,7 @@ class StrategyDraft:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ComparedDrafts:
-    """Drafts of new strategies, with the bank's strategies near them."""
+    """Drafts of new strategies, with the bank's strategies for similar situations."""
 
     drafts: Sequence[StrategyDraft]
     stored: Mapping[str, Strategy]
@@ -128,7 +128,7 @@ class ComparedDrafts:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class MergedDrafts:
-    """The strategies to write for drafts, each with the sources of all drafts for its situation."""
+    """The strategies to add and to change for drafts, each with the sources of all drafts for its situation."""
 
     added: tuple[Strategy, ...]
     changed: tuple[Strategy, ...]
@@ -137,12 +137,12 @@ class MergedDrafts:
 def merge_drafts(
     drafts: Sequence[StrategyDraft], stored: Mapping[str, Strategy], same_situation: float, combine: Combine
 ) -> MergedDrafts:
-    """Merge drafts for the same situation with each other, and with the stored strategy for the situation.
+    """Return drafts merged with each other, and with stored strategies, where they are for the same situation.
 
     Args:
-        stored: Strategies of the bank that are near to a draft, by id.
+        stored: The bank's strategies for situations similar to a draft's, keyed by id.
         same_situation: Minimum cosine of two texts of the same situation.
-        combine: Combines two strategies, unless it finds them different.
+        combine: Function that combines two strategies, unless it finds them different.
     """
     added: list[Strategy] = []
     vectors: list[Vectors] = []
@@ -179,14 +179,14 @@ def _with_reason_not_merged(strategy: Strategy, why: str) -> Strategy:
 
 
 def _nearest_joinable(draft: StrategyDraft, added: Sequence[Strategy], vectors: Sequence[Vectors]) -> int | None:
-    """Return the position of the nearest strategy that may be joined with the draft, if any."""
+    """Return the position of the nearest strategy that may be joined with a draft, or None."""
     joinable = [n for n, strategy in enumerate(added) if is_joinable(strategy, draft.strategy)]
     return max(joinable, key=lambda n: float(vectors[n] @ draft.vector), default=None)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class StrategyWriter:
-    """Writes the strategies of attempts into one view of a bank's collection."""
+    """A writer of strategies from attempts into one view of a bank's collection."""
 
     store: Collection
     embedder: WholeEmbedder
@@ -201,7 +201,7 @@ class StrategyWriter:
     """Function from rows to strategies."""
 
     def encode(self, *strategies: Strategy) -> EncodedEntries:
-        """Return strategies as the arguments of the store's `add` and `update`."""
+        """Return strategies in the form of the arguments of the store's `add` and `update`."""
         return encode_entries(
             [to_entry(strategy, self.text_of) for strategy in strategies], self.store, self.embedder, {}
         )
@@ -295,7 +295,7 @@ class StrategyWriter:
     def _abstract_all(
         self, attempts: Sequence[Trajectory], sources: set[str], on_progress: Progress | None
     ) -> tuple[list[Strategy], list[str]]:
-        """Return the strategies of attempts that are not sources yet, and the errors."""
+        """Return the strategies of those attempts that are not sources yet, and messages on errors."""
         strategies, problems = list[Strategy](), list[str]()
         abstracted = self._abstract_each([trajectory for trajectory in attempts if trajectory.id not in sources])
         for n_done, trajectory in enumerate(attempts, start=1):
@@ -362,7 +362,7 @@ class StrategyWriter:
             return ComparedDrafts(drafts=drafts, stored=stored, retired=retired)
 
     def _nearest_id(self, vector: Vectors, strategy: Strategy) -> str:
-        """Return the id of the stored strategy to join with this one, because it is for the same situation. Else ''."""
+        """Return the id of the stored strategy for the same situation that may be joined with this one, or ''."""
         result = self.store.query(vector, MAX_SHOWN, scope_of(strategy.metadata) or None)
         neighbours = zip(result.ids, result.distances, strict=True)
         same_ids = [strategy_id for strategy_id, distance in neighbours if 1.0 - distance >= self.same_situation]
@@ -370,7 +370,7 @@ class StrategyWriter:
         return next((candidate.id for candidate in candidates if is_joinable(candidate, strategy)), "")
 
     def _join_or_add(self, strategy: Strategy) -> Strategy:
-        """Store a strategy, or add its sources to the stored one for its situation. Return the stored strategy."""
+        """Store a strategy, or add its sources to the stored one for the same situation. Return the stored strategy."""
         arguments = self.encode(strategy)
         is_known = bool(self.store.get([strategy.id]))  # the model returned the id of an existing strategy
         neighbour_id = strategy.id if is_known else self._nearest_id(arguments.embeddings[0].vectors[0], strategy)
@@ -387,7 +387,7 @@ class StrategyWriter:
         return strategy
 
     def _combine(self, stored: Strategy, other: Strategy, unmerged: list[str]) -> CombinedStrategy:
-        """Return a stored strategy combined with a new one, unless a model finds that they differ.
+        """Return a stored strategy combined with a new one, or the reason why a model finds them different.
 
         Args:
             unmerged: List to which this function adds a sentence if the suggestions were not merged.
@@ -409,7 +409,7 @@ class StrategyWriter:
         return CombinedStrategy(strategy=replace(combined.strategy, id=stored.id, sources=sources))
 
     def _add_sources(self, strategy_id: str, other: Strategy) -> CombinedStrategy:
-        """Write a stored strategy combined with a new one, if that changes the stored strategy."""
+        """Write a stored strategy combined with a new one, unless the result equals the stored one."""
         with self.store.reading():
             moment, rows = self.store.moment(), self.store.get([strategy_id])
             if not rows:
@@ -453,7 +453,7 @@ def is_joinable(strategy: Strategy, other: Strategy) -> bool:
 
 
 def needs_no_variant(strategy: Strategy, other: Strategy) -> bool:
-    """Return whether another strategy's suggestion needs no variant: it is known, or `MAX_VARIANTS` are stored.
+    """Return whether another strategy's suggestion is not to become a variant: it is known, or there are enough.
 
     Suggestions that differ only in whitespace are the same.
     """

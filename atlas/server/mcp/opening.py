@@ -74,11 +74,11 @@ class MemoryOpener:
 
 def recall_for_hook(opening: MemoryOpener, request: Mapping[str, Any]) -> Mapping[str, Any]:
     """Return the context block for a request with the fields of the HTTP API: `task`, `budget_tokens` and `where`."""
-    from atlas.memory.context.block import task_to_ask
+    from atlas.memory.context.block import query_task
 
     memory = opening.wait_for_memory()
     block = memory.build_context(
-        task_to_ask(str(request["task"]["description"])),
+        query_task(str(request["task"]["description"])),
         int(request["budget_tokens"]),
         where=request["where"],
         by_words=not opening.is_warm,

@@ -16,7 +16,7 @@ from atlas.core.hits import Hit, Retrieval
 from atlas.core.operations import ANY_OPERATION, Operation, Operations
 from atlas.core.types import Experience
 from atlas.core.unseen import shown_id
-from atlas.memory.context.block import omission_line, task_to_ask
+from atlas.memory.context.block import omission_line, query_task
 from atlas.memory.kinds.table import known_kinds
 from atlas.server.mcp.ids import RecordReference, find_record
 from atlas.server.names import MemoryName
@@ -56,7 +56,7 @@ def recall(
     """Call before you begin a task: what earlier attempts, strategies, code and notes say about it."""
     return _block_text(
         memory.build_context(
-            task_to_ask(task, domain=domain, tools=tools),
+            query_task(task, domain=domain, tools=tools),
             budget_tokens,
             where=scope_metadata(scope or {}),
             min_trust=min_trust,
@@ -74,7 +74,7 @@ def recall_by_words(
     min_trust: str = "",
 ) -> str:
     """Run `recall` with keywords only."""
-    asked, where = task_to_ask(task, domain=domain, tools=tools), scope_metadata(scope or {})
+    asked, where = query_task(task, domain=domain, tools=tools), scope_metadata(scope or {})
     block = memory.build_context(asked, budget_tokens, where=where, by_words=True, min_trust=min_trust)
     return f"{_block_text(block)}\n\n{NOT_READY}"
 

@@ -9,7 +9,7 @@ import numpy as np
 
 from atlas.core.types import Vectors
 from atlas.memory.base.ranking import maximal_marginal_relevance
-from atlas.memory.effects.curation import spread
+from atlas.memory.effects.curation import sample_evenly
 from atlas.memory.effects.memory_effect import MemoryEffect
 from atlas.memory.system import MemorySystem
 
@@ -28,7 +28,7 @@ SHORTEST, LONGEST = 20, 120
 
 def example_questions(memory: MemorySystem, n: int = EXAMPLES) -> tuple[str, ...]:
     """Return diverse example questions from the store's tasks. Untrusted texts."""
-    rows = memory.experience.collection.get(spread(memory.experience.ids(), SAMPLED))
+    rows = memory.experience.collection.get(sample_evenly(memory.experience.ids(), SAMPLED))
     vectors_by_question: dict[str, Vectors] = {}
     for row in rows:
         question = _question(row["document"])

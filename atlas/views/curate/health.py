@@ -11,7 +11,7 @@ from itertools import islice
 from atlas.core.statistics import SuccessRate
 from atlas.maps.hygiene import is_failing, rates_by_group
 from atlas.maps.map import MemoryMap
-from atlas.memory.base.unused import Idle, idle
+from atlas.memory.base.unused import Idle, find_idle
 from atlas.memory.system import MemorySystem
 from atlas.views.shared.rates import interval_text, share_for_order
 
@@ -114,7 +114,7 @@ def _idle(memory: MemorySystem, stored_at: Mapping[str, str], now: datetime, day
     retrieved_at, used_at = (
         memory.experience.column(f"usage.{name}") for name in ("last_retrieved_at", "last_used_at")
     )
-    return idle(stored_at, retrieved_at, used_at, until=now - timedelta(days=days))
+    return find_idle(stored_at, retrieved_at, used_at, until=now - timedelta(days=days))
 
 
 def _stale(memory: MemorySystem, stored_at: Mapping[str, str], now: datetime) -> tuple[str, ...]:

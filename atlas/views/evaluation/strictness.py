@@ -7,11 +7,11 @@ from dataclasses import dataclass
 
 from atlas.core.ranking.level import LevelCosts
 from atlas.evaluation.report import OwnEvaluation
-from atlas.memory.base.strictness import AskedQuery as AskedQuery
 from atlas.memory.base.strictness import ChangedQuery
 from atlas.memory.base.strictness import StrictnessPlan as StrictnessPlan
-from atlas.memory.base.strictness import asked_queries as asked_queries
+from atlas.memory.base.strictness import StrictnessQuery as StrictnessQuery
 from atlas.memory.base.strictness import strictness_plan as strictness_plan
+from atlas.memory.base.strictness import strictness_queries as strictness_queries
 from atlas.memory.system import MemorySystem
 from atlas.storage.marks.strictness import CALIBRATED as CALIBRATED
 from atlas.views.charts.palette import GREY, PALETTE, PERCENT_AXIS, Chart

@@ -86,10 +86,10 @@ def why_not_promoted(memory: MemorySystem, entry: JournalEntry) -> str:
         return NOWHERE
     except InvalidInput:
         types = memory.journal.types
-        if entry.entry_type not in [*types.counting_as(CRASH), *types.counting_as(REFLECTION)]:
+        if entry.entry_type not in [*types.types_sharing_quota(CRASH), *types.types_sharing_quota(REFLECTION)]:
             return OTHER_TYPE
         fixes = [link.target_id for link in entry.links if link.type == "fixed_by"]
-        is_unsolved = entry.entry_type in types.counting_as(CRASH) and not memory.journal.titles(fixes)
+        is_unsolved = entry.entry_type in types.types_sharing_quota(CRASH) and not memory.journal.titles(fixes)
         return NO_FIX if is_unsolved else PROMOTED
     return ""
 

@@ -10,7 +10,7 @@ from atlas.core.operations import NO_MARKS, NO_USAGE, Marks, Usage, Use
 from atlas.core.statistics import SuccessRate
 from atlas.core.types import Strategy
 from atlas.memory.base.success_rates import trend
-from atlas.memory.effects.strategy_effects import StrategyEffect, Tries, effect
+from atlas.memory.effects.strategy_effects import StrategyEffect, Tries, strategy_effect
 from atlas.memory.strategies.memory import EDITABLE
 from atlas.memory.strategies.outcomes import StrategyRate
 from atlas.memory.strategies.writing import KEPT_APART
@@ -174,7 +174,7 @@ def effect_view(memory: MemorySystem, strategy_id: str) -> EffectView:
     Raises:
         NotFound: It does not exist.
     """
-    found = effect(memory.strategies, memory.experience, strategy_id)
+    found = strategy_effect(memory.strategies, memory.experience, strategy_id)
     return EffectView(
         verdict=_verdict(found),
         rows=(

@@ -15,10 +15,9 @@ from atlas.views.evaluation.strictness import (
     MOST,
     STEP,
     UNMEASURED,
-    AskedQuery,
     Curves,
     StrictnessPlan,
-    asked_queries,
+    StrictnessQuery,
     calibrated_curves,
     change_rows,
     change_sentence,
@@ -27,6 +26,7 @@ from atlas.views.evaluation.strictness import (
     measured_curves,
     plan_sentence,
     strictness_plan,
+    strictness_queries,
 )
 from atlas.views.evaluation.verdict import STRICTNESS
 from atlas.views.shared.state import StoreState
@@ -148,5 +148,5 @@ def _calibrated(state: StoreState, *, _memory: Any) -> Curves:
 
 
 @st.cache_data(max_entries=8, show_spinner=False)
-def _asked(state: StoreState, *, _memory: Any) -> tuple[AskedQuery, ...]:
-    return asked_queries(_memory)
+def _asked(state: StoreState, *, _memory: Any) -> tuple[StrictnessQuery, ...]:
+    return strictness_queries(_memory)

@@ -15,7 +15,7 @@ from atlas.core.settings import Settings
 from atlas.core.types import JournalEntry
 from atlas.importers.corpora.registry import find_corpora
 from atlas.importers.sample import load_sample
-from atlas.memory.effects.strategy_effects import effect
+from atlas.memory.effects.strategy_effects import strategy_effect
 from atlas.memory.strategy_sources import stored_attempts
 from atlas.testing import HashEmbedder
 from tests.support.repository import REPOSITORY
@@ -60,7 +60,7 @@ def test_a_crash_leads_to_its_fix_to_the_experience_and_to_the_strategy(memory):
 
 def test_one_strategy_helps_one_hurts_and_one_is_retired(memory):
     verdicts = {
-        title: effect(memory.strategies, memory.experience, strategy(memory, title).id).verdict
+        title: strategy_effect(memory.strategies, memory.experience, strategy(memory, title).id).verdict
         for title in (BATCHES, RETRY)
     }
     assert verdicts == {BATCHES: "helps", RETRY: "hurts"}

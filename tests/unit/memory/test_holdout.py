@@ -11,7 +11,7 @@ import pytest
 import atlas
 from atlas.core.errors import InvalidInput
 from atlas.core.settings import Settings
-from atlas.memory.effects.holdout import assign
+from atlas.memory.effects.holdout import assign_group
 from atlas.testing import HashEmbedder
 from tests.support.memories import naming
 
@@ -37,20 +37,24 @@ def names_by_side(memory: atlas.MemorySystem) -> dict[bool, str]:
 @pytest.mark.parametrize(("share", "n_held_out"), [(0.1, 1_022), (0.5, 4_963), (0.9, 8_949)])
 def test_of_ten_thousand_coins_the_same_ones_hold_out_each_time(share, n_held_out):
     names = [(f"task {n % 50}", str(n // 50)) for n in range(10_000)]
-    coins = [assign(share, store="s", task=task, attempt=attempt) for task, attempt in names]
+    coins = [assign_group(share, store="s", task=task, attempt=attempt) for task, attempt in names]
     assert sum(coin.is_held_out for coin in coins) == n_held_out
 
 
 def test_an_attempt_held_out_of_few_is_held_out_of_more():
     few, more = (
-        {n for n in range(2_000) if assign(p, store="s", task="t", attempt=str(n)).is_held_out} for p in (0.1, 0.3)
+        {n for n in range(2_000) if assign_group(p, store="s", task="t", attempt=str(n)).is_held_out}
+        for p in (0.1, 0.3)
     )
     assert few < more
 
 
 def test_another_store_task_or_attempt_is_another_coin():
     def sides(**names: str) -> list[bool]:
-        return [assign(0.5, **({"store": "s", "task": f"t{n}", "attempt": "0"} | names)).is_held_out for n in range(64)]
+        return [
+            assign_group(0.5, **({"store": "s", "task": f"t{n}", "attempt": "0"} | names)).is_held_out
+            for n in range(64)
+        ]
 
     assert sides() == sides()
     assert sides() != sides(store="other")

@@ -9,7 +9,7 @@ import pytest
 from atlas.core.errors import NotFound
 from atlas.core.operations import Use
 from atlas.core.types import Outcome, Strategy
-from atlas.memory.effects.strategy_effects import effect, effect_among
+from atlas.memory.effects.strategy_effects import effect_among, strategy_effect
 from atlas.memory.open import open_memory
 from atlas.memory.strategy_sources import Attempt
 from atlas.testing import FixedClock, HashEmbedder
@@ -69,10 +69,10 @@ def test_similar_tasks_are_those_of_its_situation(tmp_path):
         with_it = attempt("refund a cancelled flight")
         memory.experience.store_many([with_it, attempt("refund a cancelled flight", False), attempt("mirror a grid")])
         memory.strategies.update_stats(strategy_id, True, trajectory_id=with_it.id)
-        found = effect(memory.strategies, memory.experience, strategy_id)
+        found = strategy_effect(memory.strategies, memory.experience, strategy_id)
         assert (found.used.n, found.not_used.n, found.not_used.n_succeeded) == (1, 1, 0)
         with pytest.raises(NotFound):
-            effect(memory.strategies, memory.experience, "nowhere")
+            strategy_effect(memory.strategies, memory.experience, "nowhere")
 
 
 @pytest.fixture
@@ -89,7 +89,7 @@ def mixed(n):
 def test_successes_are_not_preferred_among_similar_attempts(memory):
     strategy_id = memory.strategies.add(Strategy(situation="refund a cancelled flight", suggestion="look first"))
     memory.experience.store_many(mixed(60))
-    found = effect(memory.strategies, memory.experience, strategy_id)
+    found = strategy_effect(memory.strategies, memory.experience, strategy_id)
     assert (found.not_used.n, found.not_used.n_succeeded) == (60, 30)
 
 
@@ -97,7 +97,7 @@ def test_buried_attempts_are_among_the_similar_ones(memory):
     strategy_id = memory.strategies.add(Strategy(situation="refund a cancelled flight", suggestion="look first"))
     ids = memory.experience.store_many(mixed(4))
     memory.experience.change_marks(ids[:2], buried=True)
-    assert effect(memory.strategies, memory.experience, strategy_id).not_used.n == 4
+    assert strategy_effect(memory.strategies, memory.experience, strategy_id).not_used.n == 4
 
 
 def test_merging_experiences_changes_no_effect(memory):
@@ -105,10 +105,10 @@ def test_merging_experiences_changes_no_effect(memory):
     ids = memory.experience.store_many(attempts)
     strategy_id = memory.strategies.add(Strategy(situation="refund a cancelled flight", suggestion="look first"))
     memory.strategies.update_stats(strategy_id, False, trajectory_id=attempts[0].id)
-    before = effect(memory.strategies, memory.experience, strategy_id)
+    before = strategy_effect(memory.strategies, memory.experience, strategy_id)
     assert (before.not_used.n, before.not_used.n_succeeded) == (5, 3)
     kept = memory.experience.merge(ids[:4])
     memory.experience.merge([kept.id, ids[4]])
-    assert effect(memory.strategies, memory.experience, strategy_id) == before
+    assert strategy_effect(memory.strategies, memory.experience, strategy_id) == before
     memory.experience.restore(ids[:1])
-    assert effect(memory.strategies, memory.experience, strategy_id) == before
+    assert strategy_effect(memory.strategies, memory.experience, strategy_id) == before

@@ -9,7 +9,7 @@ import pytest
 
 import atlas
 from atlas.core.errors import InvalidInput, PlanOutdated
-from atlas.memory.base.strictness import asked_queries, strictness_plan
+from atlas.memory.base.strictness import strictness_plan, strictness_queries
 from atlas.views.history.operations import operation_detail, operation_page
 from tests.support.sample import EMBEDDER
 
@@ -80,7 +80,7 @@ def test_a_plan_is_refused_once_the_strictness_was_changed(memory):
 
 
 def test_a_plan_from_queries_asked_before_is_that_of_asking_them_again(memory):
-    assert strictness_plan(memory, 4, asked_queries(memory)) == memory.plan_strictness(4)
+    assert strictness_plan(memory, 4, strictness_queries(memory)) == memory.plan_strictness(4)
 
 
 @pytest.mark.parametrize("strictness", [-0.1, 11, float("nan")])
@@ -107,7 +107,7 @@ def test_lost_records_are_those_that_searching_a_copy_of_the_store_loses(memory,
         atlas.Trajectory(atlas.Task(task, "", text), (), atlas.Outcome(success=success)) for task, text, success in more
     )
     memory.apply_strictness(memory.plan_strictness(before))
-    asked = {query.query for query in asked_queries(memory)}  # a text of each task
+    asked = {query.query for query in strictness_queries(memory)}  # a text of each task
     tasks = [
         task for task in (memory.experience.get(i).task for i in memory.experience.ids()) if task.description in asked
     ]

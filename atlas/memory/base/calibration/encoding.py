@@ -16,7 +16,7 @@ VERSION = 6
 
 
 def encode_measurement(measurement: LevelMeasurement) -> str:
-    """Return a measurement as text."""
+    """Return a measurement of the relevance level as a string that `decode_measurement` parses."""
     return json.dumps(
         {
             "version": VERSION,
@@ -43,7 +43,7 @@ def _read_answers(answers: Sequence[Any]) -> tuple[Answers, ...]:
 
 
 def decode_measurement(text: str | None) -> LevelMeasurement | None:
-    """Return the measurement in a text. None if there is no text, or another version wrote it.
+    """Parse a measurement. Return None if there is no text, or if an incompatible version wrote it.
 
     Raises:
         ValueError: The text is damaged.

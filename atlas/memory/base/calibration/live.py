@@ -35,7 +35,7 @@ from atlas.infra.actor import acting_on_all_records
 from atlas.infra.duck_typing import get_member
 from atlas.infra.locks import SharedLock, lock_of
 from atlas.memory.base.calibration.encoding import decode_measurement, encode_measurement
-from atlas.memory.base.calibration.measurement import Answers, Cut, LevelMeasurement
+from atlas.memory.base.calibration.measurement import Answers, LevelMeasurement, RelevanceThresholds
 from atlas.memory.base.calibration.scale import USUAL, calibrate, median_cosine, usual_scale
 from atlas.memory.base.scoring import Calibration, Values
 from atlas.protocols.infra import WholeEmbedder
@@ -51,13 +51,13 @@ _SENTENCE_END = re.compile(r"(?<=[.!?])\s+|(?<=[\u3002\uff01\uff1f])|\n")
 
 
 def first_sentence(text: str) -> str:
-    """Return the first sentence of a text, truncated to the length of a question."""
+    """Return the first sentence of a text, truncated to the length of a usual query."""
     return _SENTENCE_END.split(text.strip(), maxsplit=1)[0][:MAX_ASKED]
 
 
 @dataclass(slots=True)
 class LiveCalibration:
-    """The scale of one collection, read or measured on first use, and again when the collection has grown."""
+    """The similarity scale and relevance level of one collection, measured on first use and after growth."""
 
     store: Collection
     embedder: WholeEmbedder
@@ -69,8 +69,8 @@ class LiveCalibration:
     """Moment at which the records were last counted."""
 
     _is_outgrown: bool = False
-    _cuts: dict[str, tuple[LevelMeasurement, RankingWeights, Cut]] = field(default_factory=dict)
-    """The last computed cut per language, with its inputs."""
+    _cuts: dict[str, tuple[LevelMeasurement, RankingWeights, RelevanceThresholds]] = field(default_factory=dict)
+    """The last computed thresholds per language, with its inputs."""
 
     _measuring: threading.Thread | None = None
     _lock: SharedLock = field(init=False)
@@ -79,15 +79,15 @@ class LiveCalibration:
         self._lock = lock_of(self)
 
     def learn_scale(self) -> None:
-        """Load the usual similarities of the model. Call it outside of any read transaction of the store.
+        """Load the typical cosines of the model. Call it outside of any read transaction of the store.
 
-        If the scale of the model is unknown, and the model can measure it, it is measured once.
+        If they are unknown, and the embedder can measure them, they are measured once.
         """
         if self._usual is None:
             self._usual = usual_scale(self.embedder)
 
     def prepare(self) -> None:
-        """Ensure that there is a measurement. Call it outside of any snapshot, because it runs models and may write.
+        """Ensure that there is a measurement. Call it outside of read transactions, because it runs models and writes.
 
         A store that has grown is measured again in the background.
         """
@@ -95,34 +95,34 @@ class LiveCalibration:
         if self._is_unusable():
             with self._lock:
                 if self._is_unusable():  # checked again, because another thread may have measured it
-                    self._use(self._read_stored() or self._measure_and_save_later())
+                    self._set_measurement(self._read_stored() or self._measure_and_save_later())
         elif self._is_outgrown and not self._is_measuring():
             self._measuring = threading.Thread(target=self._measure_again, name="atlas-calibration", daemon=True)
             self._measuring.start()
 
     def measure_and_save(self) -> None:
-        """Measure the store unless it was measured at about its present size, and save the result in the store."""
+        """Measure the store, and save the result in it, unless it was measured at about its present size."""
         self.learn_scale()
         with self._lock:
             measurement = self._read_stored()
-            self._use(measurement or self._measure())
+            self._set_measurement(measurement or self._measure())
         if measurement is None:
             self._save(self.measurement())
 
     def measurement(self) -> LevelMeasurement:
         """Return the latest measurement.
 
-        If there is none, or the store outgrew a small one, the store is measured here, without running a model.
+        If there is none, or if a small store has grown, a partial measurement is made here, without running a model.
         """
         if self._measured is not None and not self._is_outgrown and not self._is_measuring():
             self._is_outgrown = self._has_outgrown(self._measured)
         if self._measured is None or (self._is_outgrown and self._measured.is_small):
-            self._use(self._read_stored() or self._measure(runs_queries=False))
+            self._set_measurement(self._read_stored() or self._measure(runs_queries=False))
         assert self._measured is not None
         return self._measured
 
     def costs(self, weights: RankingWeights, strictness: float | None = None) -> LevelCosts | None:
-        """Return both error rates of the level, or None before the first measurement.
+        """Return the level with its error rates, or None before the first measurement.
 
         Args:
             strictness: Strictness of the search, or None for the store's.
@@ -132,7 +132,7 @@ class LiveCalibration:
 
     def thresholds(
         self, measured: LevelMeasurement, weights: RankingWeights, language: str, strictness: float | None = None
-    ) -> Cut:
+    ) -> RelevanceThresholds:
         """Return the thresholds for showing hits of a search without a threshold. The latest results are cached.
 
         Args:
@@ -145,29 +145,31 @@ class LiveCalibration:
             last = self._cuts[language] = measured, weights, measured.thresholds(weights, language)
         return last[2]
 
-    def thresholds_for_words(self, weights: RankingWeights) -> Cut:
-        """Return the thresholds for showing the hits of a keyword search, without running a model.
+    def thresholds_for_words(self, weights: RankingWeights) -> RelevanceThresholds:
+        """Return the thresholds for showing the hits of a keyword search.
 
-        Without a stored measurement, the level is `TELLING`.
+        No model is run. Without a stored measurement, the level is `TELLING`.
         """
         if self._measured is None and (stored := self._read_stored()):
-            self._use(stored)
+            self._set_measurement(stored)
         weights = self._apply_strictness(weights)
         level = self._measured.words_level if self._measured is not None else TELLING
-        return Cut(min_best=min(1.0, weights.strictness * level), near_best=min(1.0, weights.strictness * NEAR_BEST))
+        return RelevanceThresholds(
+            min_best=min(1.0, weights.strictness * level), near_best=min(1.0, weights.strictness * NEAR_BEST)
+        )
 
     def _apply_strictness(self, weights: RankingWeights, strictness: float | None = None) -> RankingWeights:
         """Return the weights with their strictness multiplied by the store's."""
         factor = self.store.strictness() if strictness is None else strictness
         return weights if factor == 1.0 else replace(weights, strictness=weights.strictness * factor)
 
-    def _use(self, measured: LevelMeasurement) -> None:
+    def _set_measurement(self, measured: LevelMeasurement) -> None:
         self._measured = measured
         self._counted_at = measured.at
         self._is_outgrown = False
 
     def _is_unusable(self) -> bool:
-        """Return whether there is no measurement, a partial one, or a small one that the store has outgrown."""
+        """Return whether there is no measurement, only a partial one, or one of a small store that has grown since."""
         measurement = self._measured
         if measurement is None or not measurement.is_whole:
             return True
@@ -177,7 +179,7 @@ class LiveCalibration:
         return self._measuring is not None and self._measuring.is_alive()
 
     def _has_outgrown(self, measurement: LevelMeasurement) -> bool:
-        """Return whether the number of records differs much from the number at the measurement.
+        """Return whether the number of records differs much from that at the measurement.
 
         Records are counted only after enough changes to make such a difference possible.
         """
@@ -193,7 +195,7 @@ class LiveCalibration:
     def _measure_again(self) -> None:
         try:
             measured = self._measure()
-            self._use(measured)
+            self._set_measurement(measured)
             self._save(measured)
         except AtlasError as error:  # the store was closed, or is damaged, which the next search reports
             logger.debug("the store could not be measured: %s", error)
@@ -233,13 +235,13 @@ class LiveCalibration:
         )
 
     def _similarity_source(self) -> str:
-        """Return a label for the source of the similarities: model, prompts, and whether word pieces are compared."""
+        """Return a key of what similarities depend on: the model, its prompts, and the comparison of word pieces."""
         prompts = prompts_of(self.embedder) or NO_PROMPTS
         model = self.embedder.model_name if prompts == NO_PROMPTS else f"{self.embedder.model_name} {prompts.as_text()}"
         return f"{model} with word pieces" if self.store.keeps_tokens else model
 
     def _measure_and_save_later(self) -> LevelMeasurement:
-        """Return a measurement, and save it in the background, so that the search does not wait for other writers."""
+        """Measure the store, and save the result in the background, so that the search waits for no write lock."""
         measurement = self._measure()
         threading.Thread(target=self._save, args=(measurement,), name="atlas-calibration", daemon=True).start()
         return measurement
@@ -253,11 +255,11 @@ class LiveCalibration:
             logger.debug("the measurement could not be saved: %s", error)
 
     def _run_queries(self, texts: Mapping[str, str], languages: Sequence[str]) -> dict[str, tuple[Any, ...]]:
-        """Return the best answers to foreign and own queries, empty if there is no model. Takes a second or two.
+        """Return fields of a measurement: the best hits for sample queries. Empty if the queries cannot be embedded.
 
         Args:
-            texts: Texts of some records, by id.
-            languages: Languages of the store.
+            texts: Texts of a sample of records, keyed by id.
+            languages: Languages of the texts in the store.
         """
         foreign = load_calibration_queries(languages)
         query_languages = tuple(language for language, queries in foreign.items() for _ in queries)
@@ -290,7 +292,7 @@ class LiveCalibration:
         }
 
     def _languages_by_words(self, languages: Sequence[str], vectors: Sequence[Vector]) -> tuple[str, ...]:
-        """Return the languages, except English, whose foreign queries the model embeds near each other.
+        """Return the languages, except English, whose foreign queries the model cannot tell apart.
 
         Args:
             languages: The language of each foreign query.
@@ -307,9 +309,9 @@ class LiveCalibration:
         return self._usual or USUAL.get(self.embedder.model_name, Calibration())
 
     def _query_vectors(self, texts: list[str]) -> Sequence[Vector] | Vectors:
-        """Return the vectors of queries.
+        """Return the vectors of queries, shape (n, dim).
 
-        With late interaction, one model run returns both kinds of vectors. The embedder caches a batch's token vectors.
+        With late interaction, the embedder caches the token vectors of the same model run, which the search needs next.
         """
         encode_query = get_member(self.embedder, "encode_query")
         if self.store.keeps_tokens and encode_query:
@@ -321,7 +323,7 @@ class LiveCalibration:
         return together
 
     def _measure_nearest(self, text: str, vector: Vector) -> dict[str, tuple[float, float]]:
-        """Return the similarity and share of words of the records nearest to a query, by id."""
+        """Return the similarity to a query, and the share of its words, of the records nearest to it, keyed by id."""
         candidates = self.store.candidates(
             vector, text, LOOKED_AT, compared=select_all if self.store.keeps_tokens else None
         )
@@ -331,14 +333,14 @@ class LiveCalibration:
 
 
 def _best_answers(answers: Mapping[str, tuple[float, float]]) -> Answers:
-    """Return the best answers by each signal. Weights decide later which answer is best."""
+    """Return the best hits by similarity and the best by words. The weights decide later which one is best."""
     by_meaning = sorted(answers.values(), key=lambda answer: -answer[0])[:ANSWERS]
     by_words = sorted(answers.values(), key=lambda answer: -answer[1])[:ANSWERS]
     return tuple(dict.fromkeys([*by_meaning, *by_words]))
 
 
 def select_all(similarities: Values, words: Values) -> npt.NDArray[np.bool_]:
-    """Return True for each candidate."""
+    """Return an array that is True for each candidate: a selector of all."""
     return np.ones(len(similarities), bool)
 
 

@@ -22,7 +22,7 @@ from atlas.core.ranking.tuned import (
     TELLING,
 )
 from atlas.core.settings import RankingWeights
-from atlas.memory.base.scoring import Calibration, Values, relevance, weigh
+from atlas.memory.base.scoring import Calibration, Values, relevance, weighted_signals
 from atlas.storage.records import NO_MOMENT, Moment
 
 Answers = tuple[tuple[float, float], ...]
@@ -30,11 +30,11 @@ Answers = tuple[tuple[float, float], ...]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Cut:
-    """Thresholds of relevance that decide which hits are shown."""
+class RelevanceThresholds:
+    """The thresholds of relevance that decide which hits of a search are shown."""
 
     min_best: float
-    """Minimum relevance of the best hit for any hits to be shown. The signal `context` does not count for it."""
+    """Minimum relevance of the best hit, below which no hit is shown. The signal `context` is not counted here."""
 
     min_each: float = 0.0
     """Minimum relevance of each shown hit."""
@@ -46,7 +46,7 @@ class Cut:
     """True if hits that contain a large part of the query's rare words are always shown."""
 
     def shown_predicate(self, best_relevance: float) -> Callable[[Hit[Any]], bool]:
-        """Return a predicate for shown hits, given the best hit's relevance without context."""
+        """Return a predicate that is True for shown hits, given the best hit's relevance without context."""
         minimum = self.min_relevance(best_relevance)
         is_best_relevant = best_relevance >= self.min_best
 
@@ -66,7 +66,7 @@ class Cut:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LevelMeasurement:
-    """Answers of one collection to sample queries, which determine its relevance level.
+    """The hits of one collection for sample queries, which determine its relevance level.
 
     Foreign queries are about other subjects, so hits for them are wrong. Own queries are first sentences of records.
     """
@@ -102,7 +102,7 @@ class LevelMeasurement:
         return self.n_records < SMALL
 
     def level(self, weights: RankingWeights, language: str = "") -> float:
-        """Return the minimum relevance of a query's best hit, if hiding a right hit costs `PRICE`.
+        """Return the relevance level: the minimum relevance of a query's best hit, if hiding a right hit costs `PRICE`.
 
         Args:
             language: Language of the query. For a language without records in the store, the highest level with the
@@ -120,11 +120,11 @@ class LevelMeasurement:
         return max(comparable, default=SMALL_LEVEL if self.is_small else HIGHEST_LEVEL)
 
     def language(self, query: str) -> str:
-        """Return the language of a query, or an empty string for a store with a single language."""
+        """Return the language of a query, or an empty string if all records are in one language."""
         return language_of(query) if len(set(self.languages)) > 1 else ""
 
     def uses_only_words(self, language: str) -> bool:
-        """Return whether queries in a language use keywords only.
+        """Return whether queries in a language are searched by keywords only.
 
         A language without records in the store is treated like the other languages, if these are all treated the same.
         """
@@ -134,7 +134,7 @@ class LevelMeasurement:
         return known_languages <= set(self.languages_by_words)
 
     def weights_for_language(self, weights: RankingWeights, language: str) -> RankingWeights:
-        """Return the weights for queries in a language. Meaning has no weight if `uses_only_words`.
+        """Return the weights for queries in a language. If `uses_only_words`, meaning gets the weight 0.
 
         Weights in which words have no weight are not changed.
         """
@@ -160,7 +160,7 @@ class LevelMeasurement:
         return self.languages or [ENGLISH] * len(self.answers)
 
     def costs(self, weights: RankingWeights) -> LevelCosts | None:
-        """Return the highest level and both error rates, or None if no level was measured.
+        """Return the highest level, and its error rates for foreign and own queries, or None if no level was measured.
 
         Each query counts at the level for its language.
         """
@@ -179,37 +179,37 @@ class LevelMeasurement:
     def _values_per_query(
         self, languages: Sequence[str], weights: RankingWeights, values: Callable[[RankingWeights], Values]
     ) -> Values:
-        """Return a value for each query, computed with the weights for its language."""
+        """Return a value for each query, computed by `values` with the weights for the query's language."""
         by_words = [self.uses_only_words(language) for language in languages]
         without_meaning = next((self.weights_for_language(weights, name) for name in self.languages_by_words), weights)
         return np.where(by_words, values(without_meaning), values(weights))
 
     def _own_relevances(self, weights: RankingWeights) -> Values:
-        """Return the relevance of the best answer to each of the store's own queries."""
+        """Return the relevance of the best hit for each of the store's own queries."""
         to_own_text = self._best_relevances([(answer,) for answer in self.self_answers], weights)
         return estimate_own_relevance(to_own_text, self._best_relevances(self.own_answers, weights))
 
     def _best_relevances(self, answers: Sequence[Answers], weights: RankingWeights) -> Values:
-        """Return the relevance of the best answer to each query, 0 for a query without answers."""
+        """Return the relevance of the best hit for each query, or 0 for a query without hits."""
 
         def relevance_of(similarity: float, words: float) -> float:
-            return relevance(sum(weigh(self.scale.rescale(similarity), words, weights)), weights)
+            return relevance(sum(weighted_signals(self.scale.rescale(similarity), words, weights)), weights)
 
         best = [max(starmap(relevance_of, query_answers), default=0.0) for query_answers in answers]
         return np.array(best, np.float64)
 
     @property
     def words_level(self) -> float:
-        """Share of a query's words that 97% of foreign queries do not find in any record, within bounds."""
+        """Level of a keyword search: the share of a query's words that no record reaches for 97% of foreign queries."""
         if not self.answers:
             return TELLING
         best = [max((words for _, words in query_answers), default=0.0) for query_answers in self.answers]
         return float(np.clip(np.quantile(best, FOREIGN_SHARE), TELLING, HIGHEST_WORDS_LEVEL))
 
-    def thresholds(self, weights: RankingWeights, language: str = "") -> Cut:
+    def thresholds(self, weights: RankingWeights, language: str = "") -> RelevanceThresholds:
         """Return the thresholds for showing hits of a search without a threshold."""
         strictness = weights.strictness
-        return Cut(
+        return RelevanceThresholds(
             min_best=min(1.0, strictness * self.level(weights, language)),
             near_best=min(1.0, strictness * NEAR_BEST),
             spares_words=self.is_small and not self.answers,

@@ -23,7 +23,7 @@ USUAL = {
 
 
 def usual_scale(embedder: WholeEmbedder) -> Calibration:
-    """Return the usual similarities of a model: from the table, or else measured on foreign texts.
+    """Return the typical cosines of a model: from a table, or else measured on foreign texts.
 
     An embedder without a method `measured_scale` gets the default of `Calibration`.
     """
@@ -37,13 +37,13 @@ def usual_scale(embedder: WholeEmbedder) -> Calibration:
 def calibrate(
     unrelated: npt.NDArray[np.float32], neighbours: npt.NDArray[np.float32], model_scale: Calibration
 ) -> Calibration:
-    """Return the scale of a store.
+    """Return the similarity scale of a store.
 
     Args:
-        unrelated: Cosines of pairs of its records, picked at random.
+        unrelated: Cosines of random pairs of the store's records.
         neighbours: Cosine of each sampled record with its nearest neighbour.
-        model_scale: The model's usual scale, which has more weight the fewer records there are, and bounds both values,
-            because a store on one subject has no unrelated pairs, and a small store has no neighbours.
+        model_scale: The model's typical cosines. They weigh more the fewer records there are. They also bound the
+            result, because a store on one subject has no unrelated pairs, and a small store has no near neighbours.
     """
     low = min(_shrink(unrelated, model_scale.unrelated), model_scale.unrelated + ABOVE_USUAL)
     high = max(_shrink(neighbours, model_scale.near), model_scale.near - BELOW_USUAL)

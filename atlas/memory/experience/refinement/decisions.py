@@ -25,7 +25,7 @@ class RefineDecision:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RefinedSet:
-    """A refined set and a decision for each experience of the original one."""
+    """The experiences that a strategy keeps of a set, and its decision on each experience of the set."""
 
     experiences: list[Experience]
     decisions: list[RefineDecision]
@@ -34,7 +34,7 @@ class RefinedSet:
 
 
 class ExplainingStrategy(Protocol):
-    """A refine strategy that explains its decisions, which plans need."""
+    """A refine strategy that gives a reason for each decision, as plans need it."""
 
     name: str
     """Author of the decisions: `rules`, or the name of a language model."""
@@ -43,11 +43,11 @@ class ExplainingStrategy(Protocol):
     """Maximum number of experiences judged together."""
 
     async def refine_with_reasons(self, experiences: list[Experience], context: Task | None = None) -> RefinedSet:
-        """Return the refined set, with a reason for each experience."""
+        """Return the experiences worth keeping, with a decision and a reason for each given one."""
         ...
 
 
 def with_merged_ids(survivor: Experience, merged: Sequence[Experience]) -> Experience:
-    """Return the kept experience with the ids of the merged ones under `merged_from` in its metadata."""
+    """Return a kept experience with the ids of merged ones added to `merged_from` in its metadata."""
     ids = [experience.id for experience in merged]
     return replace(survivor, metadata={**survivor.metadata, "merged_from": ids}) if ids else survivor

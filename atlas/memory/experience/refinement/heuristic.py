@@ -23,7 +23,7 @@ else:
 
 
 class PassthroughRefineStrategy:
-    """No refinement: the baseline for ablation."""
+    """A strategy that changes nothing: the baseline of ablations."""
 
     async def refine(self, experiences: list[Experience], context: Task | None = None) -> list[Experience]:
         """Return the experiences unchanged."""
@@ -31,7 +31,7 @@ class PassthroughRefineStrategy:
 
 
 class HeuristicRefineStrategy:
-    """Refinement without a language model.
+    """A strategy that refines by rules, without a language model.
 
     Two experiences are near-duplicates if both their tasks and their solutions are nearly the same. Each group keeps
     its best attempt, whose metadata lists the others under `merged_from`. Noise is an experience without a lesson:
@@ -67,7 +67,7 @@ class HeuristicRefineStrategy:
         return (await self.refine_with_reasons(experiences, context)).experiences
 
     async def refine_with_reasons(self, experiences: list[Experience], context: Task | None = None) -> RefinedSet:
-        """Return the refined set, with a reason for each experience."""
+        """Return the experiences worth keeping, with a decision and a reason for each given one."""
         useful = [experience for experience in experiences if not _is_noise(experience)]
         decisions = [
             RefineDecision(
@@ -119,7 +119,7 @@ def _is_same_case(experience: Experience, other: Experience) -> bool:
 
 
 def _groups(is_same: np.ndarray) -> list[list[int]]:
-    """Return groups of positions. Each group is an item and the items near it that are in no earlier group.
+    """Return groups of positions: each is an item with those near it that are in no earlier group.
 
     Nearness is not transitive, so two items of a group may differ.
     """

@@ -49,10 +49,10 @@ def build_schema(names: Iterable[str]) -> Mapping[str, Any]:
 
 
 class LLMRefineStrategy:
-    """ReMem's refinement by a language model.
+    """A strategy in which a language model judges the experiences, as in ReMem.
 
-    The memory is never changed: a subset of the given experiences is returned, in a new order. If the model returns no
-    valid answer, all are returned unchanged, and `refine_with_reasons` returns the reason.
+    It returns a subset of the given experiences in a new order. If the model gives no valid answer, all are returned
+    unchanged, and `refine_with_reasons` returns the reason.
     """
 
     set_size = 12
@@ -67,7 +67,7 @@ class LLMRefineStrategy:
         return (await self.refine_with_reasons(experiences, context)).experiences
 
     async def refine_with_reasons(self, experiences: list[Experience], context: Task | None = None) -> RefinedSet:
-        """Return the refined set with a reason for each experience, or all unchanged if the model failed."""
+        """Return the experiences worth keeping, with a reason for each one given. All are kept if the model failed."""
         by_id = {experience.id: experience for experience in experiences}
         if len(by_id) < 2:
             return _keep_all(experiences, "there are fewer than two experiences")
@@ -97,10 +97,10 @@ def _prompt(by_name: Mapping[str, Experience], context: Task | None) -> str:
 def _parse_decisions(
     answer: Sequence[Mapping[str, str]], by_name: Mapping[str, Experience], *, mix_outcomes: bool
 ) -> list[RefineDecision]:
-    """Return the decisions of an answer, by the experiences' own ids.
+    """Return the decisions in an answer, keyed by the experiences' own ids.
 
     Args:
-        by_name: The experiences by their id in the prompt.
+        by_name: The experiences, keyed by their id in the prompt.
         mix_outcomes: Whether a failure may be merged into a success: yes for a prompt, no for a store.
 
     Raises:

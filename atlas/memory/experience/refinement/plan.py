@@ -27,7 +27,7 @@ FAILURES_IN_A_ROW = 3
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PlannedDecision:
-    """The planned decision on an experience, and why."""
+    """The planned decision on an experience, with its reason."""
 
     id: str
     title: str
@@ -55,7 +55,7 @@ class PlannedDecision:
 
     @property
     def goes(self) -> bool:
-        """True if the experience would be removed from the store."""
+        """True if applying the plan removes the experience."""
         return self.action != KEEP
 
 
@@ -100,11 +100,11 @@ class RefinePlan(Tabular):
 
     @property
     def replacements(self) -> dict[str, str]:
-        """For each removed experience, the id of the experience that it is merged into, or an empty string."""
+        """Id of the experience that a removed one is merged into, or an empty string, keyed by the removed one's id."""
         return {decision.id: decision.into for decision in self.decisions if decision.goes}
 
     def sparing(self, ids: Collection[str]) -> RefinePlan:
-        """Return the plan without the removal of these experiences."""
+        """Return the plan with these experiences kept."""
         decisions = list[PlannedDecision]()
         for decision in self.decisions:
             if decision.goes and decision.id in ids:
@@ -115,12 +115,12 @@ class RefinePlan(Tabular):
 
     @property
     def merged(self) -> tuple[PlannedDecision, ...]:
-        """The decisions to merge an experience into another."""
+        """The decisions that merge an experience into another."""
         return tuple(decision for decision in self.decisions if decision.action == MERGE)
 
     @property
     def dropped(self) -> tuple[PlannedDecision, ...]:
-        """The decisions to drop an experience."""
+        """The decisions that drop an experience."""
         return tuple(decision for decision in self.decisions if decision.action == DROP)
 
     @property
@@ -130,17 +130,17 @@ class RefinePlan(Tabular):
 
     @property
     def n_unjudged(self) -> int:
-        """Number of experiences kept because they were not judged."""
+        """Number of experiences that are kept because they were not judged."""
         return sum(decision.reason == KEPT_UNJUDGED for decision in self.decisions)
 
     @property
     def n_moved(self) -> int:
-        """Number of kept experiences whose position changes."""
+        """Number of kept experiences that the strategy moved to another position."""
         return sum(decision.is_moved for decision in self.decisions)
 
     @property
     def n_sets(self) -> int:
-        """Number of judged sets."""
+        """Number of sets that were judged."""
         return len({decision.set_number for decision in self.decisions})
 
     @property
@@ -158,7 +158,7 @@ class RefinePlan(Tabular):
 
     @property
     def share(self) -> float:
-        """The share of the store that would be removed, in [0, 1]."""
+        """Share of the memory's records that would be removed, in [0, 1]."""
         return len(self.removed_ids) / self.n_total if self.n_total else 0.0
 
     def _caption(self) -> str:
@@ -186,7 +186,7 @@ class RefinePlan(Tabular):
 
 
 def partition_by_similarity(ids: Sequence[str], vectors: Vectors, size: int) -> list[list[str]]:
-    """Partition ids greedily into sets of at most `size`: the first remaining id with its nearest neighbours.
+    """Partition ids into sets of at most `size`. Each set is the first remaining id with its nearest neighbours.
 
     The given order is kept within each set.
 
@@ -206,7 +206,7 @@ def partition_by_similarity(ids: Sequence[str], vectors: Vectors, size: int) -> 
 
 
 class JudgedSets:
-    """Judges sets, concurrently if the strategy allows it, and collects the decisions."""
+    """A judge of sets that collects the decisions, concurrently if the strategy allows it."""
 
     def __init__(self, strategy: ExplainingStrategy, subjects: Mapping[str, MergeSubject]) -> None:
         self.decisions: list[PlannedDecision] = []
@@ -218,7 +218,7 @@ class JudgedSets:
         self._n_sets = self._n_failed = 0
 
     def judge_all(self, sets: Sequence[Sequence[str]]) -> Iterator[int]:
-        """Judge sets in order, and yield the number of experiences judged after each."""
+        """Judge sets in order, and yield the number of experiences judged so far after each set."""
         for ids, refined in zip(sets, in_waves(self._explain, sets, concurrency_of(self._strategy)), strict=True):
             if isinstance(refined, AtlasError):
                 raise refined

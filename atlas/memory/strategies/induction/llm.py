@@ -69,7 +69,7 @@ PROSE = frozenset({*_WRITTEN, "reason", "description"})
 
 
 class LLMStrategyAbstractor:
-    """Makes strategies from successes and warnings from failures, in ArcMemo's form, with a language model.
+    """An abstractor that writes strategies from successes, and warnings from failures, with a language model.
 
     Source:
         ArcMemo (arXiv 2509.04439): situation and suggestion, typed parameters, concepts above instances.
@@ -80,7 +80,7 @@ class LLMStrategyAbstractor:
         self.concurrency = concurrency_of(llm_client)
 
     async def abstract(self, trajectory: Trajectory) -> Strategy | None:
-        """Return the strategy of a successful attempt, or None if it failed or has no reusable part.
+        """Return the strategy of a successful attempt, or None if the attempt failed or has no reusable part.
 
         Raises:
             LLMError: The model fails, or its answer was invalid twice.
@@ -88,7 +88,7 @@ class LLMStrategyAbstractor:
         return await self.abstract_beside(trajectory, ()) if trajectory.outcome.success is True else None
 
     async def abstract_beside(self, trajectory: Trajectory, near: Sequence[Strategy]) -> Strategy | None:
-        """Return the strategy of a success or the warning of a failure, given similar strategies.
+        """Return the strategy of a success or the warning of a failure, and show the model similar strategies.
 
         None if the outcome is unknown, or the model finds nothing reusable.
 
@@ -120,7 +120,7 @@ class LLMStrategyAbstractor:
         )
 
     async def combined(self, stored: Strategy, other: Strategy) -> Strategy | None:
-        """Return the stored strategy with the advice of both, or None if the model judges them different.
+        """Return the stored strategy with the advice of both combined, or None if the model finds them different.
 
         Raises:
             LLMError: The model fails, or its answer was invalid twice.
@@ -128,7 +128,7 @@ class LLMStrategyAbstractor:
         return (await self.explain_combined(stored, other)).strategy
 
     async def explain_combined(self, stored: Strategy, other: Strategy) -> CombinedStrategy:
-        """Return the stored strategy with the advice of both, or the reason why the model finds them different.
+        """Return the stored strategy with the advice of both combined, or the model's reason why they differ.
 
         Raises:
             LLMError: The model cannot be called, or its answer was invalid twice.
@@ -173,7 +173,7 @@ def _question(prompt: Prompt, trajectory: Trajectory, known: Mapping[str, Strate
     """Return the question for the strategy of an attempt.
 
     Args:
-        known: Stored strategies for similar tasks, by the ids that the prompt gives them.
+        known: Stored strategies for similar tasks, keyed by the ids that the prompt gives them.
     """
     schema, content = SCHEMA, f"The attempt:\n{attempt_as_data(trajectory)}"
     if known:
@@ -220,7 +220,7 @@ def _parameters(strategy: Strategy) -> str:
 
 
 def _check_complete(answer: dict[str, Any]) -> dict[str, Any]:
-    """Return a complete answer, or raise `InvalidInput` if a part is missing or cannot be stored."""
+    """Return an answer unchanged, or raise `InvalidInput` if a field is missing or cannot be stored."""
     check_json(answer, "the answer")
     if not answer["reusable"] or answer.get("known"):
         return answer

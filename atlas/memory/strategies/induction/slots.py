@@ -53,7 +53,7 @@ _TYPES = {"number": "number", "amount": "number", "percentage": "number", "date"
 
 
 class Generaliser:
-    """Replaces a task's specific values by `{name}`, and records them as parameters.
+    """A generaliser of texts: it replaces a task's specific values by `{name}`, and records them as parameters.
 
     Values in tool calls are named after their arguments, with a number if several share a name. Other values are
     recognised by form: dates, amounts, ids, quotations, numbers, and names of several words. Each of these kinds has
@@ -87,7 +87,7 @@ class Generaliser:
         return _PARTICULAR.sub(self._replace_match, text)
 
     def parameters(self, *texts: str) -> tuple[dict[str, str], ...]:
-        """Return `name`, `type` and `example` of the placeholders in generalised texts, in order."""
+        """Return `name`, `type` and `example` of each placeholder in the generalised texts, in order."""
         used = dict.fromkeys(re.findall(r"\{(\w+)\}", " ".join(texts)))
         return tuple(
             {"name": name, "type": self._examples[name][0], "example": self._examples[name][1]}
@@ -144,6 +144,6 @@ def _leaves(name: str, value: Any) -> Iterator[tuple[str, str]]:
 
 
 def _is_particular(value: str) -> bool:
-    """Return whether a value is specific to a task, such as an id, and not an enumerated value such as `economy`."""
+    """Return whether a value is specific to a task, like an id, and not from a fixed set, like `economy`."""
     is_short = MIN_VALUE_CHARACTERS <= len(value) <= MAX_VALUE_CHARACTERS
     return is_short and _INSTANCE.search(value) is not None and len(value.split()) <= 4

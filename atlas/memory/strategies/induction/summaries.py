@@ -114,7 +114,7 @@ def find_feedback(trajectory: Trajectory, generalise: Callable[[str], str]) -> l
 
 
 def find_faults(trajectory: Trajectory, generalise: Callable[[str], str]) -> list[str]:
-    """Return the distinct mistakes named in the attempt's reflections, latest first."""
+    """Return the distinct mistakes that the attempt's reflections name, latest first."""
     faults = []
     for thought in reversed(find_reflections(trajectory)):
         first = sentences(thought)[0]
@@ -127,14 +127,14 @@ def find_faults(trajectory: Trajectory, generalise: Callable[[str], str]) -> lis
 
 
 def find_advice(trajectory: Trajectory, generalise: Callable[[str], str]) -> list[str]:
-    """Return the advice of the latest reflection."""
+    """Return the sentences with advice in the latest reflection."""
     thoughts = find_reflections(trajectory)
     advice = [sentence for sentence in sentences(thoughts[-1]) if _ADVICE.search(sentence)] if thoughts else []
     return _distinct([_short(generalise(sentence)) for sentence in advice])[:MAX_LESSONS]
 
 
 def find_program(trajectory: Trajectory) -> str:
-    """Return the last action with several lines, which is the program if there is one."""
+    """Return the last action with several lines, which is taken as the program, or an empty string."""
     return next((step.action for step in reversed(trajectory.steps) if "\n" in step.action.strip()), "")
 
 
@@ -186,7 +186,7 @@ def _line(step: Step, generalise: Callable[[str], str]) -> str:
 
 
 def _speech_line(sentences: Sequence[str], generalise: Callable[[str], str]) -> str:
-    """Return the decisive statement and the first question of a message."""
+    """Return a line with the decisive statement and the first question of a message."""
     question = next((n for n, sentence in enumerate(sentences) if sentence.endswith("?")), None)
     statements = [sentence for sentence in sentences if not sentence.endswith("?")]
     decisive = next((sentence for sentence in statements if _DECISIVE.search(sentence)), "")
@@ -228,7 +228,7 @@ def _is_prose(value: Any) -> bool:
 
 
 def _argument(name: str, value: Any) -> str:
-    """Return an argument's name, followed by its value if the value is enumerated, such as `economy`."""
+    """Return an argument's name, followed by its value if this is from a fixed set, like `economy`."""
     is_keyword = isinstance(value, str) and re.fullmatch(r"[a-z]+(?:[_ -][a-z]+)*", value)
     return f"{name}={value!r}" if is_keyword or isinstance(value, bool) else name
 
@@ -303,7 +303,7 @@ def _calls(tree: ast.Module) -> list[str]:
 
 
 def _function_name(node: ast.Call, modules: set[str]) -> str:
-    """Return a called function's name. A method's name has no object, unless the object is a module."""
+    """Return the name of a called function. A method's name is returned without its object, unless this is a module."""
     target = node.func
     if isinstance(target, ast.Name):
         return target.id

@@ -59,7 +59,7 @@ _STUCK = re.compile(r"(stuck in a loop)(?: in which I (?:continually )?([^.]{1,3
 
 
 class TemplateStrategyAbstractor:
-    """Makes strategies from templates, without a language model. The metadata names it as the author.
+    """An abstractor that fills in templates, without a language model. The metadata names it as the author.
 
     The situation is the generalised task, or the subject of the reflections if the task is empty. The suggestion
     contains the mistakes and advice of the reflections, or the steps.
@@ -70,7 +70,7 @@ class TemplateStrategyAbstractor:
         return await asyncio.to_thread(self.abstract_now, trajectory)
 
     def abstract_now(self, trajectory: Trajectory) -> Strategy | None:
-        """Return the result of `abstract`, without an event loop."""
+        """Return the result of `abstract` synchronously."""
         return _abstract(trajectory)
 
 
@@ -118,7 +118,7 @@ def _task_prose(description: str, generalise: Generaliser) -> str:
 
 
 def _subject_of_reflections(thoughts: Sequence[str], generalise: Generaliser) -> str:
-    """Return the subject of the attempt in its latest reflection."""
+    """Return the subject of the attempt according to its latest reflection, or an empty string."""
     for pattern in (_ASKED, _PLAN, _STUCK):
         for thought in reversed(thoughts):
             match = pattern.search(thought)
@@ -129,7 +129,7 @@ def _subject_of_reflections(thoughts: Sequence[str], generalise: Generaliser) ->
 
 
 def _fitting_parts(parts: Sequence[str]) -> str:
-    """Return the first parts that fit, but at least one."""
+    """Return the first parts that fit into a situation, joined, but at least one."""
     text = parts[0] if parts else ""
     for part in parts[1:]:
         if len(text) + len(part) >= SITUATION_CHARACTERS:
@@ -174,7 +174,7 @@ def _n_content_words(text: str, domain: str = "") -> int:
 
 
 def _title(situation: str) -> str:
-    """Return the first sentence with a request, or else the first sentence, without introductory words."""
+    """Return a title: the first sentence with a request, or else the first sentence, without introductory words."""
     parts = sentences(situation)
     sentence = next((part for part in parts if _REQUEST.match(part)), parts[0])
     text = _REQUEST.sub("", sentence).removesuffix(".")

@@ -16,7 +16,7 @@ from atlas.embedding.plain import REMEMBERED_QUERIES
 from atlas.memory.base.calibration import live as live_calibration
 from atlas.memory.base.calibration.encoding import VERSION
 from atlas.memory.base.calibration.live import LiveCalibration
-from atlas.memory.base.calibration.measurement import Cut, LevelMeasurement
+from atlas.memory.base.calibration.measurement import LevelMeasurement, RelevanceThresholds
 from atlas.memory.base.calibration.scale import USUAL, calibrate
 from atlas.memory.base.scoring import Calibration
 from atlas.storage.records import MEASUREMENTS
@@ -326,8 +326,8 @@ def test_what_the_level_costs_is_counted_by_the_level_in_each_language():
 
 
 def test_a_threshold_that_is_named_holds_for_each_hit():
-    assert Cut(min_best=0.5, min_each=0.5).min_relevance(0.9) == 0.5
-    assert Cut(min_best=0.5, min_each=0.5).min_relevance(0.1) == 0.5
+    assert RelevanceThresholds(min_best=0.5, min_each=0.5).min_relevance(0.9) == 0.5
+    assert RelevanceThresholds(min_best=0.5, min_each=0.5).min_relevance(0.1) == 0.5
 
 
 def test_a_small_store_shows_whatever_holds_a_good_part_of_what_the_words_tell(memory):

@@ -10,7 +10,7 @@ import atlas
 from atlas.core.hits import Hit
 from atlas.core.settings import RankingWeights
 from atlas.core.types import JournalEntry
-from atlas.memory.base.calibration.measurement import Cut
+from atlas.memory.base.calibration.measurement import RelevanceThresholds
 from atlas.memory.base.ranking import explain
 from atlas.memory.journal.conversations import COLLECTION, Conversations
 from atlas.testing import FixedClock, HashEmbedder, MemoryVectorStore
@@ -76,8 +76,8 @@ def test_what_comes_after_may_show_a_hit_but_makes_no_query_at_home(journal):
     alone = Hit(
         item="", similarity=0, meaning=0, words=0.2, relevance=best.relevance, signals={"context": 1.0}, outcomes={}
     )
-    assert Cut(min_best=0.3, near_best=0.1).shown_predicate(best.relevance)(lifted)
-    assert not Cut(min_best=0.3, near_best=0.1).shown_predicate(0.2)(alone)
+    assert RelevanceThresholds(min_best=0.3, near_best=0.1).shown_predicate(best.relevance)(lifted)
+    assert not RelevanceThresholds(min_best=0.3, near_best=0.1).shown_predicate(0.2)(alone)
 
 
 @pytest.mark.parametrize("leave", ["delete", "bury", "edit"])
