@@ -100,8 +100,9 @@ def remove_sample(memory: MemorySystem) -> str | None:
     """
     reason = "removed the sample data"
     scoped = memory.experience.within("delete", reason)
-    sample_ids = set(memory.experience.ids(IS_SAMPLE))
-    memory.storage.judgements.forget({each.query for each in memory.judgements() if each.record_id in sample_ids})
+    sample_ids = memory.experience.ids(IS_SAMPLE)
+    of_sample = {*sample_ids}
+    memory.storage.judgements.forget({each.query for each in memory.judgements() if each.record_id in of_sample})
     n_removed = scoped.delete(sample_ids)
     for records in _other_memories(memory):
         if ids := records.ids(IS_SAMPLE_ELSEWHERE):
