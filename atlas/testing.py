@@ -270,9 +270,13 @@ class MemoryVectorStore:
                 f"expected an embedding of {expected} dimensions, got shape {windows.shape}; use the store's embedder"
             )
         if not np.isfinite(lengths).all():
-            raise InvalidInput("expected finite numbers for an embedding, got others; use the store's embedder")
+            raise InvalidInput(
+                "expected finite numbers for an embedding, got NaN or infinity; use the store's embedder"
+            )
         if not lengths.all():
-            raise InvalidInput("expected an embedding with a direction, got only zeros; use the store's embedder")
+            raise InvalidInput(
+                "expected an embedding with a number other than 0, got only zeros; use the store's embedder"
+            )
         scaled: Vectors = windows / lengths
         return scaled
 

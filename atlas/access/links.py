@@ -17,7 +17,7 @@ from atlas.protocols.access import LINKS
 from atlas.protocols.infra import Clock
 from atlas.storage.location.audit import LINK_ENDED, LINK_MADE, AuditLog
 from atlas.storage.location.values import AccessValues
-from atlas.storage.maintenance.freeze import sweep, thaw
+from atlas.storage.maintenance.freeze import remove_frozen_copy, remove_unused_copies
 
 _NAME_CHARACTERS = 64
 
@@ -140,8 +140,8 @@ def remove_ended_copies(store: Path, clock: Clock | None = None) -> None:
     links = Links(store, clock)
     ended = {link.id for link in links.ended_links()}
     for link_id in ended:
-        thaw(store, link_id)
-    sweep(store, {link.id for link in links.all()} - ended)
+        remove_frozen_copy(store, link_id)
+    remove_unused_copies(store, {link.id for link in links.all()} - ended)
 
 
 def _encode(link: SharedLink) -> dict[str, Any]:

@@ -13,7 +13,7 @@ from typing import Any
 
 from atlas.core.errors import AtlasError
 from atlas.core.imports.distribution import EVERY, __version__, extra
-from atlas.core.imports.plugins import COMMANDS, log_fault, plugins
+from atlas.core.imports.plugins import COMMANDS, installed_plugins, log_fault
 from atlas.core.settings import Settings
 
 GROUPS: Mapping[str, Mapping[str, str]] = {
@@ -233,7 +233,7 @@ def _add_every_command(commands: Any, requested: str | None) -> None:
     for name, summary in SUMMARIES.items():
         commands.add_parser(name, help=summary)
     names = {*SUMMARIES}
-    for plugin in plugins(COMMANDS):
+    for plugin in installed_plugins(COMMANDS):
         if plugin.name in names:
             log_fault(plugin, plugin.unusable(f"the name {plugin.name!r} is taken"))
             continue

@@ -59,9 +59,9 @@ def _save(options: argparse.Namespace, settings: Settings) -> int:
     values = {option.name: getattr(options, option.name) for option in fields(RankingWeights)}
     with open_storage(settings=settings, create=False) as storage:
         book = storage.profiles
-        weights = (book.named(options.like) if options.like else book.in_use()).weights
+        weights = (book.get(options.like) if options.like else book.in_use()).weights
         book.save(options.name, replace(weights, **{name: x for name, x in values.items() if x is not None}))
-        print(_line(book.named(options.name)))
+        print(_line(book.get(options.name)))
     return 0
 
 

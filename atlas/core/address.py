@@ -70,7 +70,7 @@ def read_address(text: str) -> Address:
     return Address(f"postgresql://{parts.netloc}{parts.path}?{urlencode(options, quote_via=quote)}", schema)
 
 
-def companion(text: str) -> Path:
+def local_directory(text: str) -> Path:
     """Return the local directory of a PostgreSQL store, for files that are not in the database.
 
     The directory contains derived results, and files of a running server. `ATLAS_LOCAL` sets the parent directory; the

@@ -85,10 +85,10 @@ def check_parameters(value: Any) -> tuple[dict[str, str], ...]:
     """Return the parameters of a strategy, or raise `InvalidInput` unless each has a name."""
     if not isinstance(value, list | tuple):
         raise InvalidInput(f"expected a list for parameters, got type {type(value).__name__}")
-    return tuple(_parameter(parameter) for parameter in value)
+    return tuple(_decode_parameter(parameter) for parameter in value)
 
 
-def _parameter(parameter: Any) -> dict[str, str]:
+def _decode_parameter(parameter: Any) -> dict[str, str]:
     is_texts = isinstance(parameter, Mapping) and all(
         isinstance(text, str) for pair in parameter.items() for text in pair
     )

@@ -52,7 +52,7 @@ Scalar = str | int | float | bool
 
 
 @dataclass(frozen=True, slots=True)
-class Compare:
+class Comparison:
     """A comparison of one key with a value, or with several for `$in`."""
 
     key: str
@@ -61,14 +61,14 @@ class Compare:
 
 
 @dataclass(frozen=True, slots=True)
-class Combine:
+class Combination:
     """All (`$and`) or any (`$or`) of several filters. An empty `$and` is true, an empty `$or` is false."""
 
     operator: str
     parts: tuple[Filter, ...]
 
 
-Filter = Compare | Combine
+Filter = Comparison | Combination
 
 
 def parse_where(where: Mapping[str, Any] | None) -> Filter:
@@ -86,30 +86,30 @@ def _parse(where: Any, depth: int) -> Filter:
     if not isinstance(where, Mapping) and where is not None:
         raise InvalidInput(f"expected a filter such as {{'success': True}}, got {where!r}")
     parts = tuple(_parse_item(key, value, depth) for key, value in (where or {}).items())
-    return parts[0] if len(parts) == 1 else Combine("$and", parts)
+    return parts[0] if len(parts) == 1 else Combination("$and", parts)
 
 
 def _parse_item(key: str, value: Any, depth: int) -> Filter:
     if key in ("$and", "$or"):
         if not isinstance(value, Sequence) or isinstance(value, str):
             raise InvalidInput(f"expected a list of filters for {key}, got {value!r}")
-        return Combine(key, tuple(_parse(part, depth + 1) for part in value))
+        return Combination(key, tuple(_parse(part, depth + 1) for part in value))
     if key.startswith("$"):
         raise InvalidInput(f"unknown filter operator {key!r}; known: $and, $or, {', '.join(COMPARISONS)}")
     check_text(key, "a filter's key")
     if isinstance(value, Mapping):
-        return Combine("$and", tuple(_compare(key, name, operand) for name, operand in value.items()))
-    return _compare(key, "$eq", value)
+        return Combination("$and", tuple(_parse_comparison(key, name, operand) for name, operand in value.items()))
+    return _parse_comparison(key, "$eq", value)
 
 
-def _compare(key: str, name: str, value: Any) -> Compare:
+def _parse_comparison(key: str, name: str, value: Any) -> Comparison:
     if name not in COMPARISONS:
         raise InvalidInput(f"unknown filter operator {name!r} for {key!r}; known: {', '.join(COMPARISONS)}")
     if name == "$in":
         if not isinstance(value, Sequence | set | frozenset) or isinstance(value, str):
             raise InvalidInput(f"expected a list for $in of {key!r}, got {value!r}")
-        return Compare(key, name, tuple(_parse_scalar(key, item) for item in value))
-    return Compare(key, name, _parse_scalar(key, value))
+        return Comparison(key, name, tuple(_parse_scalar(key, item) for item in value))
+    return Comparison(key, name, _parse_scalar(key, value))
 
 
 def _parse_scalar(key: str, value: Any) -> Scalar:
@@ -122,7 +122,7 @@ def _parse_scalar(key: str, value: Any) -> Scalar:
 
 def matches(tree: Filter, metadata: Mapping[str, Any]) -> bool:
     """Return whether a record with this metadata passes. Values of different types never match."""
-    if isinstance(tree, Combine):
+    if isinstance(tree, Combination):
         results = (matches(part, metadata) for part in tree.parts)
         return all(results) if tree.operator == "$and" else any(results)
     value = metadata.get(tree.key)
@@ -130,15 +130,15 @@ def matches(tree: Filter, metadata: Mapping[str, Any]) -> bool:
     return any(value is not None and _matches(value, tree) for value in values)
 
 
-def _matches(value: Any, compare: Compare) -> bool:
+def _matches(value: Any, compare: Comparison) -> bool:
     if compare.operator == "$in":
-        return any(_comparable(value, option) and value == option for option in compare.value)
-    if not _comparable(value, compare.value):
+        return any(_are_comparable(value, option) and value == option for option in compare.value)
+    if not _are_comparable(value, compare.value):
         return False
     return bool(_COMPARISONS[compare.operator](value, compare.value))
 
 
-def _comparable(first: Any, second: Any) -> bool:
+def _are_comparable(first: Any, second: Any) -> bool:
     return isinstance(first, str if isinstance(second, str) else (int, float))
 
 
@@ -155,7 +155,7 @@ def filter_notes(
         InvalidInput: A name is misspelt, or the filter is malformed.
     """
     field_names = OF_EVERY_MEMORY | fields
-    unknown = [name for name in dict.fromkeys(_names(parse_where(where))) if name not in field_names]
+    unknown = [name for name in dict.fromkeys(_collect_names(parse_where(where))) if name not in field_names]
     if not unknown:
         return ()
     keys = frozenset(read_keys())
@@ -172,10 +172,10 @@ def nearest_name(name: str, existing: Iterable[str]) -> str | None:
     Names are near if they differ only in case, `_`, `-`, spaces or the prefix `meta.`, if they have the same letters in
     another order, or if `difflib` finds them similar by `NEAR`. Names that differ only in their digits are not near.
     """
-    prefix, bare = _parts(name)
+    prefix, bare = _split_prefix(name)
     by_bare = dict[str, str]()
     for full_name in sorted(existing):
-        other_prefix, other_bare = _parts(full_name)
+        other_prefix, other_bare = _split_prefix(full_name)
         if other_prefix == prefix:
             by_bare[other_bare] = full_name
     if bare in by_bare:
@@ -189,15 +189,15 @@ def nearest_name(name: str, existing: Iterable[str]) -> str | None:
     return next((by_bare[name] for name in similar if _strip_digits(name) != _strip_digits(bare)), None)
 
 
-def _names(tree: Filter) -> Iterator[str]:
-    if isinstance(tree, Compare):
+def _collect_names(tree: Filter) -> Iterator[str]:
+    if isinstance(tree, Comparison):
         yield tree.key
     else:
         for part in tree.parts:
-            yield from _names(part)
+            yield from _collect_names(part)
 
 
-def _parts(name: str) -> tuple[str, str]:
+def _split_prefix(name: str) -> tuple[str, str]:
     """Return a name's prefix (of marks, usage or a scope), or an empty string, and the rest in comparable form."""
     folded = name.casefold().removeprefix(METADATA)
     prefix = next((prefix for prefix in ("marks.", "usage.", SCOPE) if folded.startswith(prefix)), "")
@@ -259,6 +259,6 @@ def shared_scope(metadatas: Iterable[Mapping[str, Any]]) -> dict[str, Any]:
 
 
 def with_shared_scope(metadata: Mapping[str, Any], sources: Iterable[Mapping[str, Any]]) -> dict[str, Any]:
-    """Return metadata with the scope that all sources share, instead of its own scope."""
+    """Return metadata whose scope is replaced by the scope that all sources share."""
     scope = scope_of(metadata)
     return {**{name: value for name, value in metadata.items() if name not in scope}, **shared_scope(sources)}

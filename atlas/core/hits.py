@@ -246,9 +246,9 @@ def check_limit(limit: object, name: str = "k") -> None:
 
 
 def limit_of_list(limit: int, name: str = "k") -> int:
-    """Return a limit of a method in the specifications: 0 for a value below 1.
+    """Return the limit of a method that the specification defines, with 0 for a value below 1.
 
-    Such a method then returns an empty list, where others raise.
+    Such a method returns an empty list for 0, where other methods raise.
 
     Raises:
         InvalidInput: The limit is not a whole number.

@@ -78,17 +78,17 @@ def read_index_address(text: str) -> IndexAddress | PluginIndexAddress:
         InvalidInput: The address is malformed or has a key, which belongs into the environment. The message does not
             repeat the key.
     """
-    parts = _parts(text)
+    parts = _split_address(text)
     if parts.scheme == "pinecone":
-        return _pinecone(parts)
+        return _parse_pinecone(parts)
     if parts.scheme in ("chroma+http", "chroma+https"):
-        return _chroma(parts)
+        return _parse_chroma(parts)
     if parts.scheme == "chroma+cloud":
-        return _chroma_cloud(parts)
+        return _parse_chroma_cloud(parts)
     return PluginIndexAddress(scheme=parts.scheme, text=text)
 
 
-def _parts(text: str) -> SplitResult:
+def _split_address(text: str) -> SplitResult:
     try:
         parts = urlsplit(text)
         port_is_sound = parts.port is None or parts.port > 0
@@ -118,7 +118,7 @@ def _has_key_parameter(parts: SplitResult) -> bool:
     return any(word in name for name in names for word in ("key", "token", "secret"))
 
 
-def _pinecone(parts: SplitResult) -> IndexAddress:
+def _parse_pinecone(parts: SplitResult) -> IndexAddress:
     if parts.path.strip("/") or parts.query:
         raise InvalidInput(
             "expected pinecone://HOST for ATLAS_INDEX, with the index's host from Pinecone's console, got more "
@@ -128,7 +128,7 @@ def _pinecone(parts: SplitResult) -> IndexAddress:
     return IndexAddress(service=Service.PINECONE, host=host, port=parts.port, is_secure=not _is_of_this_machine(host))
 
 
-def _chroma(parts: SplitResult) -> IndexAddress:
+def _parse_chroma(parts: SplitResult) -> IndexAddress:
     options = dict(parse_qsl(parts.query))
     if parts.path.strip("/") or options.keys() - {"tenant", "database"}:
         raise InvalidInput(
@@ -146,7 +146,7 @@ def _chroma(parts: SplitResult) -> IndexAddress:
     )
 
 
-def _chroma_cloud(parts: SplitResult) -> IndexAddress:
+def _parse_chroma_cloud(parts: SplitResult) -> IndexAddress:
     database = parts.path.strip("/")
     if not database:
         raise InvalidInput(

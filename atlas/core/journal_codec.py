@@ -35,7 +35,7 @@ def decode_entry(encoded: Any) -> JournalEntry:
     """
     if not isinstance(encoded, dict):
         raise InvalidInput(f"expected an object for entry, got type {type(encoded).__name__}")
-    links = [{"type": link.type, "target_id": link.target_id} for link in map(_link, encoded.get("links", ()))]
+    links = [{"type": link.type, "target_id": link.target_id} for link in map(_parse_link, encoded.get("links", ()))]
     return validate_entry(decode(JournalEntry, {**encoded, "links": links}, "entry"))
 
 
@@ -81,7 +81,7 @@ def check_given(entry_type: Any, content: Any, metadata: Any, links: Any) -> Non
         raise InvalidInput(f'expected links such as [("related", id)], got {links!r}'[:300])
     for link in links:
         if not isinstance(link, Link):
-            _link(link)
+            _parse_link(link)
 
 
 def check_names(names: Any, noun: str, example: str) -> None:
@@ -108,7 +108,7 @@ def _check_not_blank(name: str, text: Any) -> None:
         raise InvalidInput(f"expected a string that is not blank for an entry's {name}, got {text!r}"[:300])
 
 
-def _link(value: Any) -> Link:
+def _parse_link(value: Any) -> Link:
     if not isinstance(value, list | tuple) or len(value) != 2 or not all(isinstance(part, str) for part in value):
         raise InvalidInput(f"expected pairs of a type and an id for links, got {value!r}"[:300])
     return Link(*value)

@@ -29,7 +29,7 @@ def to_text(value: Any) -> str:
 
 
 def dump(value: Any) -> str:
-    """Return `to_text` of a validated value."""
+    """Return canonical JSON, like `to_text`, of a value that was validated before."""
     return json.dumps(value, sort_keys=True, ensure_ascii=False, separators=(",", ":"), allow_nan=False)
 
 
@@ -66,7 +66,7 @@ class _Fault:
     problem: str
     path: str = ""
 
-    def inside(self, part: str) -> _Fault:
+    def with_parent(self, part: str) -> _Fault:
         return _Fault(self.problem, part + self.path)
 
 
@@ -81,7 +81,7 @@ def _find_fault(value: Any, depth: int) -> _Fault | None:
         for part, item in value.items() if isinstance(value, dict) else enumerate(value):
             fault = _find_fault(item, depth + 1) or (_key_fault(part) if isinstance(value, dict) else None)
             if fault is not None:
-                return fault.inside(f".{str(part)[:40]}" if isinstance(value, dict) else f"[{part}]")
+                return fault.with_parent(f".{str(part)[:40]}" if isinstance(value, dict) else f"[{part}]")
         return None
     return _scalar_fault(value)
 

@@ -109,7 +109,7 @@ class UndoneMany:
 
     @property
     def outcome(self) -> tuple[tuple[str, ...], tuple[str, ...]]:
-        """The ids of the undone operations, and of those that can no longer be undone."""
+        """The ids of the undone operations, and the ids of the refused ones."""
         return tuple(operation.id for operation in self.undone), tuple(operation.id for operation, _ in self.refused)
 
 
@@ -131,7 +131,7 @@ UNDO = "undo"
 """Kind of operations that undid others."""
 
 
-def undone_by(operation: Operation) -> tuple[str, ...]:
+def undone_operation_ids(operation: Operation) -> tuple[str, ...]:
     """Return the ids of the operations that an operation undid."""
     return tuple(operation.undoes.split(",")) if operation.undoes else ()
 

@@ -13,7 +13,7 @@ from typing import Any, get_type_hints
 
 import platformdirs
 
-from atlas.core.address import companion, is_address
+from atlas.core.address import is_address, local_directory
 from atlas.core.errors import InvalidInput
 from atlas.core.imports.distribution import DIRECTORY
 from atlas.core.index_address import read_index_address
@@ -231,7 +231,7 @@ class Settings:
                 f"this needs the store's directory, but ATLAS_STORE is the URL of a server, {self.server}; run it on "
                 "the server's machine, use its dashboard, or use atlas.connect()"
             )
-        return companion(self.address) if self.address else self.store
+        return local_directory(self.address) if self.address else self.store
 
     @classmethod
     def from_environment(cls, environ: Mapping[str, str] | None = None) -> Settings:
@@ -248,7 +248,7 @@ class Settings:
             texts |= {"ATLAS_STORE": "", "ATLAS_SERVER": store}
         elif is_address(store):
             texts |= {"ATLAS_STORE": "", "ATLAS_ADDRESS": store}
-        variables = _variables().items()
+        variables = _option_types().items()
         values = {option: _parse(name, text, kind) for name, (option, kind) in variables if (text := texts.get(name))}
         if values.get("index"):
             values["index"] = str(read_index_address(values["index"]))
@@ -257,8 +257,8 @@ class Settings:
 
 
 @cache
-def _variables() -> dict[str, tuple[str, Any]]:
-    """Return the name and type of each option by its variable. A server reads them for each request."""
+def _option_types() -> dict[str, tuple[str, Any]]:
+    """Return the name and type of each option, keyed by its environment variable."""
     types = get_type_hints(Settings)
     return {f"ATLAS_{option.name.upper()}": (option.name, types[option.name]) for option in fields(Settings)}
 
@@ -288,7 +288,7 @@ def _check_names(variables: Iterable[str]) -> None:
 
 @cache
 def _known_names() -> frozenset[str]:
-    return frozenset(_variables()) - {"ATLAS_SERVER", "ATLAS_ADDRESS", "ATLAS_RANKING"} | _READ_ELSEWHERE
+    return frozenset(_option_types()) - {"ATLAS_SERVER", "ATLAS_ADDRESS", "ATLAS_RANKING"} | _READ_ELSEWHERE
 
 
 def for_bulk(settings: Settings) -> Settings:
@@ -296,11 +296,11 @@ def for_bulk(settings: Settings) -> Settings:
     return replace(settings, index_lag_rows=sys.maxsize)
 
 
-def at(settings: Settings, store: str) -> Settings:
+def for_store(settings: Settings, store: str) -> Settings:
     """Return settings for another store, given as its directory or its address in PostgreSQL."""
     if is_address(store):
         return replace(settings, address=store, server="")
-    if settings.address and companion(settings.address) == Path(store):
+    if settings.address and local_directory(settings.address) == Path(store):
         return settings
     return replace(settings, store=Path(store), address="", server="")
 
@@ -353,19 +353,19 @@ def parse_directories(name: str, text: str) -> tuple[Path, ...]:
     return paths
 
 
-def listed(paths: tuple[Path, ...]) -> str:
+def join_directories(paths: tuple[Path, ...]) -> str:
     """Return directories as one string, separated as in PATH."""
     return os.pathsep.join(map(str, paths))
 
 
 def as_variables(settings: Settings, options: Iterable[str]) -> dict[str, str]:
     """Return options as environment variables for `Settings.from_environment`."""
-    return {f"ATLAS_{name.upper()}": _text(getattr(settings, name)) for name in options}
+    return {f"ATLAS_{name.upper()}": _to_text(getattr(settings, name)) for name in options}
 
 
-def _text(value: Any) -> str:
+def _to_text(value: Any) -> str:
     if isinstance(value, tuple):
-        return listed(value)
+        return join_directories(value)
     return str(int(value) if isinstance(value, bool) else value)
 
 

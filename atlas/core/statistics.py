@@ -101,7 +101,7 @@ def beta_quantile(probability: float, alpha: float, beta: float) -> float:
         return probability
     low, high, x = 0.0, 1.0, alpha / (alpha + beta)
     while high - low > _CLOSE and low < x < high:  # Newton's steps, and halves where such a step leaves the bracket
-        excess, density = beta_share(x, alpha, beta) - probability, _beta_density(x, alpha, beta)
+        excess, density = beta_cdf(x, alpha, beta) - probability, _beta_density(x, alpha, beta)
         low, high = (low, x) if excess > 0 else (x, high)
         step = x - excess / density if density else low
         next_value = step if low < step < high else (low + high) / 2
@@ -111,8 +111,8 @@ def beta_quantile(probability: float, alpha: float, beta: float) -> float:
     return x
 
 
-def beta_share(x: float, alpha: float, beta: float) -> float:
-    """Return the probability that a Beta distributed variable is at most x: the regularised incomplete beta function.
+def beta_cdf(x: float, alpha: float, beta: float) -> float:
+    """Return the cumulative distribution function of the Beta distribution: the regularised incomplete beta function.
 
     Source:
         Continued fraction: DLMF 8.17.22. Method of evaluation: Lentz, Applied Optics 15, 1976.
@@ -120,7 +120,7 @@ def beta_share(x: float, alpha: float, beta: float) -> float:
     if x <= 0 or x >= 1:
         return float(x >= 1)
     if x > (alpha + 1) / (alpha + beta + 2):  # the fraction converges fast on the other side alone
-        return 1 - beta_share(1 - x, beta, alpha)
+        return 1 - beta_cdf(1 - x, beta, alpha)
     log_power = alpha * math.log(x) + beta * math.log1p(-x)
     return math.exp(_log_beta_scale(alpha, beta) + log_power) / alpha * _beta_fraction(x, alpha, beta)
 
@@ -165,7 +165,7 @@ class ClusteredRate:
         low = beta_quantile(0.025, k, n - k + 1) if k > 0 else 0.0
         return Interval(low, beta_quantile(0.975, k + 1, n - k) if k < n else 1.0)
 
-    def times(self, factor: float) -> ClusteredRate:
+    def scaled(self, factor: float) -> ClusteredRate:
         """Return the rate as if it had been measured on a multiple of the attempts."""
         return ClusteredRate(mean=self.mean, n_effective=factor * self.n_effective)
 
@@ -244,23 +244,23 @@ class Day:
     """Attempts of this and all earlier days."""
 
 
-def growth(days: Mapping[str, Mapping[str, int]]) -> tuple[Day, ...]:
-    """Return the days with attempts, in order. Empty days are left out, because there may be centuries of them.
+def cumulative_days(days: Mapping[str, Mapping[str, int]]) -> tuple[Day, ...]:
+    """Return each day's attempts with running totals, in order. Days without attempts are left out.
 
     Args:
-        days: Numbers of attempts by outcome, by day as `2026-01-31`.
+        days: Numbers of attempts by outcome, keyed by day, such as `2026-01-31`.
     """
     total, points = SuccessRate(), []
     for day_date, outcomes in sorted(
         ((date.fromisoformat(day), day_outcomes) for day, day_outcomes in days.items()), key=itemgetter(0)
     ):
         added = SuccessRate.of(outcomes)
-        total = _sum(total, added)
+        total = _add_counts(total, added)
         points.append(Day(on=day_date, added=added, until_then=total))
     return tuple(points)
 
 
-def _sum(first: SuccessRate, second: SuccessRate) -> SuccessRate:
+def _add_counts(first: SuccessRate, second: SuccessRate) -> SuccessRate:
     return SuccessRate(
         n_succeeded=first.n_succeeded + second.n_succeeded,
         n_failed=first.n_failed + second.n_failed,

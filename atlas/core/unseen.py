@@ -38,7 +38,7 @@ def escape_invisible(line: str) -> str:
     return _UNSEEN.sub(_escape_match, line)
 
 
-def has_unseen(text: str) -> bool:
+def has_invisible(text: str) -> bool:
     """Return whether a string contains an invisible character, including legitimate ones."""
     return _UNSEEN.search(text) is not None
 
@@ -53,21 +53,21 @@ def shown_id(record_id: str) -> str:
 
 
 def _may_be_in_id(character: str) -> bool:
-    return character.isprintable() and character not in _NO_PART_OF_AN_ID and not has_unseen(character)
+    return character.isprintable() and character not in _NO_PART_OF_AN_ID and not has_invisible(character)
 
 
 def _escape_match(match: re.Match[str]) -> str:
     unseen, text, start = match[0], match.string, match.start()
     before, after = text[max(0, start - 2) : start], text[start + 1 : start + 2]
-    needed = _chooses_emoji(before, after) if unseen == AS_EMOJI else _joins(unseen, before, after)
+    needed = _is_needed_selector(before, after) if unseen == AS_EMOJI else _is_needed_joiner(unseen, before, after)
     return unseen if needed else unseen.encode("unicode_escape").decode()
 
 
-def _chooses_emoji(before: str, after: str) -> bool:
+def _is_needed_selector(before: str, after: str) -> bool:
     return _is_emoji(before[-1:]) or (before[-1:] in set("0123456789#*") and after == KEYCAP)
 
 
-def _joins(unseen: str, before: str, after: str) -> bool:
+def _is_needed_joiner(unseen: str, before: str, after: str) -> bool:
     if unseen not in (JOINER, NON_JOINER):
         return False
     if _is_letter(before[-1:]):
@@ -76,7 +76,7 @@ def _joins(unseen: str, before: str, after: str) -> bool:
 
 
 def _is_letter(character: str) -> bool:
-    return character != "" and unicodedata.category(character)[0] in "LM" and not has_unseen(character)
+    return character != "" and unicodedata.category(character)[0] in "LM" and not has_invisible(character)
 
 
 def _is_emoji(character: str) -> bool:

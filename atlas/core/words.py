@@ -50,7 +50,7 @@ FUNCTION_WORDS = frozenset(
 """English words of the closed classes, such as pronouns, and the parts of contractions, such as `ll`."""
 
 
-def words(text: str) -> set[str]:
+def content_words(text: str) -> set[str]:
     """Return the content words of a text, without stop words, and without words with a digit, such as ids."""
     result = set[str]()
     for token in _WORD.findall(text):

@@ -25,7 +25,7 @@ from uuid import uuid4
 
 from filelock import FileLock, Timeout
 
-from atlas.core.imports.distribution import require
+from atlas.core.imports.distribution import require_extra
 from atlas.embedding.foreign_queries import calibration_queries
 from atlas.embedding.late_interaction import Projection, parse_projection
 from atlas.embedding.onnx_encoder import FACTS, GRAPH, TOKENIZER, WEIGHTS, OnnxEncoder, UnloadableExport
@@ -148,7 +148,7 @@ class OnnxCache:
 
     def _check(self, key: str) -> None:
         """Raise `MissingExport` if a package is missing, or the last export failed recently with the same libraries."""
-        require("models", "exporting a model", MissingExport)
+        require_extra("models", "exporting a model", MissingExport)
         file = self._problem_file(key)
         with suppress(OSError, ValueError, KeyError, TypeError):
             failure = json.loads(file.read_text(encoding="utf-8"))

@@ -10,7 +10,7 @@ import numpy.typing as npt
 
 from atlas.core.errors import InvalidInput
 from atlas.core.types import Vector, Vectors
-from atlas.infra.duck_typing import get_member, offers
+from atlas.infra.duck_typing import get_member, has_member
 from atlas.protocols.infra import Embedder, WholeEmbedder
 
 MEMBERS = ("model_name", "dimension", "encode_batch")
@@ -47,7 +47,7 @@ def whole_embedder(embedder: Embedder) -> WholeEmbedder:
             "expected an embedder with a sync method encode(text) that returns a vector, got "
             f"{type(embedder).__name__!r}; pass one, such as atlas.infra.embeddings.SentenceTransformerEmbedder()"
         )
-    if all(offers(embedder, name) for name in MEMBERS):  # reading the dimension of some models loads their weights
+    if all(has_member(embedder, name) for name in MEMBERS):  # reading the dimension of some models loads their weights
         return embedder  # type: ignore[return-value]
     return PlainEmbedder(embedder)
 

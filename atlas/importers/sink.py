@@ -158,7 +158,7 @@ class CountingSink:
 
     def _known_hashes(self, hashes: list[str]) -> Set[str]:
         """Return those of the content hashes that the memory contains."""
-        return self._memory.experience.collection.known_hashes(hashes).keys() if self._memory else set()
+        return self._memory.experience.collection.ids_by_hash(hashes).keys() if self._memory else set()
 
     def _is_new_in_import(self, item: Item, hashes: list[str]) -> bool:
         """Return whether the import has had no equal item yet, and record the item if so."""

@@ -90,21 +90,21 @@ class Actor:
 
 
 @dataclass(frozen=True, slots=True)
-class Finder:
-    """Source of the actor for code outside of `acting`."""
+class ActorFinder:
+    """Functions that return the actor for code outside of an `acting` block."""
 
     present: Callable[[], Actor | None]
     """Returns the actor, or None for the operator of the process."""
 
     choices: Callable[[], Mapping[str, Actor]]
-    """Returns the user's actor in each store that they may see, by store name."""
+    """Returns the user's actor in each store that they may see, keyed by store name."""
 
     n_stores: int = 1
     """Number of all stores of the server, visible to them or not."""
 
 
 _present: ContextVar[Actor | None] = ContextVar("atlas_actor", default=None)
-_finders: list[Finder] = []
+_finders: list[ActorFinder] = []
 
 
 @contextmanager
@@ -130,8 +130,8 @@ def on_behalf(act: Callable[[], Result]) -> Callable[[], Result]:
     return run
 
 
-def look_up_actors(finder: Finder) -> None:
-    """Use `finder` for the actor outside of `acting` blocks.
+def set_actor_finder(finder: ActorFinder) -> None:
+    """Set the source of the current actor outside of `acting` blocks.
 
     This is for frameworks that call parts of a page themselves, such as a button's callback, which no block can
     enclose.
@@ -140,11 +140,11 @@ def look_up_actors(finder: Finder) -> None:
 
 
 def store_choices() -> Mapping[str, Actor]:
-    """Return the user's actor in each store that they may see, by store name. Empty if there is no choice."""
+    """Return the user's actor in each store that they may see, keyed by store name. Empty if there is no choice."""
     return _finders[0].choices() if _finders else {}
 
 
-def administers_all() -> bool:
+def is_admin_of_all_stores() -> bool:
     """Return whether the current actor is an admin of every store of the server, or the operator."""
     finder = _finders[0] if _finders else None
     if finder is None or finder.n_stores == 1 or present_actor() is None:
@@ -229,7 +229,7 @@ def restrict_to_actor_scope(where: Mapping[str, Any] | None) -> Mapping[str, Any
     return {"$and": [scope, where or {}]} if scope else where
 
 
-def in_scope(scope: Mapping[str, str], metadata: Mapping[str, Any]) -> bool:
+def is_in_scope(scope: Mapping[str, str], metadata: Mapping[str, Any]) -> bool:
     """Return whether a record with this metadata is in a scope."""
     return all(metadata.get(name) == value for name, value in scope.items())
 
@@ -248,9 +248,9 @@ def assign_actor_scope(record: Scoped) -> Scoped:
 
 
 def check_actor_scope(metadatas: Iterable[Mapping[str, Any]]) -> None:
-    """Raise `InvalidInput` if any of these metadata is outside of the current actor's scope."""
+    """Raise `InvalidInput` if a record's metadata is outside of the current actor's scope."""
     scope = actor_scope()
-    if scope and not all(in_scope(scope, metadata) for metadata in metadatas):
+    if scope and not all(is_in_scope(scope, metadata) for metadata in metadatas):
         scope_text = ", ".join(f"{name} = {value!r}" for name, value in scope.items())
         raise InvalidInput(
             f"{actor_name('')} may only write records with {scope_text}; omit the scope, as it is added to each new "
@@ -298,7 +298,7 @@ def check_kind(kind: str) -> None:
 
 
 def changes_own_only(kind: str) -> bool:
-    """Return whether the current actor may change only records of its own by this kind of operation."""
+    """Return whether operations of this kind by the current actor may change only the actor's own records."""
     return kind not in _ADDITIONS and not may(Role.CURATOR)
 
 

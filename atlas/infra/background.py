@@ -17,7 +17,7 @@ logger = logging.getLogger(__name__)
 T = TypeVar("T")
 
 
-class Background:
+class BackgroundTask:
     """A background task that never runs twice at once. Thread-safe. In a forked child it is not running."""
 
     def __init__(self, name: str, work: Callable[[], None]) -> None:
@@ -30,17 +30,17 @@ class Background:
         self._work = work
         self._thread: threading.Thread | None = None
         self._start_lock = threading.Lock()
-        fork_safety.watch(self)
+        fork_safety.register(self)
 
     @property
-    def is_under_way(self) -> bool:
+    def is_running(self) -> bool:
         """True while the task is running."""
         return self._thread is not None and self._thread.is_alive()
 
     def begin(self) -> None:
-        """Start the work, unless it is running. If no thread can be started, only a warning is logged."""
+        """Start the task, unless it is running. If no thread can be started, only a warning is logged."""
         with self._start_lock:
-            if self.is_under_way:
+            if self.is_running:
                 return
             thread = threading.Thread(target=self._work, name=self._name, daemon=True)
             try:
@@ -58,7 +58,7 @@ class Background:
             thread.join(timeout_seconds)
 
     def before_fork(self) -> None:
-        """Do nothing. The parent continues the work."""
+        """Do nothing. The parent continues the task."""
 
     def after_fork(self, *, in_child: bool) -> None:
         """Forget the thread in a child. Threads are not inherited."""
@@ -68,7 +68,7 @@ class Background:
 
 @dataclass(frozen=True, slots=True)
 class _Request(Generic[T]):
-    """A text whose thread waits for its result, or for its turn to begin a run."""
+    """A text, whose thread waits for the result, or for its turn to run a batch."""
 
     text: str
     result: Future[T] = field(default_factory=Future)
@@ -87,17 +87,17 @@ class Batcher(Generic[T]):
         """Wrap a function.
 
         Args:
-            n_runs: Maximum number of calls at once.
+            n_runs: Maximum number of concurrent calls.
             n_texts: Maximum number of texts of a call.
         """
         self._call = call
         self._n_runs = n_runs
         self._n_texts = n_texts
         self._forget()
-        fork_safety.watch(self)
+        fork_safety.register(self)
 
     def __call__(self, text: str) -> T:
-        """Return the result for a text, or raise the error of the run that it was part of."""
+        """Return the result for a text, or raise the error of its batch."""
         request: _Request[T] = _Request(text)
         with self._lock:
             has_room = self._n_running < self._n_runs
@@ -111,7 +111,7 @@ class Batcher(Generic[T]):
         return request.result.result()
 
     def before_fork(self) -> None:
-        """Do nothing. The parent continues the runs."""
+        """Do nothing. The parent continues the batches."""
 
     def after_fork(self, *, in_child: bool) -> None:
         """Forget the other threads in a child. Threads are not inherited."""
@@ -134,7 +134,7 @@ class Batcher(Generic[T]):
             raise
 
     def _run(self, request: _Request[T]) -> None:
-        """Call the function for a text and for the texts that have waited longest, then let the next thread run."""
+        """Call the function for a text and the texts that have waited longest, then start the next batch."""
         with self._lock:
             batch = [request, *self._waiting[: self._n_texts - 1]]
             del self._waiting[: self._n_texts - 1]
@@ -152,7 +152,7 @@ class Batcher(Generic[T]):
                 member.is_next.set()
 
     def _pass_on(self) -> None:
-        """Let the first thread that waits begin the next run."""
+        """Let the thread that has waited longest run the next batch."""
         with self._lock:
             if self._waiting:
                 self._waiting.pop(0).is_next.set()

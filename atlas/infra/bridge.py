@@ -36,7 +36,7 @@ CHECK_SECONDS = 1.0
 
 
 class _Twin:
-    """A running call of an async twin: the awaiting loop, and the coroutine that its thread waits for."""
+    """A running call of an async twin: the event loop that awaits it, and the coroutine that its thread waits for."""
 
     def __init__(self, loop: asyncio.AbstractEventLoop) -> None:
         self.loop = loop
@@ -76,7 +76,7 @@ def call(method: Callable[..., Awaitable[T]], *arguments: Any) -> T:
     except _fatal_exceptions() as error:
         if _is_ctrl_c(error):
             raise
-        raise RuntimeError(f"the call raised {error!r}") from error
+        raise RuntimeError(f"a method that ATLAS called raised {error!r}") from error
     if not inspect.isawaitable(result):
         return cast("T", result)
     try:
@@ -105,7 +105,7 @@ def run(coroutine: Coroutine[Any, Any, T], *, to_its_end: bool = False) -> T:
     twin = None if to_its_end else _twin.get()
     future = twin.start(coroutine, loop) if twin else asyncio.run_coroutine_threadsafe(coroutine, loop)
     try:
-        return _result(future, loop)
+        return _wait_for_result(future, loop)
     except CancelledError as error:  # the exception of `concurrent.futures` would look like a failure
         raise asyncio.CancelledError from error
     except BaseException:  # for example KeyboardInterrupt in this thread
@@ -139,7 +139,7 @@ def _call_here(function: Callable[[], T]) -> T:
     try:
         return function()
     except StopIteration as error:  # asyncio's futures reject StopIteration, so the awaiting task would hang
-        raise RuntimeError(f"the call raised {error!r}") from error
+        raise RuntimeError(f"a method that ATLAS called raised {error!r}") from error
 
 
 def _log_failure(future: Future[Any]) -> None:
@@ -149,15 +149,15 @@ def _log_failure(future: Future[Any]) -> None:
 
 
 def _fatal_exceptions() -> tuple[type[BaseException], ...]:
-    """Return exceptions that would end the process or the loop, or that futures do not propagate."""
+    """Return the exceptions that would end the process or the event loop, or that futures do not propagate."""
     return KeyboardInterrupt, SystemExit, asyncio.CancelledError, StopIteration, GeneratorExit
 
 
 async def _contain_errors(awaitable: Awaitable[T]) -> T:
-    """Return the result of an awaitable. Exceptions that would end the loop become errors of this call.
+    """Return the result of an awaitable. Exceptions that would end the event loop become a `RuntimeError`.
 
     Raises:
-        RuntimeError: The awaitable raised `SystemExit` or the like, although this task was not cancelled.
+        RuntimeError: The awaitable raised `SystemExit`, `CancelledError` or the like, and this task is not cancelled.
     """
     try:
         return await awaitable
@@ -166,7 +166,7 @@ async def _contain_errors(awaitable: Awaitable[T]) -> T:
             raise
         if _is_ctrl_c(error):
             raise
-        raise RuntimeError(f"the call raised {error!r}") from error
+        raise RuntimeError(f"a method that ATLAS called raised {error!r}") from error
 
 
 def _is_ctrl_c(error: BaseException) -> bool:
@@ -182,7 +182,7 @@ def _is_cancelled() -> bool:
     return task is not None and task.cancelling() > 0
 
 
-def _result(future: Future[T], loop: asyncio.AbstractEventLoop) -> T:
+def _wait_for_result(future: Future[T], loop: asyncio.AbstractEventLoop) -> T:
     while True:
         try:
             return future.result(CHECK_SECONDS)
@@ -207,9 +207,9 @@ def _is_shutting_down() -> bool:
 
 
 def _loop_for_this_call() -> asyncio.AbstractEventLoop | None:
-    """Return the caller's loop or ours, or None if this thread runs ours and would deadlock.
+    """Return the event loop to use: the awaiting twin's, or ATLAS's own. None if this thread runs the latter.
 
-    A thread with a running loop of its own is not a twin's: that loop may be waiting for this call.
+    A thread that runs another loop gets ATLAS's own, because its loop may be waiting for this call.
     """
     running = _running_loop()
     twin = _twin.get()
@@ -239,7 +239,7 @@ class _Threads:
         self.threads = ThreadPoolExecutor(sys.maxsize, thread_name_prefix="atlas")
 
     def loop(self) -> asyncio.AbstractEventLoop:
-        """Return the running loop, which is started lazily."""
+        """Return the event loop of the background thread, and start both if needed."""
         with self._lock:
             if self._loop is None or self._thread is None or not self._thread.is_alive():
                 self._loop = asyncio.new_event_loop()

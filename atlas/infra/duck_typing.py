@@ -14,7 +14,7 @@ def get_member(instance: object, name: str) -> Any:
     return None if is_stub(instance, name) else getattr(instance, name, None)
 
 
-def offers(instance: object, name: str) -> bool:
+def has_member(instance: object, name: str) -> bool:
     """Return whether an object has a member, without evaluating properties, which may be slow."""
     return inspect.getattr_static(instance, name, None) is not None and not is_stub(instance, name)
 

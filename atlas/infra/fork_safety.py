@@ -22,7 +22,7 @@ from atlas.infra.permissions import file_mode
 
 
 class ForkAware(Protocol):
-    """An object with connections to files."""
+    """An object that has to act when the process forks, for example because it has open files."""
 
     def before_fork(self) -> None:
         """Close idle resources, and start no work until the fork is done."""
@@ -40,13 +40,13 @@ _fork_lock = threading.Lock()
 """Lock that is held during a fork, because a concurrent second fork would release the locks of the first."""
 
 
-def watch(resource: ForkAware) -> None:
-    """Notify a resource of forks. Only a weak reference is kept."""
+def register(resource: ForkAware) -> None:
+    """Call the hooks of a resource before and after each fork. Only a weak reference to it is kept."""
     _watched.add(resource)
 
 
-def abandon(inherited: object) -> None:
-    """Keep an inherited object alive in a child. Closing it there would release the parent's locks."""
+def keep_inherited(inherited: object) -> None:
+    """Keep an object of the parent alive in a child, where closing it would release the parent's locks."""
     _abandoned.append(inherited)
 
 

@@ -9,7 +9,7 @@ from weakref import WeakValueDictionary
 
 
 class SharedLock:
-    """A lock that is free in a forked child."""
+    """A lock that a forked child does not inherit: there it is free."""
 
     def __init__(self) -> None:
         self.forget()
@@ -32,7 +32,7 @@ _creation_lock = threading.Lock()
 
 
 def lock_of(owner: object) -> SharedLock:
-    """Return the lock of an object, the same one at each call as long as object and lock are referenced."""
+    """Return the lock of an object. Each call returns the same lock while the object and its lock are in use."""
     with _creation_lock:
         return _locks.setdefault(id(owner), SharedLock())
 

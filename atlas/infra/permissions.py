@@ -43,13 +43,13 @@ def create_private(path: Path, *, mode: int = 0o600) -> None:
 
 def files_open_to_others(directory: Path, paths: Iterable[Path]) -> list[Path]:
     """Return the files in a directory, recursively, that have wider permissions than the directory."""
-    return [path for path, mode in _modes(paths) if mode & _ALL_OTHERS & ~_allowed_bits(directory)]
+    return [path for path, mode in _walk_modes(paths) if mode & _ALL_OTHERS & ~_allowed_bits(directory)]
 
 
-def tighten(directory: Path, paths: Iterable[Path]) -> None:
+def restrict_permissions(directory: Path, paths: Iterable[Path]) -> None:
     """Restrict files, recursively, to the permissions of their directory. Files of other users are not changed."""
     allowed = _allowed_bits(directory)
-    for path, mode in list(_modes(paths)):
+    for path, mode in list(_walk_modes(paths)):
         if mode & _ALL_OTHERS & ~allowed:
             # Not opened: closing a file of the ledger would drop SQLite's locks on it.
             with suppress(OSError, NotImplementedError):  # another user's file, or a link by now
@@ -62,7 +62,7 @@ def _allowed_bits(directory: Path) -> int:
     return _GROUP if mode & (stat.S_IWGRP | stat.S_ISGID) else 0
 
 
-def _modes(paths: Iterable[Path]) -> Iterator[tuple[Path, int]]:
+def _walk_modes(paths: Iterable[Path]) -> Iterator[tuple[Path, int]]:
     """Yield files and directories with their modes, recursively, without following links."""
     for path in paths:
         with suppress(OSError):  # removed since it was listed, or not accessible
@@ -71,4 +71,4 @@ def _modes(paths: Iterable[Path]) -> Iterator[tuple[Path, int]]:
                 continue
             yield path, stat.S_IMODE(mode)
             if stat.S_ISDIR(mode):
-                yield from _modes(path.iterdir())
+                yield from _walk_modes(path.iterdir())

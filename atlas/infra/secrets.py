@@ -75,7 +75,7 @@ _NAME = r"[^\s/\\\"'<>:|*?,;)\]]{1,100}"
 
 
 @dataclass(frozen=True, slots=True)
-class Kind:
+class SecretKind:
     """A kind of secret, with its pattern and placeholder."""
 
     name: str
@@ -89,7 +89,7 @@ class Kind:
 
 
 KINDS = (
-    Kind(
+    SecretKind(
         "private keys",
         ("private key",),
         (
@@ -99,13 +99,13 @@ KINDS = (
         ),
         "[private key]",
     ),
-    Kind(
+    SecretKind(
         "passwords in addresses",
         ("://",),
         r"(?i)\b([a-z][a-z0-9+.-]{1,20}://[^\s/:@\"'<>]{0,200}):(?!\[password\])[^\s/@\"'<>]{1,500}@",
         r"\1:[password]@",
     ),
-    Kind(
+    SecretKind(
         "bearer headers",
         ("bearer", "authorization"),
         (
@@ -115,32 +115,32 @@ KINDS = (
         ),
         r"\1 [token]",
     ),
-    Kind(
+    SecretKind(
         "API keys",
         ("sk-", "k-lf-", "k_live_", "k_test_", "akia", "asia", "aiza", "gsk_", "xai-", "sg.", "atlas_"),
         r"(?<![A-Za-z0-9_-])(?:" + "|".join(_KEY_SHAPES) + r")",
         "[API key]",
     ),
-    Kind(
+    SecretKind(
         "addresses with secrets",
         ("hooks.slack.com",),
         r"(https://hooks\.slack\.com/(?:services|workflows|triggers)/)(?!\[)[A-Za-z0-9_/-]{10,200}",
         r"\1[secret]",
     ),
-    Kind(
+    SecretKind(
         "tokens",
         ("gh", "glpat-", "xox", "hf_", "npm_", "pypi-", "ya29.", "eyj"),
         r"(?<![A-Za-z0-9_-])(?:" + "|".join(_TOKEN_SHAPES) + r")",
         "[token]",
     ),
-    Kind("tokens", (":aa",), r"(?<!\d)\d{8,10}:AA[A-Za-z0-9_-]{33}(?![A-Za-z0-9_-])", "[token]"),
-    Kind(
+    SecretKind("tokens", (":aa",), r"(?<!\d)\d{8,10}:AA[A-Za-z0-9_-]{33}(?![A-Za-z0-9_-])", "[token]"),
+    SecretKind(
         "Azure keys",
         ("key",),
         r"(?i)(" + _AZURE_NAMES + r"[\\\"' ]{0,4}[:=]?[\\\"' ]{0,4})[A-Za-z0-9+/]{40,120}={0,2}",
         r"\1[secret]",
     ),
-    Kind(
+    SecretKind(
         "Azure keys",
         ("==",),
         (
@@ -149,7 +149,7 @@ KINDS = (
         ),
         r"\1[secret]",
     ),
-    Kind(
+    SecretKind(
         "named secrets",
         ("key", "token", "secret", "passw", "passphrase", "pwd"),
         (
@@ -158,7 +158,7 @@ KINDS = (
         ),
         r"\1[secret]",
     ),
-    Kind(
+    SecretKind(
         "named secrets",
         ("passw", "passphrase", "pwd"),
         (
@@ -171,7 +171,7 @@ KINDS = (
         ),
         r"\1[secret]",
     ),
-    Kind(
+    SecretKind(
         HOME,
         ("/home/", "/users/", ":\\", ":/users", "/root"),
         r"(?<![\w.~-])(?:(?:/home/|/Users/|[A-Za-z]:(?:\\{1,4}|/)Users(?:\\{1,4}|/))" + _NAME + r"|/root(?![\w.-]))",
@@ -218,7 +218,7 @@ _counters: ContextVar[tuple[Counter[str], ...]] = ContextVar("atlas_secrets", de
 
 @contextmanager
 def counting_secrets() -> Iterator[Counter[str]]:
-    """Yield the number of secrets that the block's writes replace, by kind. It grows during the block.
+    """Yield a counter of the secrets that writes in the block replace, keyed by kind. It grows during the block.
 
     Threads and tasks of the block are included if they inherit its context, like async twins.
     """
@@ -317,7 +317,7 @@ def _scrub_fields(item: Any, names: Sequence[str], counts: Counter[str], homes: 
 
 
 def _test_fields(item: Any) -> dict[str, dict[str, Any]]:
-    """Return the tests of a task or of its verification, by field."""
+    """Return the tests of a task or of a verification, keyed by field."""
     names = {Task: "context", VerificationSpec: "parameters"}
     name = next((name for kind, name in names.items() if isinstance(item, kind)), "")
     mapping = getattr(item, name) if name else None

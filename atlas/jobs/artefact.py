@@ -95,8 +95,8 @@ class ArtefactFile(ABC, Generic[T]):
         with lock_cache(self.path.parent):
             _write(self.path, header, arrays, partial(self._publish, self._shared, ledger_id=source_ledger_id))
 
-    def is_made_since(self, previous: Publication | None) -> bool:
-        """Return whether another server has finished this job since an earlier publication."""
+    def is_published_since(self, previous: Publication | None) -> bool:
+        """Return whether another server has published a result of this job after `previous`."""
         latest = self._shared.publication(self.name) if self._shared is not None else None
         if latest is None or (previous is not None and latest.version == previous.version):
             return False
@@ -109,7 +109,7 @@ class ArtefactFile(ABC, Generic[T]):
             return 0
 
     def _publish(self, shared: SharedState, file: Path, *, ledger_id: str) -> None:
-        """Publish a file before it is renamed into place, and set its mtime to the version."""
+        """Publish a file that is not yet renamed into place, and set its mtime to the published version."""
         is_small = file.stat().st_size <= MAX_BYTES
         if not is_small:
             logger.warning(
@@ -147,7 +147,7 @@ class ArtefactFile(ABC, Generic[T]):
                 logger.warning("the result of another server cannot be loaded: %s", error)
 
     def _publish_or_drop(self, shared: SharedState) -> None:
-        """Publish a file from before results were shared. Remove a file of an older ledger, whose row was purged."""
+        """Publish a file that was never shared, or remove it if it belongs to an older ledger."""
         with lock_cache(self.path.parent):
             if shared.publication(self.name) is not None:
                 return
@@ -160,7 +160,7 @@ class ArtefactFile(ABC, Generic[T]):
 
     @abstractmethod
     def _header(self, artefact: T) -> Mapping[str, Any]:
-        """Return the part of an artefact that is stored as JSON."""
+        """Return the fields of an artefact that are stored as JSON."""
 
     def _arrays(self, artefact: T) -> Mapping[str, npt.NDArray[Any]]:
         """Return the arrays of an artefact."""

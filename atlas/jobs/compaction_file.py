@@ -18,26 +18,28 @@ class CompactionFile(ArtefactFile[CompactPlan]):
     kind = "compaction"
 
     def _header(self, artefact: CompactPlan) -> Mapping[str, Any]:
-        tables = {"moves": _columns(Move, artefact.moves), "evictions": _columns(Eviction, artefact.evictions)}
+        tables = {"moves": _to_columns(Move, artefact.moves), "evictions": _to_columns(Eviction, artefact.evictions)}
         return {**encode(replace(artefact, moves=(), evictions=())), **tables}
 
     def _decode(self, header: Mapping[str, Any], arrays: Mapping[str, Any]) -> CompactPlan:
-        """Decode a plan. Raises `TypeError` or `ValueError` if it is malformed."""
+        """Return the plan, or raise `TypeError` or `ValueError` if it is malformed."""
         plan = decode(CompactPlan, {**header, "moves": [], "evictions": []}, "plan", strict=True)
         return replace(
-            plan, moves=tuple(_rows(Move, header["moves"])), evictions=tuple(_rows(Eviction, header["evictions"]))
+            plan,
+            moves=tuple(_from_columns(Move, header["moves"])),
+            evictions=tuple(_from_columns(Eviction, header["evictions"])),
         )
 
 
 _TIERS = {"from_tier", "to_tier", "tier"}
 
 
-def _columns(kind: type[Any], rows: Sequence[Any]) -> dict[str, list[Any]]:
-    """Return rows as columns, which load faster for the many moves of a long journal."""
+def _to_columns(kind: type[Any], rows: Sequence[Any]) -> dict[str, list[Any]]:
+    """Return rows as columns, keyed by field, which load faster for the many moves of a long journal."""
     return {name: [getattr(row, name) for row in rows] for name in get_type_hints(kind)}
 
 
-def _rows(kind: type[Any], columns: Mapping[str, Any]) -> Iterator[Any]:
+def _from_columns(kind: type[Any], columns: Mapping[str, Any]) -> Iterator[Any]:
     types = get_type_hints(kind)
     for name, expected_type in types.items():
         for value in columns[name]:

@@ -54,7 +54,7 @@ class CompressionResult:
     """Time in ISO 8601."""
 
     def origin(self, concepts: Collection[CodeConcept]) -> str:
-        """Return the origin of concepts: `4 programs`, `1 attempt` for workflows, or both."""
+        """Return the numbers of programs and attempts that concepts come from, such as `4 programs and 1 attempt`."""
         kinds = {is_workflow(concept) for concept in concepts}
         counts = {False: (self.n_programs, "program"), True: (self.n_attempts, "attempt")}
         kind_counts = [counts[kind] for kind in sorted(kinds)]
@@ -65,7 +65,7 @@ class CompressionResult:
         return [rewriting for rewriting in self.rewritings if concept_id in rewriting.concepts]
 
     def with_callees(self, ids: Collection[str]) -> list[CodeConcept]:
-        """Return the concepts with these ids and their callees, each after its own callees."""
+        """Return the concepts with these ids and all their callees, ordered so that callees come first."""
         needed = set(ids)
         for learned in reversed(self.learned):
             if learned.concept.id in needed:
@@ -82,7 +82,7 @@ class CompressionFile(ArtefactFile[CompressionResult]):
         return encode(artefact)
 
     def _decode(self, header: Mapping[str, Any], arrays: Mapping[str, Any]) -> CompressionResult:
-        """Decode a result. Raises `ValueError` if it is malformed."""
+        """Return the result, or raise `ValueError` if it is malformed."""
         result = decode(CompressionResult, header, "compression", strict=True)
         for learned in result.learned:
             if not learned.is_known and learned.concept.source != "learned":

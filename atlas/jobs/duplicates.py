@@ -123,13 +123,13 @@ class LiveDuplicates(LiveResult[Duplicates]):
         self.at_once = at_once
         self._result: tuple[_Moment, DuplicatesResult] | None = None
 
-    def known(self) -> DuplicatesResult:
-        """Return the current result. In a large store, the first call starts a search."""
+    def latest(self) -> DuplicatesResult:
+        """Return the result of the latest search. In a large store, the first call starts a search."""
         with self._lock:
             is_large = self.memory.storage.ledger.has_more_than(self._collection, self.at_once)
             return self._search_by_worker() if is_large else self._search_now()
 
-    def look(self) -> None:
+    def search_again(self) -> None:
         """Start a new search."""
         self._start_search()
 
@@ -179,15 +179,15 @@ class LiveDuplicates(LiveResult[Duplicates]):
             if len({duplicates.digests.get(record_id, record_id) for record_id in group.ids}) > 1
         ]
         return DuplicatesResult(
-            groups=_ids([part for group in groups for part in _split_by_label(group, duplicates.digests)]),
-            repeated=_ids(repeated),
+            groups=_sorted_ids([part for group in groups for part in _split_by_label(group, duplicates.digests)]),
+            repeated=_sorted_ids(repeated),
             n_changed=n_changed,
             is_known=True,
         )
 
 
 def _split_by_label(group: DuplicateGroup, labels: Mapping[str, str]) -> Iterator[DuplicateGroup]:
-    """Yield the members of each label with several members. Members without a label are left out."""
+    """Yield the members of a group by label, for each label with several. Members without a label are left out."""
     members: dict[str, list[str]] = {}
     for record_id in group.ids:
         if record_id in labels:
@@ -197,6 +197,6 @@ def _split_by_label(group: DuplicateGroup, labels: Mapping[str, str]) -> Iterato
             yield replace(group, ids=tuple(ids))
 
 
-def _ids(groups: Sequence[DuplicateGroup]) -> Groups:
+def _sorted_ids(groups: Sequence[DuplicateGroup]) -> Groups:
     ordered = sorted(groups, key=lambda group: (-len(group.ids), -group.similarity_min, group.ids))
     return tuple(group.ids for group in ordered)

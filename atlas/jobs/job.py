@@ -84,7 +84,7 @@ class StoreJob(ABC):
             previous = shared.publication(file.name)
             with shared.locked(self._shared_key, lambda: on_progress(0, 0, ELSEWHERE)) as has_waited:
                 file.with_shared_state(shared, self._shared_key)
-                if has_waited and file.is_made_since(previous):
+                if has_waited and file.is_published_since(previous):
                     return
                 file.save(self.make(on_progress, file))
 

@@ -70,13 +70,13 @@ class LiveMap(LiveResult[MemoryMap]):
                 memory_map = self._regrouped.get(min_domain_size, memory_map)
             return self._with_names(memory_map) if memory_map is not None else None
 
-    def is_made(self) -> bool:
+    def has_map(self) -> bool:
         """Return whether there is a map, possibly outdated."""
         return self._load_newest() is not None
 
     def begin(self, min_domain_size: int = 0) -> None:
         """Make the first map in the background."""
-        if not self.is_made():
+        if not self.has_map():
             self._update_in_background(min_domain_size)
 
     @property
@@ -90,7 +90,7 @@ class LiveMap(LiveResult[MemoryMap]):
             MapJob(**self._job_arguments, collection=COLLECTION, engine=engine, min_domain_size=min_domain_size)
         )
 
-    def needs_worker(self) -> bool:
+    def is_worker_needed(self) -> bool:
         """Return whether a job is needed: there is only a sketch, or a map of another embedding model."""
         memory_map = self._map
         if memory_map is None or self._job is not None or len(memory_map.ids) <= self.at_once:
@@ -146,7 +146,7 @@ class LiveMap(LiveResult[MemoryMap]):
                 self._regroup(memory_map, min_domain_size)
 
     def _lock_first_map(self) -> AbstractContextManager[object]:
-        """Return a context manager that excludes other servers from making the store's first map."""
+        """Return a context manager that locks the making of the store's first map against other servers."""
         storage = self.memory.storage
         shared = storage.ledger.shared if not storage.read_only else None
         return shared.locked("first map") if shared is not None else nullcontext()
@@ -208,7 +208,7 @@ class LiveMap(LiveResult[MemoryMap]):
         return memory_map is not None and not self._is_behind(memory_map)
 
     def _is_behind(self, memory_map: MemoryMap) -> bool:
-        """Return whether experiences have changed (except marks), or the store was restored."""
+        """Return whether experiences have changed since the map, marks aside, or the store was restored."""
         now = self.memory.storage.ledger.position(COLLECTION)
         return now.ledger_id != memory_map.ledger_id or now.revision > memory_map.revision
 
@@ -216,7 +216,7 @@ class LiveMap(LiveResult[MemoryMap]):
         return self.memory.storage.ledger.has_more_than(COLLECTION, self.at_once)
 
     def _is_of_another_model(self, memory_map: MemoryMap) -> bool:
-        """Return whether to replace the map immediately. In a large store it is kept until the worker is done."""
+        """Return whether the map has another embedding model and the store is small enough to replace it at once."""
         return memory_map.recipe.model != self._model() and not self._is_large()
 
     def _model(self) -> str:
@@ -239,7 +239,7 @@ class LiveMap(LiveResult[MemoryMap]):
         return self._named[key][1]
 
     def _read(self) -> EmbeddedRecords:
-        """Return the current vectors. Only changes are read."""
+        """Return the current vectors of the store, reading only those that have changed since the last call."""
         cached, storage = self._embedded, self.memory.storage
         now = read_embedded(storage, COLLECTION) if cached is None else reread(storage, COLLECTION, cached)
         self._embedded = now

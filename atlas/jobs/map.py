@@ -139,7 +139,7 @@ def saved_positions(directory: Path, collection: str) -> MapPositions:
 
 
 def positions_on(memory_map: MemoryMap) -> MapPositions:
-    """Return the positions of a map's records, by id."""
+    """Return the positions of a map's records, keyed by id."""
     names = {domain.number: domain.name for domain in memory_map.domains}
     rows = zip(memory_map.ids, memory_map.labels.tolist(), memory_map.coordinates.tolist(), strict=True)
     return {record_id: MapPosition(names.get(label, ""), *at) for record_id, label, at in rows}

@@ -27,7 +27,7 @@ class MemoryJob(StoreJob, ABC):
 
 
 def requested_model(is_requested: bool, on_progress: OnProgress) -> ModelClient | None:
-    """Return the configured language model if it is requested. If its server is down, the job waits for it.
+    """Return the configured language model if it is requested, else None. The job waits for an unavailable server.
 
     Raises:
         LLMUnavailable: The model is requested, but not configured.
@@ -46,5 +46,5 @@ def usage_text(llm: LLMClient | None) -> str:
 
 
 def with_cost(message: str, llm: LLMClient | None) -> str:
-    """Return the progress of a job, with the model's usage so far."""
+    """Return the text of a job's progress, with the model's usage so far."""
     return f"{message} ({usage_text(llm)})" if llm is not None else message

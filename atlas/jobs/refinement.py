@@ -36,7 +36,7 @@ class RefinementFile(ArtefactFile[RefinePlan]):
         return encode(artefact)
 
     def _decode(self, header: Mapping[str, Any], arrays: Mapping[str, Any]) -> RefinePlan:
-        """Decode a plan. Raises `ValueError` if it is malformed."""
+        """Return the plan, or raise `ValueError` if it is malformed."""
         plan = decode(RefinePlan, header, "plan", strict=True)
         kept_ids = {decision.id for decision in plan.decisions if not decision.goes}
         if any(decision.into not in kept_ids for decision in plan.merged):
@@ -78,7 +78,7 @@ def plan_now(
     llm: LLMClient | None = None,
     on_progress: OnProgress = lambda done, total, message: None,
 ) -> RefinePlan:
-    """Plan the refinement of the newest matching experiences, by rules if there is no model."""
+    """Plan the refinement of the newest matching experiences. Without a language model, rules are used."""
     where = dict(where or {})
     ids = newest_ids(memory, where)
     plan = memory.experience.plan_refine(
@@ -103,7 +103,7 @@ def choose_refine_strategy(memory: MemorySystem, llm: LLMClient | None) -> Expla
 
 
 def newest_ids(memory: MemorySystem, where: Mapping[str, Any]) -> list[str]:
-    """Return the ids of matching experiences, newest first, without those in quarantine."""
+    """Return the ids of matching experiences, newest first. Experiences in quarantine are left out."""
     created_at = memory.experience.column("created_at", where)
     for record_id in memory.experience.ids(QUARANTINED):
         created_at.pop(record_id, None)

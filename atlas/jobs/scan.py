@@ -41,7 +41,7 @@ class ScanState:
 
 @dataclass(slots=True)
 class _MemoryState:
-    """The state of one memory."""
+    """How far one memory was scanned, and its findings."""
 
     ledger_id: str
     revision: int
@@ -52,7 +52,7 @@ class _MemoryState:
 
 
 class LiveScan:
-    """The findings in one store."""
+    """The findings of a scan of one store, updated with the store."""
 
     def __init__(self, memory: MemorySystem, at_once: int = AT_ONCE) -> None:
         self._memory = memory
@@ -66,7 +66,7 @@ class LiveScan:
         self._lock = threading.Lock()
         self._thread: threading.Thread | None = None
 
-    def known(self) -> ScanState:
+    def latest(self) -> ScanState:
         """Return the findings so far. Many new records are scanned in a thread, which the first call starts."""
         with self._lock, acting_on_all_records():
             for name in searchable_kinds():
@@ -144,7 +144,7 @@ class LiveScan:
         return self._is_small() or time.monotonic() >= self._next_signs_at
 
     def _find_signs(self) -> None:
-        """Search for the signs of the whole store, and keep the records that have any."""
+        """Search for signs that only the whole store shows, and keep the records that have any."""
         revisions = self._revisions()
         findings = dict[tuple[str, str], Finding]()
         for (name, record_id), reasons in signs_of_store(self._memory).items():

@@ -12,7 +12,7 @@ _log = logging.getLogger("atlas.dashboard")
 
 
 class WarmUp:
-    """The work that the first query would wait for, done once in a thread."""
+    """Loads, once and in a thread, what the first query would otherwise wait for."""
 
     def __init__(self, memory: MemorySystem) -> None:
         self._memory = memory

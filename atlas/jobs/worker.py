@@ -49,7 +49,7 @@ class JobStatus:
 
 
 class Worker:
-    """A queue of jobs for one child process, run sequentially. Thread-safe.
+    """A queue of jobs, which one child process runs one after another. Thread-safe.
 
     Args:
         stays_warm: Whether the child waits for further jobs. Otherwise it exits after the last one, to free memory.
@@ -79,7 +79,7 @@ class Worker:
             return self._states[job.key]
 
     def count(self, store: Path) -> Counter[tuple[str, JobState]]:
-        """Return the number of jobs on a store, by kind and state.
+        """Return the number of jobs on a store, keyed by kind and state.
 
         Args:
             store: Resolved directory of the store.
@@ -177,7 +177,7 @@ class Worker:
             self._start_next()
 
     def _give_up_running(self, message: str) -> None:
-        """Mark the running job as failed, or requeue it if the child has not started it."""
+        """Mark the job that was sent to the child as failed, or requeue it if the child has not started it."""
         retry = JobStatus(state="queued") if self._may_retry else None
         for key, status in self._states.items():
             if status.state == "running":
@@ -198,7 +198,7 @@ _lock = threading.Lock()
 
 
 def count_jobs(store: Path) -> Counter[tuple[str, JobState]]:
-    """Return the number of jobs that this process has submitted on a store, by kind and state.
+    """Return the number of jobs that this process has submitted on a store, keyed by kind and state.
 
     A job that was submitted again is counted once, in its latest state.
     """

@@ -60,7 +60,7 @@ def _solution_digest(attempt: Experience) -> str:
 
 def _task_keys(store: Store, collection: str) -> dict[str, TaskKey]:
     """Return the domain and the significant words of each attempt's task, keyed by the attempt's id."""
-    columns, seqs = store.ledger.columns, np.sort(store.ledger.matching(collection))
+    columns, seqs = store.ledger.columns, np.sort(store.ledger.matching_seqs(collection))
     domains, task_keys = columns.column(collection, "domain"), {}
     for start in range(0, len(seqs), BATCH):
         for record_id, _, text in columns.beginnings(collection, seqs[start : start + BATCH], WHOLE):

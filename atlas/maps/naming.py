@@ -11,7 +11,7 @@ from itertools import chain
 
 import numpy as np
 
-from atlas.core.words import STOP_WORDS, words
+from atlas.core.words import STOP_WORDS, content_words
 from atlas.maps.domains import UNCLUSTERED, Labels
 from atlas.maps.subjects import subject_names
 
@@ -134,8 +134,8 @@ class Prose:
 def prose(text: str) -> Prose:
     """Return a text without its code, or the text itself if it consists of code."""
     without_code = _CODE.sub(" ", text)
-    subject_words = words(without_code)
-    return Prose(without_code, subject_words) if subject_words else Prose(text, words(text))
+    subject_words = content_words(without_code)
+    return Prose(without_code, subject_words) if subject_words else Prose(text, content_words(text))
 
 
 def _person_names(texts: Iterable[str], texts_read: Iterable[Prose]) -> set[str]:

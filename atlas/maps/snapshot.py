@@ -47,7 +47,7 @@ def read_embedded(store: Store, collection: str, ids: Sequence[str] | None = Non
     store.collection(collection)  # raises if there is no model, and so no dimension of the vectors
     with store.reading():  # one state of the store
         empty = _empty_snapshot(store, collection)
-        seqs = np.sort(store.ledger.matching(collection))
+        seqs = np.sort(store.ledger.matching_seqs(collection))
         embedded = _append_records(empty, store, collection, seqs)
     if ids is None:
         return embedded
@@ -61,7 +61,7 @@ def reread(store: Store, collection: str, earlier: EmbeddedRecords) -> EmbeddedR
         empty = _empty_snapshot(store, collection)
         if (empty.ledger_id, empty.model) != (earlier.ledger_id, earlier.model) or empty.revision < earlier.revision:
             return read_embedded(store, collection)
-        changes = store.ledger.follow(collection, earlier.revision)
+        changes = store.ledger.vector_changes(collection, earlier.revision)
         seqs = np.sort(np.array([entry.seq for entry in changes if len(entry.vectors)], np.int64))
         current = replace(earlier, revision=empty.revision)
         changed_ids = {entry.id for entry in changes}
@@ -106,8 +106,8 @@ def _append_records(embedded: EmbeddedRecords, store: Store, collection: str, se
 
     Records without a vector, and those in quarantine, are left out.
     """
-    seqs = np.setdiff1d(seqs, store.ledger.matching(collection, QUARANTINED), assume_unique=True)
-    owners, windows = store.ledger.vectors.at(seqs)
+    seqs = np.setdiff1d(seqs, store.ledger.matching_seqs(collection, QUARANTINED), assume_unique=True)
+    owners, windows = store.ledger.vectors.by_seq(seqs)
     positions = np.unique(owners)
     if not len(positions):
         return embedded

@@ -8,7 +8,7 @@ from collections.abc import Callable
 from typing import Any
 
 from atlas.infra.actor import on_behalf
-from atlas.infra.background import Background
+from atlas.infra.background import BackgroundTask
 
 logger = logging.getLogger(__name__)
 
@@ -18,7 +18,7 @@ class LateWrites:
 
     def __init__(self) -> None:
         self._waiting: deque[tuple[str, Callable[[], Any]]] = deque()
-        self._background = Background("atlas-late-writes", self._write_all)
+        self._background = BackgroundTask("atlas-late-writes", self._write_all)
 
     def add(self, description: str, write: Callable[[], Any]) -> None:
         """Add a pending write.

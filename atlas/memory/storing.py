@@ -127,7 +127,7 @@ class StoringMemories(ABC):
         For retries: work left unfinished by a killed process is completed. Raises `InvalidInput` if the id belongs to
         another actor's attempt or to another task.
         """
-        with self.storage.one_at_a_time():
+        with self.storage.locked():
             attempt = ScrubbedAttempt.of(trajectory, self._storage)
             existing = find_stored_attempt(self.experience, self.storage, attempt.trajectory)
             if existing is None:

@@ -53,7 +53,7 @@ class PrimitiveLoader(Protocol):
     """A source of the base operations of one domain."""
 
     def load(self) -> dict[str, CodeConcept]:
-        """Return the concepts by name."""
+        """Return the concepts, keyed by name."""
         ...
 
 

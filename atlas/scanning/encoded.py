@@ -32,11 +32,11 @@ _WORD = re.compile(r"[A-Za-z]{2,}")
 
 def find_payloads(text: str) -> Iterator[str]:
     """Yield the readable texts that are encoded in a text, as base64, hexadecimal digits or escaped characters."""
-    readable_texts = (_readable(payload, MAX_DEPTH) for payload in islice(_decode(text), MAX_DECODED))
+    readable_texts = (_find_readable(payload, MAX_DEPTH) for payload in islice(_decode(text), MAX_DECODED))
     yield from islice((readable for readable in readable_texts if readable is not None), MAX_PAYLOADS)
 
 
-def rotate(text: str) -> str:
+def rot13(text: str) -> str:
     """Return a text in which the letters are rotated by 13 places."""
     return codecs.encode(text, "rot13")
 
@@ -50,11 +50,11 @@ def _decode(text: str) -> Iterator[str]:
     for match in _PERCENT.finditer(text):
         yield unquote(match.group()[: 3 * MAX_CHARACTERS])
     for match in _ESCAPES.finditer(text):
-        yield _ESCAPE.sub(_character, match.group()[: 6 * MAX_CHARACTERS])
+        yield _ESCAPE.sub(_decode_character, match.group()[: 6 * MAX_CHARACTERS])
 
 
-def _character(match: re.Match[str]) -> str:
-    """Return the character of an escape by Unicode, by byte, or by a reference of HTML."""
+def _decode_character(match: re.Match[str]) -> str:
+    """Return the character that a Unicode escape, a byte escape or an HTML character reference stands for."""
     unicode_digits, byte_digits, is_hex, number = match.groups()
     if number and not is_hex and not number.isdigit():
         return ""
@@ -71,14 +71,14 @@ def _from_base64(encoded: str) -> str:
         return ""
 
 
-def _readable(payload: str, depth: int) -> str | None:
+def _find_readable(payload: str, depth: int) -> str | None:
     """Return a decoded text if it consists of words, or the readable text that is encoded in it, or None."""
     if not payload or not depth:
         return None
     if sum(c.isprintable() or c in "\n\t" for c in payload) < 0.95 * len(payload) or "\ufffd" in payload:
         return None
     for nested in _decode(payload):
-        if (readable := _readable(nested, depth - 1)) is not None:
+        if (readable := _find_readable(nested, depth - 1)) is not None:
             return readable
     words = _WORD.findall(payload)
     is_prose = len(words) > 2 and " " in payload.strip() and sum(map(len, words)) > 0.5 * len(payload)

@@ -18,36 +18,36 @@ _ADDRESSED = (
 )
 
 
-def _rule(name: str, weight: float, why: str, pattern: str, *cues: str) -> Rule:
+def _make_rule(name: str, weight: float, why: str, pattern: str, *cues: str) -> Rule:
     return Rule(name, HIDDEN_TEXT, weight, why, re.compile(pattern, re.IGNORECASE), cues)
 
 
 UNSEEN_CHARACTERS: tuple[Rule, ...] = (
-    _rule(
+    _make_rule(
         "tag characters",
         0.9,
         "It contains invisible copies of ASCII characters.",
         "(?<!\U0001f3f4)(?<![\U000e0020-\U000e007f])[\U000e0001\U000e0020-\U000e007f]{2,}",
     ),
-    _rule(
+    _make_rule(
         "zero-width characters",
         0.7,
         "It contains invisible characters inside of Latin text.",
         f"[{_ZERO_WIDTH}]{{4,}}|(?:(?<={_LATIN})[{_ZERO_WIDTH}]{_LATIN}{{1,40}}){{3,}}",
     ),
-    _rule(
+    _make_rule(
         "variation selectors",
         0.8,
         "It contains a series of invisible variation selectors, which can encode any text.",
         "[\ufe00-\ufe0f\U000e0100-\U000e01ef]{3,}",
     ),
-    _rule(
+    _make_rule(
         "blank letters",
         0.7,
         "It contains a series of letters that look like spaces.",
         "[\u115f\u1160\u3164\uffa0\u2800]{4,}",
     ),
-    _rule(
+    _make_rule(
         "mixed alphabets",
         0.4,
         "It contains words that mix Latin letters with Cyrillic ones, which look the same.",
@@ -56,7 +56,7 @@ UNSEEN_CHARACTERS: tuple[Rule, ...] = (
 )
 """The rules on characters outside of ASCII, in the text as stored."""
 
-BACKWARDS = _rule(
+BACKWARDS = _make_rule(
     "direction of writing",
     0.7,
     "It reverses the direction of text that is written from left to right.",
@@ -65,7 +65,7 @@ BACKWARDS = _rule(
 """The rule on texts without letters of a right-to-left script, in which such characters are usual."""
 
 MARKUP: tuple[Rule, ...] = (
-    _rule(
+    _make_rule(
         "text out of sight",
         0.6,
         "It contains a long gap, followed by an order outside of the visible area.",
@@ -74,7 +74,7 @@ MARKUP: tuple[Rule, ...] = (
         "\t" * 60,
         "\u00a0" * 60,
     ),
-    _rule(
+    _make_rule(
         "hidden comment",
         0.6,
         "It contains an instruction in a comment that a page does not show.",
@@ -82,7 +82,7 @@ MARKUP: tuple[Rule, ...] = (
         "<!--",
         "[//]",
     ),
-    _rule(
+    _make_rule(
         "hidden element",
         0.6,
         "It contains an instruction in an element that a page does not show.",

@@ -35,7 +35,7 @@ class Rule:
     """Substrings. Every match contains one of them, unless there are none. They are searched first, for speed."""
 
 
-def _rule(name: str, attack: str, weight: float, why: str, cues: str, pattern: str) -> Rule:
+def _make_rule(name: str, attack: str, weight: float, why: str, cues: str, pattern: str) -> Rule:
     return Rule(name, attack, weight, why, re.compile(pattern), tuple(cues.split()))
 
 
@@ -80,7 +80,7 @@ QUOTED_FORMS = tuple(
 
 FURTHER_RULES: tuple[Rule, ...] = (
     # Orders to the agent that reads the memory
-    _rule(
+    _make_rule(
         "override",
         ORDERS,
         0.8,
@@ -95,7 +95,7 @@ FURTHER_RULES: tuple[Rule, ...] = (
         rf"|(?:the\s+)?{_GUIDANCE}\s*(?:[.,;]|$)"
         r"|everything\s+(?:[\w']+\s+){0,3}(?:told|learned|before|above|know))",
     ),
-    _rule(
+    _make_rule(
         "outranks",
         ORDERS,
         0.8,
@@ -106,7 +106,7 @@ FURTHER_RULES: tuple[Rule, ...] = (
         rf"|\b(?:overrides?|supersedes?|outranks?|replaces?)\s+(?:all|any|every|your)\s+(?:[\w']+\s+){{0,2}}{_GUIDANCE}"
         r"|\b(?:higher|highest|greater)\s+(?:priority|precedence|authority)\s+(?:than|over)\b",
     ),
-    _rule(
+    _make_rule(
         "addressed to the reader",
         ORDERS,
         0.6,
@@ -116,7 +116,7 @@ FURTHER_RULES: tuple[Rule, ...] = (
         rf"|\b{_READER},?\s+(?:that|who|which|when|if|once)\s+(?:\w+\s+){{0,2}}"
         r"(?:reads?|reading|sees?|retrieves?|process(?:es)?|finds?|recalls?)\b",
     ),
-    _rule(
+    _make_rule(
         "lasting order",
         ORDERS,
         0.4,
@@ -127,7 +127,7 @@ FURTHER_RULES: tuple[Rule, ...] = (
         r"permanent(?:ly)? (?:rule|instruction|remember)|"
         r"in (?:every|all|each) (?:conversation|session|answer|reply)s?)\b",
     ),
-    _rule(
+    _make_rule(
         "order to memory",
         ORDERS,
         0.5,
@@ -137,7 +137,7 @@ FURTHER_RULES: tuple[Rule, ...] = (
         r"(?:in|into|to|as)\s+(?:your\s+|an?\s+|the\s+)?(?:[\w-]+\s+){0,2}(?:memory|rule|instruction|directive|policy)\b"
         r"|\[(?:[a-z]+[ _-]?)?(?:memory|instruction)[ _-]?persist\]|\[persist[ _-]?\w+\]",
     ),
-    _rule(
+    _make_rule(
         "secrecy",
         ORDERS,
         0.5,
@@ -153,7 +153,7 @@ FURTHER_RULES: tuple[Rule, ...] = (
         r"|\b(?:send|post|forward|copy|upload|run|execute|add|delete|transfer)\b[^.\n]{0,100}[\s,]"
         r"(?:silently|secretly|covertly)\b",
     ),
-    _rule(
+    _make_rule(
         "data to a stranger",
         ORDERS,
         0.6,
@@ -164,7 +164,7 @@ FURTHER_RULES: tuple[Rule, ...] = (
         rf"|\balways\s+(?:\w+\s+){{0,2}}(?:send|post|forward|copy|bcc)\b[^\n]{{0,80}}?{_PLACE}"
         r"|!\[[^\]\n]{0,80}\]\(https?://[^)\s]{1,200}(?:secret|history|context|password|token|\{\{|\$\{)",
     ),
-    _rule(
+    _make_rule(
         "secrets in answers",
         ORDERS,
         0.4,
@@ -173,7 +173,7 @@ FURTHER_RULES: tuple[Rule, ...] = (
         r"\b(?:give out|hand out|reveal|print|show|output|reply with|respond with|answer with|include|put|read|send|"
         rf"provide|tell)\b(?:[^.\n]|\.(?=\w)){{0,60}}?{_SENSITIVE}",
     ),
-    _rule(
+    _make_rule(
         "new role",
         ORDERS,
         0.6,
@@ -186,7 +186,7 @@ FURTHER_RULES: tuple[Rule, ...] = (
         r"|\b(?:unrestricted|uncensored|unfiltered|jailbroken)\s+(?:assistant|model|ai|agent|mode)\b"
         r"|\bjailbr(?:eak|oken)\b",
     ),
-    _rule(
+    _make_rule(
         "claimed authority",
         ORDERS,
         0.4,
@@ -197,7 +197,7 @@ FURTHER_RULES: tuple[Rule, ...] = (
         r"|\b(?:new|updated)\s+(?:instructions?|directives?|orders)\s+(?:for|to|from)\b"
         r"|\bthe (?:operator|developer|administrator|owner) has (?:changed|updated|suspended|allowed)\b",
     ),
-    _rule(
+    _make_rule(
         "checks switched off",
         ORDERS,
         0.4,
@@ -215,7 +215,7 @@ FURTHER_RULES: tuple[Rule, ...] = (
         r"|\bwithout\s+(?:approval|permission|asking the (?:user|operator|owner))\b"
         r"|\breport (?:every|all|each)\s+\w+\s+as\s+(?:succeeded|successful|done|passed)\b",
     ),
-    _rule(
+    _make_rule(
         "order to leak the prompt",
         ORDERS,
         0.5,
@@ -225,7 +225,7 @@ FURTHER_RULES: tuple[Rule, ...] = (
         r"\b(?:system|hidden|initial|secret)\s+(?:developer\s+)?(?:prompt|instructions?|configuration|messages?)\b",
     ),
     # Tool calls, and tags of chats, in places for prose
-    _rule(
+    _make_rule(
         "download and run",
         TOOL_CALLS,
         0.6,
@@ -233,7 +233,7 @@ FURTHER_RULES: tuple[Rule, ...] = (
         "curl wget",
         r"\b(?:curl|wget)\s[^\n|;]{1,200}(?:\|\s*(?:sudo\s+)?(?:ba|z|da)?sh\b|(?:&&|;)[^\n]{0,80}chmod\s+\+x)",
     ),
-    _rule(
+    _make_rule(
         "tag of a tool call",
         TOOL_CALLS,
         0.7,
@@ -242,7 +242,7 @@ FURTHER_RULES: tuple[Rule, ...] = (
         r"</?(?:tool_?calls?|tool_?use|tool_?results?|tool_?response|function_?calls?|function_?results?|"
         r"use_mcp_tool)\b[^<>\n]{0,80}>|<function=[\w.-]{1,60}>|<tool\s+name=|\[(?:available_tools)\]",
     ),
-    _rule(
+    _make_rule(
         "tag of a role",
         TOOL_CALLS,
         0.6,
@@ -250,7 +250,7 @@ FURTHER_RULES: tuple[Rule, ...] = (
         "<system <assistant <observation </",
         r"</?(?:system|assistant|observation|system[_-](?:prompt|message|reminder))>",
     ),
-    _rule(
+    _make_rule(
         "tool call in JSON",
         TOOL_CALLS,
         0.6,
@@ -260,7 +260,7 @@ FURTHER_RULES: tuple[Rule, ...] = (
         r'|"(?:name|tool|tool_name|function|action)"\s*:\s*"[\w.:/-]{1,80}"\s*,\s*'
         r'"(?:arguments|args|parameters|input|action_input|tool_input)"\s*:\s*["{]',
     ),
-    _rule(
+    _make_rule(
         "tool call as text",
         TOOL_CALLS,
         0.5,
@@ -268,7 +268,7 @@ FURTHER_RULES: tuple[Rule, ...] = (
         "action",
         r"(?:^|\n)[ \t]*+action:\s*+\w[\w .-]{0,60}\n\s*+action input:",
     ),
-    _rule(
+    _make_rule(
         "turns of a chat",
         TOOL_CALLS,
         0.4,

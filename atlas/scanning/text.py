@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 
 from atlas.core.unseen import escape_invisible
 from atlas.llm.instructions import fold, to_latin
-from atlas.scanning.encoded import find_payloads, rotate
+from atlas.scanning.encoded import find_payloads, rot13
 from atlas.scanning.hidden import hidden_messages, hidden_rules
 from atlas.scanning.rules import ENCODED, HIDDEN_TEXT, RULES, TOOL_CALLS, Rule
 
@@ -61,37 +61,37 @@ def scan_text(text: str, *, is_action: bool = False) -> tuple[Reason, ...]:
         is_action: True for code, and for the thoughts and actions of an agent. Tool calls and weak signs are usual
             there, and do not count.
     """
-    return distinct(
+    return strongest_per_rule(
         [*_visible_reasons(text, _OF_ACTIONS if is_action else RULES), *_hidden_reasons(text), *_encoded_reasons(text)]
     )
 
 
-def distinct(reasons: Iterable[Reason]) -> tuple[Reason, ...]:
-    """Return the strongest reason of each rule (the first in a tie), sorted from the strongest on."""
+def strongest_per_rule(reasons: Iterable[Reason]) -> tuple[Reason, ...]:
+    """Return the strongest reason of each rule (the first in a tie), strongest first."""
     by_rule: dict[str, Reason] = {}
     for reason in sorted(reasons, key=lambda reason: -reason.weight):
         by_rule.setdefault(reason.rule, reason)
     return tuple(by_rule.values())
 
 
-def score(reasons: Iterable[Reason]) -> float:
+def attack_confidence(reasons: Iterable[Reason]) -> float:
     """Return the confidence that a text with these signs is an attack, in [0, 1). Each rule counts once."""
-    return 1.0 - math.prod(1.0 - reason.weight for reason in distinct(reasons))
+    return 1.0 - math.prod(1.0 - reason.weight for reason in strongest_per_rule(reasons))
 
 
 def _visible_reasons(text: str, rules: Sequence[Rule]) -> Iterator[Reason]:
     folded = fold(text)
     views = [folded] if folded.isascii() else [folded, to_latin(text)]
     for view in views:
-        yield from _matches(view, rules)
+        yield from _find_matches(view, rules)
         if "\n" in view:
-            yield from _matches(" ".join(view.split()), rules)
+            yield from _find_matches(" ".join(view.split()), rules)
 
 
 def _hidden_reasons(text: str) -> Iterator[Reason]:
-    yield from _matches(text, hidden_rules(text))
+    yield from _find_matches(text, hidden_rules(text))
     for message in hidden_messages(text):
-        yield from _relabel(HIDDEN_TEXT, "in hidden characters", _matches(message.lower(), RULES))
+        yield from _relabel(HIDDEN_TEXT, "in hidden characters", _find_matches(message.lower(), RULES))
 
 
 def _encoded_reasons(text: str) -> Iterator[Reason]:
@@ -104,10 +104,10 @@ def _encoded_reasons(text: str) -> Iterator[Reason]:
             weight=_DECODED_WEIGHT,
         )
         yield from _relabel(ENCODED, "in encoded text", _visible_reasons(payload, RULES))
-    yield from _relabel(ENCODED, "in rotated letters", _matches(rotate(text).lower(), _ROTATED))
+    yield from _relabel(ENCODED, "in rotated letters", _find_matches(rot13(text).lower(), _ROTATED))
 
 
-def _matches(text: str, rules: Iterable[Rule]) -> Iterator[Reason]:
+def _find_matches(text: str, rules: Iterable[Rule]) -> Iterator[Reason]:
     for rule in rules:
         if rule.cues and not any(cue in text for cue in rule.cues):
             continue

@@ -236,14 +236,14 @@ def _drop_known_spans(stored: Experience, trace: Trace) -> Trace:
 def _is_own(memory: MemorySystem, experience_id: str) -> bool:
     """Return whether the current actor stored an experience."""
     try:
-        memory.experience.collection.check_own([experience_id])
+        memory.experience.collection.check_may_change([experience_id])
     except NotAllowed:
         return False
     return True
 
 
 def _add_steps(memory: MemorySystem, stored: Experience, addition: Trajectory) -> None:
-    memory.experience.collection.check_own([stored.id])
+    memory.experience.collection.check_may_change([stored.id])
     spans = sorted({*stored.metadata[SPANS], *addition.metadata[SPANS]})
     memory.experience.within("store", "later spans of the trace").edit(
         stored.id, steps=(*stored.steps, *addition.steps), metadata={**stored.metadata, SPANS: spans}

@@ -46,7 +46,7 @@ class Collection(ABC):
 
     @property
     def problem(self) -> str:
-        """A sentence on a failure that does not affect answers, such as an unreachable index, or empty."""
+        """Description of a failure that leaves answers complete, such as an unreachable index, or empty."""
         return ""
 
     @property
@@ -57,7 +57,7 @@ class Collection(ABC):
     @property
     @abstractmethod
     def vector_store(self) -> VectorStore:
-        """The records as the specification's vector store."""
+        """The same records behind the async protocol `VectorStore`."""
 
     @abstractmethod
     def add(
@@ -87,7 +87,7 @@ class Collection(ABC):
         """Add the records whose id and content hash are both new, and return the ids of these records.
 
         Args:
-            restored: Marks and usage to write in the same transaction, by id. Existing usage is kept.
+            restored: Marks and usage to write in the same transaction, keyed by id. Existing usage is kept.
             unique_key: A metadata key whose values must be unique among all records.
 
         Raises:
@@ -182,15 +182,15 @@ class Collection(ABC):
         limit: int | None = None,
         offset: int = 0,
     ) -> list[dict[str, Any]]:
-        """Return records in order, without vectors and content."""
+        """Return records sorted by a metadata key or by insertion, without vectors and content."""
 
     @abstractmethod
     def notes(self) -> dict[str, str]:
-        """Return the store's notes, by name."""
+        """Return the collection's notes, which are small stored texts, keyed by name."""
 
     @abstractmethod
     def write_note(self, name: str, text: str) -> None:
-        """Write a note, outside of the history."""
+        """Write a note durably. The write is not an operation in the history."""
 
     @abstractmethod
     def record_use(
@@ -224,12 +224,12 @@ class Collection(ABC):
         """Return a view of this collection whose writes belong to one operation, new or existing.
 
         Args:
-            unchanged_since: Moments by record id. A write of such a record is refused if others have changed it since.
+            unchanged_since: Moments, keyed by record id. A write is refused if others have changed its record since.
         """
         return self
 
     def without(self, ids: Sequence[str]) -> Collection:
-        """Return a view of this collection whose searches find none of these records."""
+        """Return a view of this collection whose searches skip the records with these ids."""
         raise _no_history_error("search without some records")
 
     def reading(self) -> AbstractContextManager[object]:
@@ -259,7 +259,7 @@ class Collection(ABC):
         return [row["id"] for row in self.scan(where)]
 
     def ids_with_prefix(self, prefix: str) -> list[str]:
-        """Return at most two ids with a prefix."""
+        """Return at most two ids that begin with a prefix, enough to tell whether it is unique."""
         return [record_id for record_id in self.ids() if record_id.startswith(prefix)][:2]
 
     def changed_ids(self, since: int, *, limit: int = -1) -> list[str]:
@@ -267,15 +267,15 @@ class Collection(ABC):
         raise _no_history_error("list changes")
 
     def existing_ids(self, ids: Sequence[str]) -> set[str]:
-        """Return those of the ids that exist."""
+        """Return the subset of `ids` that exist."""
         return {row["id"] for row in self.get(list(ids))}
 
-    def peek(self, ids: Sequence[str]) -> list[dict[str, Any]]:
+    def get_light(self, ids: Sequence[str]) -> list[dict[str, Any]]:
         """Return records as `get` does, but without vectors and content where possible."""
         return self.get(list(ids))
 
     def count_by(self, key: str, where: Where | None = None) -> dict[Any, int]:
-        """Return the number of records for each value of a metadata key, most frequent first."""
+        """Return the number of records, keyed by the value of a metadata key, most frequent first."""
         values = Counter(row["metadata"].get(key) for row in self.scan(where))
         return {value: count for value, count in values.most_common() if value is not None}
 
@@ -284,42 +284,42 @@ class Collection(ABC):
         return {key for row in self.scan() for key in row["metadata"]}
 
     def column(self, key: str, where: Where | None = None) -> dict[str, Any]:
-        """Return the values of a metadata key, of `marks.…` or of `usage.…`, by id. Records without it are left out."""
+        """Return the value of a metadata key, of `marks.…` or of `usage.…` in each record that has it, keyed by id."""
         values = {row["id"]: row["metadata"].get(key) for row in self.scan(where)}
         return {record_id: value for record_id, value in values.items() if value is not None}
 
     def titles(self, ids: Sequence[str]) -> dict[str, str]:
-        """Return the titles of the records that exist, by id."""
+        """Return the titles of the records that exist, keyed by id."""
         return {row["id"]: row["metadata"].get("title", "") for row in self.get(list(ids))}
 
     def counts_by_day(self, where: Where | None = None) -> dict[str, dict[str, int]]:
-        """Return the number of records by day (UTC, such as `2026-05-01`) and by outcome."""
+        """Return the number of records for each outcome, keyed by UTC day, such as `2026-05-01`."""
         days: dict[str, Counter[str]] = {}
         for row in self.scan(where):
             if created_at := row["metadata"].get("created_at"):
                 days.setdefault(created_at[:10], Counter())[row["metadata"].get("outcome", "unknown")] += 1
         return {day: dict(days[day]) for day in sorted(days)}
 
-    def known_hashes(self, hashes: Sequence[str]) -> dict[str, str]:
-        """Return a record id for each content hash that is stored. A merged record's hash leads to its replacement."""
+    def ids_by_hash(self, hashes: Sequence[str]) -> dict[str, str]:
+        """Return record ids, keyed by content hash. The hash of a merged record leads to the remaining record."""
         ids_by_hash = {row["metadata"].get("content_hash"): row["id"] for row in self.scan()}
         return {content_hash: ids_by_hash[content_hash] for content_hash in hashes if content_hash in ids_by_hash}
 
     # Vectors
 
     def vectors(self) -> dict[str, Vectors]:
-        """Return the vectors of every record, by id, each of shape (n_windows, dim)."""
+        """Return the vectors of every record, keyed by id, each of shape (n_windows, dim)."""
         rows = self.get(self.ids())
         return {row["id"]: np.atleast_2d(np.asarray(row["embedding"], np.float32)) for row in rows}
 
     def first_vectors(self, ids: Sequence[str]) -> dict[str, Vector]:
-        """Return each record's vector for its whole text, of unit length and shape (dim,), by id."""
+        """Return each record's vector for its whole text, of unit length and shape (dim,), keyed by id."""
         rows = self.get(list(ids))
         vectors = {row["id"]: np.atleast_2d(np.asarray(row["embedding"], np.float32))[0] for row in rows}
         return {record_id: vector / np.linalg.norm(vector) for record_id, vector in vectors.items()}
 
     def vectors_of(self, documents: Sequence[str]) -> dict[str, Vectors]:
-        """Return the stored vectors of texts, by text, each of shape (n_windows, dim)."""
+        """Return the stored vectors of texts, keyed by text, each of shape (n_windows, dim)."""
         return {}
 
     def projection(self) -> Projection | None:
@@ -327,24 +327,24 @@ class Collection(ABC):
         return None
 
     def similarities(self, n: int) -> tuple[Vector, Vector]:
-        """Return cosines of pairs among n sampled records, and the cosine of each with its nearest distinct neighbour.
+        """Return the cosines of all pairs among n sampled records, and of each with its nearest record of another text.
 
         An empty result means that the model's defaults apply.
         """
         return np.zeros(0, np.float32), np.zeros(0, np.float32)
 
     def sample_texts(self, n: int) -> dict[str, str]:
-        """Return up to n texts, by id, of the records that `similarities` samples, spread evenly by insertion order."""
+        """Return up to n texts, keyed by id, of the records that `similarities` samples."""
         return {}
 
     # Usage
 
     def usage(self, ids: Sequence[str]) -> dict[str, Usage]:
-        """Return each record's counts of retrievals and uses. Searches of the last half minute may be missing."""
+        """Return each record's counts of retrievals and uses, keyed by id. The last half minute may be missing."""
         return dict.fromkeys(ids, NO_USAGE)
 
     def uses(self, ids: Sequence[str]) -> dict[str, list[Use]]:
-        """Return the uses of each record and of the records merged into it, oldest first."""
+        """Return the uses of each record and of the records merged into it, oldest first, keyed by id."""
         return {record_id: [] for record_id in ids}
 
     def count_retrievals(self, ids: Sequence[str]) -> None:  # noqa: B027 - a store that keeps none does nothing
@@ -356,7 +356,7 @@ class Collection(ABC):
     # Marks
 
     def marks(self, ids: Sequence[str]) -> dict[str, Marks]:
-        """Return people's marks on each record."""
+        """Return the tags, note, pin and other marks of each record, keyed by id."""
         return {record_id: Marks() for record_id in ids}
 
     def mark(self, marks: Mapping[str, Marks]) -> None:
@@ -374,7 +374,7 @@ class Collection(ABC):
         return 0
 
     def quarantine(self, reasons: Mapping[str, str]) -> int:
-        """Set each record's reason for quarantine, and return the number of changed records. '' ends a quarantine."""
+        """Set the reason for quarantine of records, and return the number of changed ones. An empty reason ends it."""
         if reasons:
             raise InvalidInput("this vector store keeps no marks; use a memory from atlas.open_memory")
         return 0
@@ -382,7 +382,7 @@ class Collection(ABC):
     # History
 
     def moment(self) -> Moment:
-        """Return the current point in the history, for `delete_unchanged`, `update` or `merge`."""
+        """Return the current point in the history, for a later `delete_unchanged`, `update` or `merge`."""
         return NO_MOMENT
 
     def read_measurement(self) -> str | None:
@@ -393,7 +393,7 @@ class Collection(ABC):
         """Store a measurement of the collection, replacing an earlier one."""
 
     def strictness(self) -> float:
-        """Return the factor on the measured relevance level of searches. 1 unless a person changed it."""
+        """Return the factor that multiplies the measured relevance threshold. 1 unless a person changed it."""
         return 1.0
 
     def check_unchanged(self, ids: Sequence[str], moment: Moment) -> None:  # noqa: B027 - a store that keeps none does nothing
@@ -405,7 +405,7 @@ class Collection(ABC):
         """Delete records that have not changed since a moment, and return their number.
 
         Args:
-            usage: Expected usage by record id. The call is refused if a record's usage differs.
+            usage: Expected usage, keyed by record id. The call is refused if a record's usage differs.
 
         Raises:
             PlanOutdated: A record has changed or was used. Nothing was deleted.
@@ -420,7 +420,7 @@ class Collection(ABC):
         """
         raise _no_history_error("merge records")
 
-    def check_own(self, ids: Sequence[str]) -> None:
+    def check_may_change(self, ids: Sequence[str]) -> None:
         """Raise `NotFound` if a record does not exist, and `NotAllowed` if the current actor may not change it."""
         raise _no_history_error("check who stored a record")
 
@@ -429,7 +429,7 @@ class Collection(ABC):
         return []
 
     def purged(self, ids: Sequence[str]) -> set[str]:
-        """Return those of the ids whose records were purged. Such ids cannot be reused."""
+        """Return the subset of `ids` whose records were purged. A purged id cannot be reused."""
         return set()
 
     def trash(self, limit: int, offset: int) -> list[TrashedRecord]:

@@ -15,7 +15,7 @@ from atlas.storage.vectors.vector_search import Nearest
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CollectionParts:
-    """The parts that all views of one collection share."""
+    """The objects that all views of one collection share."""
 
     name: str
     ledger: LedgerEngine

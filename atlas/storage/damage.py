@@ -20,7 +20,7 @@ _MAX_FAULT = 200
 
 
 class UnreadableRow(StoreError):
-    """A row that ATLAS cannot have written. An engine converts it to `StoreDamaged`, which names the file."""
+    """A row that ATLAS cannot have written. The engine raises a `StoreDamaged`, which names the file, instead."""
 
 
 def damage_error(path: Path | None, problem: str) -> StoreDamaged:
@@ -49,17 +49,17 @@ def decode_field(decode: Callable[[Any], T], row: Mapping[str, Any], name: str) 
 
 
 def stored_instant(row: Mapping[str, Any], name: str = "created_at") -> datetime:
-    """Return a time of a record, or raise `StoreDamaged`."""
+    """Return a time of a record's metadata, or raise `StoreDamaged` if it is unreadable."""
     return decode_field(datetime.fromisoformat, row, name)
 
 
 def decode_content(decode: Callable[[dict[str, Any]], T], metadata: Mapping[str, Any]) -> T:
-    """Return a record decoded from its JSON by a function, or raise `StoreDamaged`."""
+    """Return a record, decoded from its content by a function, or raise `StoreDamaged`."""
     return decode_field(lambda text: decode(json.loads(text)), metadata, "content")
 
 
 def parse_row(text: Any, *names: str) -> dict[str, Any]:
-    """Return the JSON object of a row, checked for these keys.
+    """Return the JSON object of a row, which must have these keys.
 
     SQLite detects damage to its page structure, but has no checksums, so a flipped bit inside a text goes unnoticed.
 

@@ -52,32 +52,32 @@ class KeywordSearch(Protocol):
         *,
         as_typed: bool = False,
     ) -> Matches:
-        """Return the n best records by keywords, and the scores of the records `extra_seqs`."""
+        """Return the keyword scores of the n best records, and of the records with the numbers `extra_seqs`."""
 
     def merge_parts(self, collections: Sequence[str]) -> None:
         """Merge postings fragmented by small writes, to speed up searches."""
 
 
 class Columns(Protocol):
-    """Bulk reads of records' values."""
+    """Bulk reads of single values of many records, without the records."""
 
     def ids(self, collection: str, where: Where | None = None) -> list[str]:
         """Return the ids of the live records that pass a filter, in the order of insertion."""
 
     def column(self, collection: str, key: str, where: Where | None = None) -> dict[str, Any]:
-        """Return the value of a metadata key, of `stored_at` or of `usage.…`, by id."""
+        """Return the value of a metadata key, of `stored_at` or of `usage.…` in each record, keyed by id."""
 
     def keys(self, collection: str) -> set[str]:
         """Return the metadata keys of live records."""
 
     def predecessors(self, collection: str, seqs: Sequence[int], within: str, n: int) -> dict[int, list[int]]:
-        """Return the n predecessors of each record in its group, nearest first."""
+        """Return the n records before each record in its group, nearest first, keyed by record number."""
 
     def titles(self, collection: str, ids: Sequence[str]) -> dict[str, str]:
-        """Return the titles of live records, by id."""
+        """Return the titles of live records, keyed by id."""
 
     def counts_by_day(self, collection: str, where: Where | None = None) -> dict[str, dict[str, int]]:
-        """Return the number of records by day (UTC, such as `2026-05-01`) and by outcome."""
+        """Return the number of records for each outcome, keyed by UTC day, such as `2026-05-01`."""
 
     def beginnings(self, collection: str, seqs: Seqs, n_characters: int) -> list[tuple[str, str, str]]:
         """Return the id, the title and the first `n_characters` of the document of each live record in `seqs`."""
@@ -87,17 +87,17 @@ class MarkTables(Protocol):
     """The marks of records."""
 
     def read(self, collection: str, ids: Sequence[str] | None = None) -> dict[str, Marks]:
-        """Return the marks of the records that have any, in a whole collection or among some ids."""
+        """Return the marks of the given records, or of all of a collection, keyed by id, without unmarked records."""
 
     def column(self, collection: str, name: str) -> dict[str, Any]:
-        """Return the values of one mark, by id of the records that have it: tuples of tags, booleans or strings."""
+        """Return one mark of every record that has it, keyed by id: a tuple of tags, a boolean or a string."""
 
-    def hidden(self, collection: str, reader: str, *, only_quarantined: bool) -> Seqs:
-        """Return the live records that a search leaves out, by number, sorted.
+    def hidden_seqs(self, collection: str, reader: str, *, only_quarantined: bool) -> Seqs:
+        """Return the sorted numbers of the live records that a search leaves out.
 
         Args:
-            reader: Name of the actor who searches. Its own records that wait for review are not left out.
-            only_quarantined: Whether buried and waiting records are kept.
+            reader: Name of the actor who searches. Its own pending records are not left out.
+            only_quarantined: Whether to leave out only records in quarantine, and not buried or pending ones.
         """
 
     def write(self, collection: str, marks: Mapping[str, Marks], operation: OperationDraft) -> None:
@@ -113,32 +113,32 @@ class MarkTables(Protocol):
         """Apply a function to the marks of records, and return the number of changed records."""
 
     def quarantine(self, collection: str, reasons: Mapping[str, str], operation: OperationDraft) -> int:
-        """Set each record's reason for quarantine, and return the number of changed records. '' ends a quarantine."""
+        """Set the reason for quarantine of records, and return the number of changed ones. An empty reason ends it."""
 
     def orphaned_marks(self) -> list[tuple[str, str]]:
-        """Return the collection and id of marks without a record in the ledger."""
+        """Return the collection and id of each record that has marks, but was never in the ledger."""
 
-    def drop_strays(self, operation: OperationDraft) -> None:
-        """Remove the marks of ids that were never in the ledger."""
+    def drop_orphaned_marks(self, operation: OperationDraft) -> None:
+        """Remove the marks that `orphaned_marks` lists, as part of an operation."""
 
-    def lost(self) -> list[str]:
-        """Return the live records whose marks were lost with their file and not set again."""
+    def ids_with_lost_marks(self) -> list[str]:
+        """Return the ids of live records whose marks were lost with a file, and have not been set since."""
 
     def state(self) -> str:
-        """Return a string that differs after every change of records, marks or uses."""
+        """Return a string that changes with every change of records, marks or uses."""
 
 
 class UsageTables(Protocol):
     """The uses of records, and how often searches returned them."""
 
     def read(self, collection: str, ids: Sequence[str]) -> dict[str, Usage]:
-        """Return the usage of each used record by id, including the usage of records merged into it."""
+        """Return the usage of each used record, with that of records merged into it, keyed by id."""
 
     def uses(self, collection: str, ids: Sequence[str]) -> dict[str, list[Use]]:
-        """Return the uses of each record and of the records merged into it, oldest first."""
+        """Return the uses of each record and of the records merged into it, oldest first, keyed by id."""
 
     def by_attempt(self, attempt_ids: Sequence[str] | None = None) -> dict[str, list[tuple[str, str]]]:
-        """Return the (collection, record id) pairs of the records that each attempt used, by the attempt's id.
+        """Return the (collection, record id) pairs of the records that each attempt used, keyed by attempt id.
 
         Args:
             attempt_ids: Attempts to look for, or None for all.
@@ -169,20 +169,20 @@ class UsageTables(Protocol):
         """
 
     def record_retrievals(self, retrievals: Mapping[str, Mapping[str, int]]) -> None:
-        """Add retrievals to the counts of records, by collection and record id."""
+        """Increase the retrieval counts of records, given by collection and record id."""
 
 
 class VectorTable(Protocol):
     """The vectors of the records of every collection."""
 
-    def at(self, seqs: Seqs) -> tuple[Seqs, Vectors]:
-        """Return the vectors of records, one row per window, and the record number of each row."""
+    def by_seq(self, seqs: Seqs) -> tuple[Seqs, Vectors]:
+        """Return the record number of each row, and the rows: the vectors of the records, one per window."""
 
     def by_text(self, documents: Sequence[str]) -> dict[str, Vectors]:
-        """Return the vectors of the texts that live records contain, each of shape (n_windows, dim)."""
+        """Return the vectors of the texts that live records contain, keyed by text, each of shape (n_windows, dim)."""
 
     def whole_vectors(self, collection: str, ids: Sequence[str]) -> dict[str, Vector]:
-        """Return each record's vector for its whole text (window 0), by id."""
+        """Return each record's vector for its whole text (window 0), keyed by id."""
 
     def count(self, collection: str) -> int:
         """Return the number of vectors in a collection."""
@@ -207,10 +207,10 @@ class VectorTable(Protocol):
 
 
 class TokenVectorTable(Protocol):
-    """The token vectors of texts, packed."""
+    """The packed token vectors of texts."""
 
-    def at(self, seqs: Sequence[int]) -> dict[int, bytes]:
-        """Return the packed token vectors of the records that have any, by number."""
+    def by_seq(self, seqs: Sequence[int]) -> dict[int, bytes]:
+        """Return the packed token vectors of the records that have any, keyed by record number."""
 
     def clear(self) -> None:
         """Delete all token vectors and the projection that packs them."""
@@ -226,13 +226,13 @@ class Copies(Protocol):
         """Write a consistent copy of the ledger, and return its number of records."""
 
     def leave_out_hidden(self, copy: Path, operation: OperationDraft, reword: Reword | None) -> int:
-        """Remove deleted and waiting records from a copy, and return their number."""
+        """Remove deleted, pending and quarantined records from a copy, and return their number."""
 
     def check(self, copy: Path, source: Path, marks: Mapping[str, Mapping[str, Marks]] | None) -> None:
         """Validate a copy of the ledger, and migrate it if its schema is older."""
 
     def contents(self, copy: Path) -> CopyContents:
-        """Return the number of records in a copy, and its model."""
+        """Return the record counts and the embedding model of a copy."""
 
     def find_purged(self, copy: Path) -> tuple[str, ...]:
         """Return the ids of purged records that a copy still contains, live or in its history."""
@@ -252,7 +252,7 @@ class Notes(Protocol):
     """Small named texts in the ledger."""
 
     def read(self, prefix: str) -> dict[str, str]:
-        """Return the notes with a prefix, by the rest of their names, sorted by name."""
+        """Return the notes whose names begin with a prefix, keyed by the rest of the name, sorted."""
 
     def write(
         self,
@@ -319,7 +319,7 @@ class LedgerEngine(Protocol):
 
     @property
     def columns(self) -> Columns:
-        """Bulk reads of records' values."""
+        """Bulk reads of single values of many records, without the records."""
 
     @property
     def token_vectors(self) -> TokenVectorTable:
@@ -372,7 +372,7 @@ class LedgerEngine(Protocol):
     def index(self, collection: str, dimension: int) -> FollowingIndex:
         """Return the collection's vector index, which lags behind the ledger."""
 
-    def n_bytes_elsewhere(self) -> int:
+    def n_bytes_on_server(self) -> int:
         """Return the ledger's size in bytes on a server's disk. 0 for a file of the store's directory."""
 
     def copy_into(self, target: Any, on_progress: Progress | None = None) -> int:
@@ -390,7 +390,7 @@ class LedgerEngine(Protocol):
         """Return the checks of the ledger's own tables, in order."""
 
     def get(self, collection: str, ids: Sequence[str], *, light: bool = False) -> dict[str, Record]:
-        """Return the live records among `ids`, by id. With `light`, they lack vectors and content."""
+        """Return the live records among `ids`, keyed by id. With `light`, they lack vectors and content."""
 
     def scan(
         self,
@@ -408,40 +408,40 @@ class LedgerEngine(Protocol):
         """Return the number of live records that pass a filter."""
 
     def ids_with_prefix(self, collection: str, prefix: str, *, deleted: bool = False) -> list[str]:
-        """Return at most two ids with a prefix: of live records, or of deleted records that can be restored."""
+        """Return at most two ids that begin with a prefix, of live records or of deleted ones in the trash."""
 
     def count_by(self, collection: str, key: str, where: Where | None = None) -> dict[Any, int]:
-        """Return the number of live records for each value of a metadata key, most frequent first."""
+        """Return the number of live records, keyed by the value of a metadata key, most frequent first."""
 
-    def matching(self, collection: str, where: Where | None = None) -> Seqs:
-        """Return the live records that pass a filter, by number."""
+    def matching_seqs(self, collection: str, where: Where | None = None) -> Seqs:
+        """Return the numbers of the live records that pass a filter."""
 
-    def known_hashes(self, collection: str, hashes: Sequence[str]) -> dict[str, str]:
-        """Return a record id for each content hash that is stored. A merged record's hash leads to its replacement."""
+    def ids_by_hash(self, collection: str, hashes: Sequence[str]) -> dict[str, str]:
+        """Return record ids, keyed by content hash. The hash of a merged record leads to the remaining record."""
 
-    def at(self, seqs: Sequence[int]) -> dict[int, Record]:
-        """Return the live records of these numbers, by number, without vectors and content."""
+    def by_seq(self, seqs: Sequence[int]) -> dict[int, Record]:
+        """Return the live records with these numbers, keyed by number, without vectors and content."""
 
-    def describe(self, seqs: Sequence[int]) -> dict[int, RecordDescription]:
-        """Return the id and metadata of the live records of these numbers, by number."""
+    def read_descriptions(self, seqs: Sequence[int]) -> dict[int, RecordDescription]:
+        """Return the id and metadata of the live records with these numbers, keyed by number."""
 
     def revision(self) -> int:
-        """Return the newest revision of the whole store, marks included."""
+        """Return the latest revision of the store, which changes of records and of marks increase."""
 
     def collections(self) -> list[str]:
         """Return the collections that have or had records."""
 
     def moment(self) -> Moment:
-        """Return the current moment of the history."""
+        """Return the current point in the history."""
 
     def position(self, collection: str) -> Position:
-        """Return the current position of a collection, cheap enough to read before every query."""
+        """Return the latest revision of a collection, with the ledger's id and model. Cheap enough for every query."""
 
     def has_more_than(self, collection: str, n_records: int) -> bool:
         """Return whether a collection has more than `n_records` live records."""
 
-    def follow(self, collection: str, since: int, limit: int = -1) -> list[VectorChange]:
-        """Return the changes in a collection after a revision, oldest first. Deletions come without vectors."""
+    def vector_changes(self, collection: str, since: int, limit: int = -1) -> list[VectorChange]:
+        """Return the vector changes of a collection after a revision, oldest first. A deletion has no vectors."""
 
     def changed_ids(self, collection: str, since: int, *, limit: int = -1) -> list[str]:
         """Return the ids of the records that were added, changed or deleted after a revision, oldest change first."""
@@ -450,10 +450,10 @@ class LedgerEngine(Protocol):
         """Return the number of live records added or changed after a revision."""
 
     def has_change(self, tip: Tip) -> bool:
-        """Return whether a change, and so every earlier one, is in the history."""
+        """Return whether the history contains a change, and therefore all earlier ones."""
 
     def is_in_history(self, collection: str, position: Position) -> bool:
-        """Return whether a position is consistent with a collection's history."""
+        """Return whether a collection was at a position at some time, according to its history."""
 
     def model(self) -> tuple[str, int] | None:
         """Return the name and dimension of the store's embedding model, or None before it is bound."""
@@ -462,7 +462,7 @@ class LedgerEngine(Protocol):
         """Return the embedding model's prompts as text, or an empty string if there are no prompts."""
 
     def bind_model(self, name: str, dimension: int, prompts: str = "") -> None:
-        """Bind the store to an embedding model, unless it has one."""
+        """Bind the store to an embedding model, unless it is bound to one."""
 
     def draft(self, kind: str, *, actor: str, reason: str = "", undoes: str | None = None) -> OperationDraft:
         """Return a new operation, which is added to the history with its first write."""

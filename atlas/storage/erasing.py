@@ -61,7 +61,7 @@ COPY_IN_USE = (
 )
 
 
-def finish(path: Path, ledger: LedgerEngine, files: MarksFiles, drop_index: Callable[[str], None]) -> str:
+def finish_purges(path: Path, ledger: LedgerEngine, files: MarksFiles, drop_index: Callable[[str], None]) -> str:
     """Finish all purges. Return why a purge is still unfinished, with a remedy, or an empty string.
 
     Args:
@@ -84,7 +84,7 @@ def _finish(path: Path, ledger: LedgerEngine, files: MarksFiles, drop_index: Cal
     if any(map(_is_unclean, unfinished.values())):  # otherwise the files are clean already
         has_copies = _clean(path, ledger, drop_index, unfinished.values())
         ledger.purges.note_unfinished(dict.fromkeys(unfinished, UnfinishedPurge(has_copies=has_copies)))
-    if not ledger.purges.empty_journal():
+    if not ledger.purges.truncate_wal():
         return WAL_IN_USE
     if has_copies:
         return COPY_IN_USE
@@ -109,19 +109,19 @@ def _clean(
     return bool(copies_in_use)
 
 
-def copies(store: Path) -> list[Path]:
+def find_ledger_copies(store: Path) -> list[Path]:
     """Return older copies of the ledger and of marks files. A purge removes all of them."""
     return _matching_paths(store, _COPIES)
 
 
-def foreign_files(store: Path) -> list[Path]:
+def find_foreign_files(store: Path) -> list[Path]:
     """Return the files in the directory that ATLAS does not own, such as a backup."""
     own_paths = set(_matching_paths(store, _OURS))
     return sorted(path for path in store.iterdir() if path not in own_paths)
 
 
-def own_files(store: Path) -> list[Path]:
-    """Return the directory of a store, or only the store's files if it contains others."""
+def list_own_paths(store: Path) -> list[Path]:
+    """Return a store's directory, or only the paths in it that ATLAS owns if it contains foreign files."""
     own_paths = _matching_paths(store, (*_OURS, _RECEIVED))
     return [store] if {*store.iterdir()} <= {*own_paths} else own_paths
 
@@ -136,7 +136,7 @@ def remove_leftovers(store: Path) -> list[Path]:
     with InterProcessLock(store / "domain_names.lock").locked():
         _remove(_matching_paths(store, [_UNFINISHED_NAMES]))
     cache = store / CACHE
-    with _lock(store).locked():
+    with _cache_lock(store).locked():
         _remove(cache.iterdir() if cache.is_dir() else ())
     return [path for path in _matching_paths(store, _COPIES) if not _remove_unless_in_use(path)]
 
@@ -185,13 +185,13 @@ def lock_cache_of_ledger(directory: Path, ledger_id: str) -> Iterator[None]:
         ledger_id: Id of the ledger that was read; '' if unknown.
 
     Raises:
-        PlanOutdated: The store was restored, re-embedded or purged since.
+        PlanOutdated: The store was restored, re-embedded or purged since `ledger_id` was read.
     """
     ledger = directory.parent / LEDGER
     if directory.name != CACHE or not ledger_id or not ledger.exists():
         yield
         return
-    with _lock(directory.parent).locked():
+    with _cache_lock(directory.parent).locked():
         if read_ledger_id_at(ledger) != ledger_id:
             raise PlanOutdated(
                 "the store was restored, re-embedded or purged during the computation, so the result was discarded; "
@@ -203,11 +203,11 @@ def lock_cache_of_ledger(directory: Path, ledger_id: str) -> Iterator[None]:
 @contextmanager
 def lock_cache(cache: Path) -> Iterator[None]:
     """Lock a store's cache, so that no purge empties it during the block."""
-    with _lock(cache.parent).locked():
+    with _cache_lock(cache.parent).locked():
         yield
 
 
-def _lock(store: Path) -> InterProcessLock:
+def _cache_lock(store: Path) -> InterProcessLock:
     return InterProcessLock(store / "cache.lock")
 
 

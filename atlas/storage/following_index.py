@@ -26,12 +26,12 @@ class IndexUnreachable(IndexUnusable):
 
 
 class IndexBehind(IndexUnreachable):
-    """The answer lacks writes that the seal covers. Retry with an earlier seal."""
+    """The answer lacks writes up to the expected seal. Retry with an earlier seal."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Seal:
-    """Watermark of the last writer: the ledger, the position in it, and a digest of the index files."""
+    """Watermark of an index: the position in the ledger that its last writer reached, and a digest of its files."""
 
     ledger_id: str = ""
     revision: int = 0
@@ -67,11 +67,11 @@ def read_seal(text: str) -> Seal:
 
 
 class FollowingIndex(Protocol):
-    """One collection's vectors in an index, by keys that name a record and its window. Safe for many processes."""
+    """One collection's vectors in an index. A key names a record and a window of it. Safe for many processes."""
 
     @property
     def is_counted(self) -> bool:
-        """True if writes may be lost without an error, so that keys are counted before sealing."""
+        """True if writes may be lost without an error, so that a writer counts the keys before it sets a seal."""
 
     @property
     def is_open(self) -> bool:
@@ -87,7 +87,7 @@ class FollowingIndex(Protocol):
 
     @property
     def is_resumable(self) -> bool:
-        """True if intermediate positions are sealed, so that an interrupted writer can resume."""
+        """True if a writer sets seals at intermediate positions, so that an interrupted one can resume."""
 
     @property
     def max_hits(self) -> int:
@@ -98,20 +98,20 @@ class FollowingIndex(Protocol):
         """The reason why the last use of the index failed, or empty if it succeeded or was not tried."""
 
     @property
-    def is_due(self) -> bool:
+    def is_retry_due(self) -> bool:
         """True if the index failed, and the backoff is over."""
 
     def locked(self, timeout_seconds: float = -1, *, to_write: bool = True) -> AbstractContextManager[bool]:
         """Lock the index for writing. Yields False after a timeout."""
 
     def seal(self) -> Seal:
-        """Return the seal for queries, from the last writer, empty if a write is unfinished."""
+        """Return the seal whose writes queries can see. Empty if a write is unfinished."""
 
     def writer_seal(self) -> Seal:
-        """Return the seal for writers, which is later than `seal` while the latest writes are not searchable yet."""
+        """Return the last writer's seal, which is later than `seal` until the service shows its writes to queries."""
 
     def begin(self, seal: Seal, n_changes: int = 0) -> None:
-        """Begin writing from a seal."""
+        """Begin to write the changes after a seal. The index has no valid seal until `set_seal`."""
 
     def set_seal(
         self, ledger_id: str, revision: int, *, change: int = 0, change_name: str = "", n_keys: int | None = None
@@ -125,7 +125,7 @@ class FollowingIndex(Protocol):
         """Remove vectors by key, ignoring unknown keys."""
 
     def query(self, vector: Vector, k: int, *, seal: Seal | None = None) -> list[tuple[str, float]]:
-        """Return at most k keys with their similarities, highest first, if the seal is current."""
+        """Return at most k keys with their similarities, highest first. Raise `IndexUnusable` for another seal."""
 
     def count(self) -> int:
         """Return the number of keys."""
@@ -140,7 +140,7 @@ class FollowingIndex(Protocol):
 class LocalIndex:
     """Base class of indexes on the ledger's machine."""
 
-    is_remote = is_resumable = is_due = False
+    is_remote = is_resumable = is_retry_due = False
     max_hits = sys.maxsize
     fault = ""
 
@@ -149,7 +149,7 @@ class LocalIndex:
         raise NotImplementedError
 
     def writer_seal(self) -> Seal:
-        """Return the seal after which a writer continues, which is `seal`, as writes are visible immediately."""
+        """Return `seal`, because writes are visible immediately."""
         return self.seal()
 
 

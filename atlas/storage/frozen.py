@@ -28,7 +28,7 @@ def frozen_copy_path(store: Path, name: str) -> Path:
 def current_copy(store: Path, name: str) -> Path | None:
     """Return the directory of a frozen copy, or None if it is missing or older than a purge.
 
-    A purge removes the copies on its own machine only.
+    A purge only removes the copies on the machine where it runs.
     """
     copy = frozen_copy_path(store, name)
     try:
@@ -49,4 +49,6 @@ def frozen_at(store: Path) -> datetime | None:
     except (FileNotFoundError, NotADirectoryError):
         return None
     except (OSError, ValueError, TypeError, KeyError) as error:
-        raise StoreUnavailable(f"{store / STAMP} cannot be read ({error}), so this copy cannot be opened") from error
+        raise StoreUnavailable(
+            f"{store / STAMP} cannot be read ({error}), so this copy cannot be opened; remove it, and make a new one"
+        ) from error

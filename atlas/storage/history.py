@@ -36,7 +36,7 @@ class Removal:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Quote:
+class QuotingRecord:
     """Another record that quotes or names a purged one."""
 
     collection: str
@@ -62,10 +62,10 @@ class UnfinishedPurge:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PurgeTraces:
-    """Traces of purged records in a ledger."""
+    """Contents of a ledger that concern records to purge: the records, and other texts that quote them."""
 
     records: tuple[Removal, ...]
-    quotes: tuple[Quote, ...]
+    quotes: tuple[QuotingRecord, ...]
     """Other records that quote or name a purged one."""
 
     n_reasons: int
@@ -99,10 +99,10 @@ class History(Protocol):
         """Raise `NotAllowed` unless an actor stored all of these records."""
 
     def origins(self, collection: str, ids: Sequence[str] | None = None) -> dict[str, Origin]:
-        """Return who stored, edited and accepted a collection's records, by id. Deleted records are included."""
+        """Return who stored, edited and accepted records, also deleted ones, keyed by record id."""
 
     def changes(self, operation_id: str, limit: int, offset: int) -> list[RecordChange]:
-        """Return an operation's changes of records, in the order in which they were made."""
+        """Return the changes that an operation made to records, in the order in which they were made."""
 
     def collections_of(self, operation_id: str) -> set[str]:
         """Return the collections whose records an operation touched, or raise `NotFound`."""
@@ -140,7 +140,7 @@ class History(Protocol):
         """Return the earlier versions of a record, latest first."""
 
     def purged(self, collection: str, ids: Sequence[str]) -> set[str]:
-        """Return those of the ids whose records were purged."""
+        """Return the subset of `ids` whose records were purged."""
 
     def trash(self, collection: str, limit: int, offset: int) -> list[TrashedRecord]:
         """Return deleted records, most recently deleted first."""
@@ -156,7 +156,7 @@ class Purges(Protocol):
     """Purges in the ledger: finding traces, removal, and notes of unfinished purges."""
 
     def find_traces(self, ids: Sequence[str], collection: str) -> PurgeTraces:
-        """Return the traces of records in the ledger."""
+        """Return what the ledger contains of records to purge: the records, and other texts that quote them."""
 
     def purge(
         self,
@@ -167,19 +167,19 @@ class Purges(Protocol):
         unchanged_since: Moment,
         reword: Reword | None = None,
     ) -> None:
-        """Purge records, by collection and id, as one operation, which cannot be undone."""
+        """Purge records, given by collection and id, as one operation, which cannot be undone."""
 
     def unfinished(self) -> dict[str, UnfinishedPurge]:
-        """Return the unfinished purges, by operation."""
+        """Return the unfinished steps of each unfinished purge, keyed by operation id."""
 
     def note_unfinished(self, unfinished: Mapping[str, UnfinishedPurge]) -> None:
-        """Note the unfinished parts of purges, by operation."""
+        """Store the unfinished steps of purges, keyed by operation id."""
 
     def note_finished(self, operation_ids: Iterable[str]) -> None:
-        """Note that purges are finished."""
+        """Delete the notes on unfinished steps of these purges."""
 
     def rewrite(self, collections: Iterable[str]) -> None:
         """Rebuild the keyword indexes, and vacuum the file."""
 
-    def empty_journal(self) -> bool:
-        """Empty the WAL, or return False while a reader needs it."""
+    def truncate_wal(self) -> bool:
+        """Truncate the WAL and return True, or return False while a reader needs it."""

@@ -37,7 +37,9 @@ def find_by_vector(
     if k <= 0:
         return _make_result(collection, [])
     with collection.ledger.reading():
-        return _make_result(collection, _nearest(collection, vector, k, _scope(collection, where, with_buried)))
+        return _make_result(
+            collection, _find_nearest(collection, vector, k, _make_scope(collection, where, with_buried))
+        )
 
 
 def find_by_words(
@@ -48,9 +50,9 @@ def find_by_words(
     with_buried: bool = True,
     as_typed: bool = False,
 ) -> QueryResult:
-    """Return the k best records by keywords that pass a filter."""
+    """Return the k records with the highest keyword scores among those that pass a filter."""
     with collection.ledger.reading():
-        scope = _scope(collection, where, with_buried)
+        scope = _make_scope(collection, where, with_buried)
         matches = collection.ledger.words.find(collection.name, text, scope, k, as_typed=as_typed)
         return _make_result(collection, [(seq, value / (1 + value)) for seq, value in matches.values.items()])
 
@@ -78,8 +80,8 @@ def find_candidates(
             similarities. None to skip this comparison.
     """
     with collection.ledger.reading():
-        scope = _scope(collection, where, with_buried)
-        similarities = dict(_nearest(collection, vector, n, scope)) if vector is not None else {}
+        scope = _make_scope(collection, where, with_buried)
+        similarities = dict(_find_nearest(collection, vector, n, scope)) if vector is not None else {}
         matches = collection.ledger.words.find(collection.name, text or "", scope, n, extra_seqs=list(similarities))
         context_scores = _context_scores(collection, text, n, scope, matches, context) if context and text else {}
         if text and context_scores:
@@ -101,14 +103,14 @@ def find_candidates(
 def _context_scores(
     collection: CollectionParts, text: str, n: int, scope: Scope, matches: Matches, context: Context
 ) -> dict[int, float]:
-    """Return the keyword scores that records of a scope get from later records of their log."""
+    """Return the scores that records get from words of later records in their log, keyed by record number."""
     values, in_scope = matches.values, _visible_seqs(collection)
     if scope.passing is not None:  # the words of records that fail the filter count too
         visible = Scope(passing=in_scope, hidden=scope.hidden)
         values = collection.ledger.words.find(collection.name, text, visible, n).values
     best = dict(islice(values.items(), n))
     n_before = len(context.shares) if in_scope is None else MAX_BEFORE
-    predecessors = collection.ledger.columns.predecessors(collection.name, list(best), context.within, n_before)
+    predecessors = collection.ledger.columns.predecessors(collection.name, list(best), context.log_key, n_before)
     if in_scope is not None:
         scope_seqs = set(in_scope.tolist())
         predecessors = {
@@ -128,11 +130,11 @@ def _context_scores(
 def _visible_seqs(collection: CollectionParts) -> Seqs | None:
     """Return the sorted numbers of all records in the scope of the current actor, or None if it sees every record."""
     scope_filter = restrict_to_actor_scope(None)
-    return _scope(collection, scope_filter, True).passing if scope_filter else None
+    return _make_scope(collection, scope_filter, True).passing if scope_filter else None
 
 
 def _add_scores(collection: CollectionParts, text: str, matches: Matches, seqs: Sequence[int]) -> Matches:
-    """Return keyword matches, with the keyword scores of these records added."""
+    """Return keyword matches extended by the keyword scores of further records."""
     missing = np.array([seq for seq in seqs if seq not in matches.values], np.int64)
     if not len(missing):
         return matches
@@ -149,7 +151,7 @@ def _select(similarities_by_seq: Mapping[int, float], matches: Matches, selector
     return dict(compress(similarities_by_seq.items(), is_selected.tolist()))
 
 
-def _nearest(collection: CollectionParts, vector: Vector, k: int, scope: Scope) -> Neighbours:
+def _find_nearest(collection: CollectionParts, vector: Vector, k: int, scope: Scope) -> Neighbours:
     nearest = collection.nearest
     if scope.passing is not None:
         return nearest.query_subset(vector, k, scope.passing)
@@ -159,28 +161,28 @@ def _nearest(collection: CollectionParts, vector: Vector, k: int, scope: Scope) 
     hits = nearest.query(vector, k + min(len(hidden), SPARE))
     visible_hits = [hit for hit in hits if hit[0] not in hidden]
     if len(visible_hits) < k and len(hidden) > SPARE:
-        visible = np.setdiff1d(collection.ledger.matching(collection.name), scope.hidden, assume_unique=True)
+        visible = np.setdiff1d(collection.ledger.matching_seqs(collection.name), scope.hidden, assume_unique=True)
         visible_hits = nearest.query_subset(vector, k, visible)
     return visible_hits[:k]
 
 
-def _scope(collection: CollectionParts, where: Where | None, with_buried: bool) -> Scope:
+def _make_scope(collection: CollectionParts, where: Where | None, with_buried: bool) -> Scope:
     ledger, passing = collection.ledger, None
-    hidden = ledger.marks.hidden(collection.name, actor_name(""), only_quarantined=with_buried)
+    hidden = ledger.marks.hidden_seqs(collection.name, actor_name(""), only_quarantined=with_buried)
     if collection.masked is not None:
-        hidden = union(hidden, collection.masked)
+        hidden = sorted_union(hidden, collection.masked)
     if where:
-        passing = np.setdiff1d(ledger.matching(collection.name, where), hidden, assume_unique=True)
+        passing = np.setdiff1d(ledger.matching_seqs(collection.name, where), hidden, assume_unique=True)
     return Scope(passing=passing, hidden=hidden)
 
 
-def union(first: Seqs, second: Seqs) -> Seqs:
+def sorted_union(first: Seqs, second: Seqs) -> Seqs:
     """Return the union of two sorted sets. `np.union1d` would import numpy's masked arrays, which takes 50 ms."""
     return np.sort(np.concatenate((first, np.setdiff1d(second, first, assume_unique=True))))
 
 
 def _make_result(collection: CollectionParts, neighbours: Neighbours) -> QueryResult:
-    records = collection.ledger.at([seq for seq, _ in neighbours])
+    records = collection.ledger.by_seq([seq for seq, _ in neighbours])
     live = [(records[seq], similarity) for seq, similarity in neighbours if seq in records]
     return QueryResult(
         ids=[record.id for record, _ in live],
@@ -196,7 +198,7 @@ def _make_candidates(
     matches: Matches,
     context_scores: Mapping[int, float],
 ) -> Candidates:
-    described = collection.ledger.describe(list(similarities))
+    described = collection.ledger.read_descriptions(list(similarities))
     live = [seq for seq in similarities if seq in described]
     return Candidates(
         ids=[described[seq].id for seq in live],

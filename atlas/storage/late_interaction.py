@@ -10,7 +10,7 @@ from atlas.core.errors import PlanOutdated, StoreDamaged
 from atlas.core.types import Vectors
 from atlas.embedding.late_interaction import Projection, TokenVectors, fit_projection, parse_projection
 from atlas.embedding.plain import WITH_TOKENS
-from atlas.infra.duck_typing import get_member, offers
+from atlas.infra.duck_typing import get_member, has_member
 from atlas.infra.locks import lock_of
 from atlas.protocols.infra import WholeEmbedder
 from atlas.storage.engine import LedgerEngine
@@ -34,11 +34,11 @@ class TokenEmbedder(WholeEmbedder, Protocol):
 
 def returns_tokens(embedder: WholeEmbedder) -> TypeGuard[TokenEmbedder]:
     """Return whether an embedding model returns token vectors."""
-    return all(offers(embedder, name) for name in WITH_TOKENS)
+    return all(has_member(embedder, name) for name in WITH_TOKENS)
 
 
 class LateInteraction:
-    """The token vectors of one store, by one embedding model."""
+    """Similarities by token vectors, for one store and embedding model."""
 
     def __init__(self, ledger: LedgerEngine, embedder: TokenEmbedder) -> None:
         self._ledger = ledger
@@ -73,7 +73,7 @@ class LateInteraction:
         return self._projection() is not None or fitted_projection(self._embedder) is not None
 
     def similarities(self, query: str, cosines: Mapping[int, float]) -> dict[int, float]:
-        """Return the query's similarity to each record with token vectors, by record number.
+        """Return the query's similarity to each record with token vectors, keyed by record number.
 
         Args:
             cosines: Cosines of the pooled vectors of the query and the records.
@@ -82,7 +82,7 @@ class LateInteraction:
         if projection is None:
             return {}
         query_tokens = projection.project(self._embedder.query_tokens(query))
-        packed = self._ledger.token_vectors.at(list(cosines)) if len(query_tokens) else {}
+        packed = self._ledger.token_vectors.by_seq(list(cosines)) if len(query_tokens) else {}
         if not packed:
             return {}
         try:
@@ -104,7 +104,7 @@ class LateInteraction:
         return cached[1]
 
     def _fit(self) -> Projection | None:
-        """Fit the projection of the model, and store it unless another process has."""
+        """Fit the projection of the model, and store it unless another process has stored one."""
         with self._lock:
             if self._is_unusable:
                 return None

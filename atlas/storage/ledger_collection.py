@@ -25,8 +25,8 @@ from atlas.infra.actor import (
     actor_name,
     actor_scope,
     check_actor_scope,
-    in_scope,
     is_agent,
+    is_in_scope,
     is_under_review,
     may,
     present_actor,
@@ -78,12 +78,12 @@ class LedgerCollection(Collection):
 
     @property
     def vector_store(self) -> LedgerVectorStore:
-        """The collection as a vector store of the specification."""
+        """The same records behind the async protocol `VectorStore`."""
         return LedgerVectorStore(self)
 
     @property
     def problem(self) -> str:
-        """A sentence if the index is needed and unreachable, else empty."""
+        """Description of the outage if queries need the index and it is unreachable, or empty."""
         return self.parts.nearest.problem
 
     def within(
@@ -100,9 +100,9 @@ class LedgerCollection(Collection):
         return LedgerCollection(self.parts, draft)
 
     def without(self, ids: Sequence[str]) -> LedgerCollection:
-        """Return a view of this collection whose searches skip these records. Word weights stay the same."""
-        seqs, before = self._ledger.matching(self._name, {"id": {"$in": list(ids)}}), self.parts.masked
-        masked = seqs if before is None else hybrid_search.union(before, seqs)
+        """Return a view of this collection whose searches skip the records with these ids. Word weights stay."""
+        seqs, before = self._ledger.matching_seqs(self._name, {"id": {"$in": list(ids)}}), self.parts.masked
+        masked = seqs if before is None else hybrid_search.sorted_union(before, seqs)
         return LedgerCollection(replace(self.parts, masked=masked), self._operation)
 
     @property
@@ -111,15 +111,15 @@ class LedgerCollection(Collection):
         return self._operation.id if self._operation else None
 
     def notes(self) -> dict[str, str]:
-        """Return the texts stored with the collection, by name."""
+        """Return the collection's notes, which are small stored texts, keyed by name."""
         return self._ledger.notes.read(f"kept:{self._name}:")
 
     def write_note(self, name: str, text: str) -> None:
-        """Write a note durably, outside of the history."""
+        """Write a note durably. The write is not an operation in the history."""
         self._ledger.notes.write({f"kept:{self._name}:{name}": text})
 
     def strictness(self) -> float:
-        """Return the factor on the measured relevance level of searches. 1 unless a person changed it."""
+        """Return the factor that multiplies the measured relevance threshold. 1 unless a person changed it."""
         return read_strictness(self._ledger)
 
     def reading(self) -> AbstractContextManager[object]:
@@ -191,7 +191,7 @@ class LedgerCollection(Collection):
         records = self._read_live(ids)
         return [as_row(records[record_id]) for record_id in ids if record_id in records]
 
-    def peek(self, ids: Sequence[str]) -> list[dict[str, Any]]:
+    def get_light(self, ids: Sequence[str]) -> list[dict[str, Any]]:
         """Return records like `get`, but without vectors and content."""
         records = self._read_live(ids, light=True)
         return [as_row(records[record_id]) for record_id in ids if record_id in records]
@@ -207,7 +207,7 @@ class LedgerCollection(Collection):
     def query(
         self, embedding: npt.ArrayLike, k: int, where: Where | None = None, *, with_buried: bool = True
     ) -> QueryResult:
-        """Return the exact k nearest records that pass a filter, without content."""
+        """Return the k nearest records that pass a filter, by exact similarity, without content."""
         vector = as_vector(embedding, self.parts.dimension)
         return hybrid_search.find_by_vector(self.parts, vector, k, restrict_to_actor_scope(where), with_buried)
 
@@ -216,12 +216,12 @@ class LedgerCollection(Collection):
         return self.parts.late.projection_for_new_texts() if self.parts.late is not None else None
 
     def similarities(self, n: int) -> tuple[Vector, Vector]:
-        """Return cosines of pairs among n sampled records, and of each record with its nearest distinct neighbour."""
-        return similarities.sample(self._ledger, self._name, self.parts.nearest, n)
+        """Return the cosines of all pairs among n sampled records, and of each with the nearest other text."""
+        return similarities.sample_similarities(self._ledger, self._name, self.parts.nearest, n)
 
     def sample_texts(self, n: int) -> dict[str, str]:
-        """Return up to n texts, by record id, spread evenly over the order in which they were added."""
-        records = self._ledger.at(similarities.sample_seqs(self._ledger, self._name, n).tolist())
+        """Return up to n texts, keyed by record id, spread evenly over the order in which they were added."""
+        records = self._ledger.by_seq(similarities.sample_seqs(self._ledger, self._name, n).tolist())
         return {record.id: record.document for record in records.values()}
 
     def read_measurement(self) -> str | None:
@@ -234,7 +234,7 @@ class LedgerCollection(Collection):
             self._ledger.notes.write({MEASUREMENTS + self._name: text})
 
     def first_vectors(self, ids: Sequence[str]) -> dict[str, Vector]:
-        """Return each record's vector for its whole text, of unit length and shape (dim,), by id."""
+        """Return each record's vector for its whole text, of unit length and shape (dim,), keyed by id."""
         return self._ledger.vectors.whole_vectors(self._name, self._visible_ids(ids))
 
     def search_text(
@@ -271,7 +271,7 @@ class LedgerCollection(Collection):
         limit: int | None = None,
         offset: int = 0,
     ) -> list[dict[str, Any]]:
-        """Return records in order, without vectors and content, which `get` returns."""
+        """Return records sorted by a metadata key or by insertion, without vectors and content."""
         records = self._ledger.scan(
             self._name,
             self._visible_filter(where),
@@ -283,7 +283,7 @@ class LedgerCollection(Collection):
         return [as_row(record) for record in records]
 
     def count_by(self, key: str, where: Where | None = None) -> dict[Any, int]:
-        """Return the number of records for each value of a metadata key, most frequent first."""
+        """Return the number of records, keyed by the value of a metadata key, most frequent first."""
         return self._ledger.count_by(self._name, key, self._visible_filter(where))
 
     def keys(self) -> set[str]:
@@ -297,40 +297,40 @@ class LedgerCollection(Collection):
         return self._ledger.columns.ids(self._name, self._visible_filter(where))
 
     def column(self, key: str, where: Where | None = None) -> dict[str, Any]:
-        """Return the value of a metadata key, of `marks.…` or of `usage.…`, by id, of the records that have it."""
+        """Return the value of a metadata key, of `marks.…` or of `usage.…` in each record that has it, keyed by id."""
         if key.startswith("marks."):
             marks = self._ledger.marks.column(self._name, key.removeprefix("marks."))
             return {record_id: marks[record_id] for record_id in self.ids(where) if record_id in marks}
         return self._ledger.columns.column(self._name, key, self._visible_filter(where))
 
     def titles(self, ids: Sequence[str]) -> dict[str, str]:
-        """Return the titles of the records that exist."""
+        """Return the titles of the records that exist, keyed by id."""
         return self._ledger.columns.titles(self._name, self._visible_ids(ids))
 
     def counts_by_day(self, where: Where | None = None) -> dict[str, dict[str, int]]:
-        """Return the number of records by day (UTC, such as `2026-05-01`) and by outcome."""
+        """Return the number of records for each outcome, keyed by UTC day, such as `2026-05-01`."""
         return self._ledger.columns.counts_by_day(self._name, self._visible_filter(where))
 
     def vectors_of(self, documents: Sequence[str]) -> dict[str, Vectors]:
-        """Return the stored vectors of texts, by text, each of shape (n_windows, dim)."""
+        """Return the stored vectors of texts, keyed by text, each of shape (n_windows, dim)."""
         return self._ledger.vectors.by_text(documents)
 
     def vectors(self) -> dict[str, Vectors]:
-        """Return the vectors of every record, by id, each of shape (n_windows, dim)."""
-        entries = self._ledger.follow(self._name, 0)
+        """Return the vectors of every record, keyed by id, each of shape (n_windows, dim)."""
+        entries = self._ledger.vector_changes(self._name, 0)
         vectors = {entry.id: entry.vectors for entry in entries if len(entry.vectors)}
         return {record_id: vectors[record_id] for record_id in self._visible_ids([*vectors])}
 
-    def known_hashes(self, hashes: Sequence[str]) -> dict[str, str]:
-        """Return a record id for each content hash that is stored. A merged record's hash leads to its replacement."""
-        ids_by_hash = self._ledger.known_hashes(self._name, hashes)
+    def ids_by_hash(self, hashes: Sequence[str]) -> dict[str, str]:
+        """Return record ids, keyed by content hash. The hash of a merged record leads to the remaining record."""
+        ids_by_hash = self._ledger.ids_by_hash(self._name, hashes)
         if not actor_scope():
             return ids_by_hash
         visible = set(self._visible_ids([*ids_by_hash.values()]))
         return {content_hash: record_id for content_hash, record_id in ids_by_hash.items() if record_id in visible}
 
     def ids_with_prefix(self, prefix: str) -> list[str]:
-        """Return at most two ids with a prefix."""
+        """Return at most two ids that begin with a prefix, enough to tell whether it is unique."""
         if actor_scope() or self._quarantine_reasons():
             later_ids = self.ids({"id": {"$gte": prefix}})
             return [record_id for record_id in later_ids if record_id.startswith(prefix)][:2]
@@ -344,15 +344,15 @@ class LedgerCollection(Collection):
         return [*self._visible_ids(self._ledger.changed_ids(self._name, since, limit=limit))]
 
     def existing_ids(self, ids: Sequence[str]) -> set[str]:
-        """Return those of the ids that exist."""
+        """Return the subset of `ids` that exist."""
         return set(self._read_live(ids, light=True))
 
     def purged(self, ids: Sequence[str]) -> set[str]:
-        """Return those of the ids whose records were purged. Such ids cannot be reused."""
+        """Return the subset of `ids` whose records were purged. A purged id cannot be reused."""
         return self._ledger.history.purged(self._name, ids)
 
     def usage(self, ids: Sequence[str]) -> dict[str, Usage]:
-        """Return each record's counts of retrievals and uses. Searches of the last half minute may be missing."""
+        """Return each record's counts of retrievals and uses, keyed by id. The last half minute may be missing."""
         visible = self._ledger.usage.read(self._name, self._visible_ids(ids))
         return {record_id: visible.get(record_id, NO_USAGE) for record_id in ids}
 
@@ -394,7 +394,7 @@ class LedgerCollection(Collection):
         return {record_id: [*map(_hide_others, visible.get(record_id, []))] for record_id in ids}
 
     def count_retrievals(self, ids: Sequence[str]) -> None:
-        """Count the hits of a search as retrieved. Counts are written in batches, possibly now."""
+        """Count the hits of a search as retrieved. Counts are written in batches."""
         retrievals = self.parts.retrievals
         if retrievals.count(self._name, ids):
             retrievals.flush()
@@ -405,7 +405,7 @@ class LedgerCollection(Collection):
             self.parts.retrievals.flush()
 
     def marks(self, ids: Sequence[str]) -> dict[str, Marks]:
-        """Return people's marks on each record, or empty marks."""
+        """Return the marks of each record, keyed by id. Unmarked records have empty marks."""
         marks = self._ledger.marks.read(self._name, self._visible_ids(ids))
         return {record_id: marks.get(record_id, NO_MARKS) for record_id in ids}
 
@@ -422,13 +422,13 @@ class LedgerCollection(Collection):
         return self._ledger.marks.change(self._name, ids, change, operation)
 
     def release(self, ids: Sequence[str], unchanged_since: Moment | None = None) -> int:
-        """Accept records that wait for review, and return how many there were."""
+        """Accept records that wait for review, and return their number."""
         self._check_visible(ids)
         operation = self._operation or self._draft("accept")
         return self._ledger.history.accept(self._name, ids, operation, unchanged_since)
 
     def quarantine(self, reasons: Mapping[str, str]) -> int:
-        """Set each record's reason for quarantine, and return the number of changed records. '' ends a quarantine."""
+        """Set the reason for quarantine of records, and return the number of changed ones. An empty reason ends it."""
         self._check_visible([*reasons])
         operation = self._operation or self._draft("quarantine")
         return self._ledger.marks.quarantine(self._name, reasons, operation)
@@ -438,9 +438,9 @@ class LedgerCollection(Collection):
         if not self._visible_ids([record_id]):
             return []
         versions, scope = self._ledger.history.versions(self._name, record_id), actor_scope()
-        return [version for version in versions if in_scope(scope, version.content.get("metadata", {}))]
+        return [version for version in versions if is_in_scope(scope, version.content.get("metadata", {}))]
 
-    def check_own(self, ids: Sequence[str]) -> None:
+    def check_may_change(self, ids: Sequence[str]) -> None:
         """Raise `NotFound` if a record does not exist, and `NotAllowed` if the current actor may not change it.
 
         Curators may change all records. Other people, and an agent on the command line, may change those that they
@@ -451,7 +451,7 @@ class LedgerCollection(Collection):
             self._ledger.history.check_authors(actor_name(self.parts.settings.actor), self._name, ids)
 
     def moment(self) -> Moment:
-        """Return the current moment of the history, for `delete_unchanged` or `update`."""
+        """Return the current point in the history, for a later `delete_unchanged`, `update` or `merge`."""
         return self._ledger.moment()
 
     def delete_unchanged(
@@ -463,7 +463,7 @@ class LedgerCollection(Collection):
         return self._ledger.remove(self._name, self._visible_ids(ids), operation, unchanged_since=moment, usage=usage)
 
     def merge(self, merges: Sequence[Merge], moment: Moment, deleted_ids: Sequence[str] = ()) -> None:
-        """Apply several merges, or raise `PlanOutdated`."""
+        """Merge groups of records, or raise `PlanOutdated` if a record has changed since the moment."""
         self._check_visible([*(i for item in merges for i in (item.kept_id, *item.removed)), *deleted_ids])
         operation = self._operation or self._draft("merge")
         records = self._records(
@@ -503,16 +503,18 @@ class LedgerCollection(Collection):
         return self._ledger.history.restore(self._name, ids, operation)
 
     def _read_live(self, ids: Sequence[str], *, light: bool = False) -> dict[str, Record]:
-        """Return the live records among `ids` that the current actor may see, by id."""
+        """Return the live records among `ids` that the current actor may see, keyed by id."""
         records = self._ledger.get(self._name, ids, light=light)
         if scope := actor_scope():
-            records = {record_id: record for record_id, record in records.items() if in_scope(scope, record.metadata)}
+            records = {
+                record_id: record for record_id, record in records.items() if is_in_scope(scope, record.metadata)
+            }
         if hidden := self._quarantine_reasons():
             records = {record_id: record for record_id, record in records.items() if record_id not in hidden}
         return records
 
     def _quarantine_reasons(self) -> Mapping[str, str]:
-        """Return the reason of each record in quarantine, by id. Empty unless the current actor is an agent."""
+        """Return the reason of each record in quarantine, keyed by id. Empty unless the current actor is an agent."""
         return self._ledger.marks.column(self._name, "quarantine") if is_agent() else {}
 
     def _visible_filter(self, where: Where | None) -> Where | None:
@@ -550,7 +552,7 @@ class LedgerCollection(Collection):
         added = self._ledger.add(
             self._name, records, operation, model=model, skip_known=skip_known, restored=restored, unique_key=unique_key
         )
-        self.parts.nearest.upkeep.keep_up(self.parts.settings.index_lag_rows)
+        self.parts.nearest.updater.catch_up_if_behind(self.parts.settings.index_lag_rows)
         return added
 
     def _records(

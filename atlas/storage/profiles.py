@@ -70,14 +70,14 @@ class ProfileBook:
         self._warned: set[str] = set()
 
     def all(self) -> tuple[Profile, ...]:
-        """Return the built-in profile, then the saved ones by name. Unreadable profiles contain the reason."""
+        """Return the built-in profile, then the saved ones, sorted by name. Unreadable ones contain the reason."""
         return (BUILT_IN, *(_decode(name, value) for name, value in self._notes.read(_PREFIX).items()))
 
-    def named(self, name: str) -> Profile:
-        """Return the profile of a name.
+    def get(self, name: str) -> Profile:
+        """Return the profile with a name.
 
         Raises:
-            NotFound: There is no profile of this name.
+            NotFound: There is no profile with this name.
             InvalidInput: The stored profile is invalid.
         """
         profile = self._find(name)
@@ -105,7 +105,7 @@ class ProfileBook:
         return self.in_use().weights
 
     def save(self, name: str, weights: RankingWeights) -> ProfileChange:
-        """Save weights under a name, replacing a profile of this name.
+        """Save weights under a name, replacing the profile with this name, if any.
 
         Raises:
             InvalidInput: The name is empty, too long, not one line, the built-in profile's, or looks like another
@@ -126,7 +126,7 @@ class ProfileBook:
         """Delete a profile. If it was the active one, the built-in one becomes active.
 
         Raises:
-            NotFound: There is no profile of this name.
+            NotFound: There is no profile with this name.
             InvalidInput: The profile is the built-in one.
             ReadOnlyStore: The store was opened for reading only.
         """
@@ -143,11 +143,11 @@ class ProfileBook:
         """Set the profile that searches of this store use, in other processes too.
 
         Raises:
-            NotFound: There is no profile of this name.
+            NotFound: There is no profile with this name.
             InvalidInput: The stored profile is invalid.
             ReadOnlyStore: The store was opened for reading only.
         """
-        profile = self.named(name)
+        profile = self.get(name)
         return self._write({_IN_USE: None if profile.name == DEFAULT else profile.name})
 
     def restore(self, earlier: ProfileChange) -> ProfileChange:
@@ -168,7 +168,7 @@ class ProfileBook:
     def _write(
         self, rows: Mapping[str, str | None], *, expected: Mapping[str, str | None] | None = None
     ) -> ProfileChange:
-        """Write rows if the present rows are the expected ones."""
+        """Write profiles if the stored ones are as expected, or raise `PlanOutdated`."""
         try:
             # Cached results are keyed by the revision, so it has to change.
             before = self._notes.write(rows, expected=expected, increases_revision=True)

@@ -198,7 +198,7 @@ class OperationDraft:
     """True if it may change only records that its actor stored."""
 
     unchanged_since: Mapping[str, Moment] = field(default_factory=dict)
-    """Moments by the ids of records. A write is refused if another operation has changed the record since."""
+    """Moments, keyed by record id. A write is refused if another operation has changed the record since its moment."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -228,7 +228,7 @@ class Position:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Scope:
-    """The records of a collection that a search may find."""
+    """The records of a collection that a search may return."""
 
     passing: Seqs | None = None
     """Records that pass the filter, or None for all records except the hidden ones."""
@@ -238,9 +238,9 @@ class Scope:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Context:
-    """A setting of keyword search: records of a log are also found by the words of the next records."""
+    """Settings with which a keyword search also finds a record by the words of the next records in its log."""
 
-    within: str
+    log_key: str
     """Metadata key that identifies the log of a record. The records of a log are ordered by `created_at`."""
 
     shares: tuple[float, ...] = CONTEXT_SHARES
@@ -369,9 +369,9 @@ def _as_windows(embedding: npt.ArrayLike, dimension: int) -> Vectors:
             f"expected an embedding of {dimension} dimensions, got shape {windows.shape}; use the store's embedder"
         )
     if not np.isfinite(lengths).all():
-        raise InvalidInput("expected finite numbers for an embedding, got others; use the store's embedder")
+        raise InvalidInput("expected finite numbers for an embedding, got NaN or infinity; use the store's embedder")
     if not lengths.all():
-        raise InvalidInput("expected an embedding with a direction, got only zeros; use the store's embedder")
+        raise InvalidInput("expected an embedding with a number other than 0, got only zeros; use the store's embedder")
     scaled: Vectors = windows / lengths
     return scaled
 

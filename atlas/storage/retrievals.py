@@ -18,7 +18,7 @@ FLUSH_RECORDS = 500
 
 
 class RetrievalLog:
-    """Counts of search hits, written in batches, so that few searches wait for the disk."""
+    """Counts of how often searches returned each record, written in batches, so that few searches wait."""
 
     def __init__(self, ledger: LedgerEngine) -> None:
         self._ledger = ledger
@@ -28,7 +28,7 @@ class RetrievalLog:
         self._lock = threading.Lock()
 
     def count(self, collection: str, ids: Iterable[str]) -> bool:
-        """Count one retrieval of each record. Return whether it is time for a `flush`."""
+        """Count one retrieval of each record. Return whether a `flush` is due."""
         if self._ledger.read_only:
             return False
         with self._lock:

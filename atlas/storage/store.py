@@ -31,7 +31,7 @@ from atlas.infra.actor import Role, actor_name, actor_scope, check_role, is_agen
 from atlas.infra.clock import SystemClock
 from atlas.infra.durable_files import replace_durably
 from atlas.infra.fork_safety import InterProcessLock
-from atlas.infra.permissions import tighten
+from atlas.infra.permissions import restrict_permissions
 from atlas.protocols.infra import Clock
 from atlas.storage import erasing
 from atlas.storage.collection_parts import CollectionParts
@@ -43,7 +43,7 @@ from atlas.storage.late_interaction import LateInteraction
 from atlas.storage.ledger_collection import LedgerCollection
 from atlas.storage.location.audit import AuditLog
 from atlas.storage.location.label import LABEL as LABEL
-from atlas.storage.location.label import address_of, remember
+from atlas.storage.location.label import cache_address, find_address
 from atlas.storage.marks.files import MarksFiles
 from atlas.storage.marks.judgements import JudgementBook
 from atlas.storage.profiles import ProfileBook
@@ -94,7 +94,7 @@ class Store:
         self._collections: dict[str, CollectionParts] = {}
         self._retrievals = RetrievalLog(ledger)
         self._lock = threading.RLock()
-        self._one_at_a_time = threading.Lock(), InterProcessLock(path / "once.lock")
+        self._locks = threading.Lock(), InterProcessLock(path / "once.lock")
 
     @classmethod
     def open(
@@ -136,7 +136,7 @@ class Store:
             settings = replace(settings, address=str(path))
             path = settings.directory
         path = Path(path).expanduser().absolute()  # independent of the process's working directory
-        if address := address_of(path, settings.address):
+        if address := find_address(path, settings.address):
             return cls._open_address(address, path, settings, clock, read_only=read_only, create=create)
         if not create:
             _check_exists(path)
@@ -146,7 +146,7 @@ class Store:
                 raise ReadOnlyStore(f"there is no store at {path}, and opening it read-only creates none")
             return cls(path, _open_ledger(path, settings, clock, read_only=True), settings)
         _make_directory(path)
-        _tighten(path)
+        _restrict_files(path)
         with InterProcessLock(path / "store.lock").locked():
             _check_not_lost(path)
             ledger = _open_ledger(path, settings, clock, read_only=False)
@@ -163,7 +163,7 @@ class Store:
     ) -> Store:
         """Open a store in PostgreSQL, whose directory has the files of this machine."""
         _make_directory(path)
-        _tighten(path)
+        _restrict_files(path)
         with extra("postgres", "a store in PostgreSQL", StoreUnavailable):
             from atlas.storage.postgres.ledger import open_postgres
         ledger = open_postgres(
@@ -174,7 +174,7 @@ class Store:
             create=create,
             busy_timeout_seconds=settings.busy_timeout_seconds,
         )
-        remember(path, address)
+        cache_address(path, address)
         store = cls(path, ledger, settings, address)
         if not (path / LABEL).exists():
             store._write_label()
@@ -200,7 +200,7 @@ class Store:
 
     @property
     def prompts(self) -> Prompts | None:
-        """The prompts that its texts were embedded with, or None if there are no prompts."""
+        """The prompts with which the texts were embedded, or None if there are no prompts."""
         return read_prompts(self.ledger.prompts())
 
     def bind(self, model: EmbeddingModel, embedder: object = None) -> None:
@@ -230,7 +230,7 @@ class Store:
             self.relabel(model, getattr(embedder, "checksum", ""))
 
     def vector_store(self, name: str) -> LedgerVectorStore:
-        """Return one collection as the specification's vector store, whose methods are awaited.
+        """Return one collection behind the async protocol `VectorStore`.
 
         Raises:
             NotFound: The store is not bound to an embedding model yet.
@@ -259,7 +259,7 @@ class Store:
         return self.ledger.reading()
 
     def history(self, limit: int = 50, offset: int = 0, where: Operations = ANY_OPERATION) -> list[Operation]:
-        """Return operations, newest first. An actor with a scope only sees its own."""
+        """Return operations, newest first. An actor with a scope only sees the operations of that actor."""
         own = _restrict_to_own(where)
         return [] if own is None else self.ledger.history.operations(limit, offset, own)
 
@@ -315,7 +315,7 @@ class Store:
         """Apply a plan as one operation. Later changes are kept, and counted.
 
         Raises:
-            PlanOutdated: Some records were changed or undone since. The store was not changed.
+            PlanOutdated: Since the plan was made, records have changed, or operations were undone. Nothing was done.
         """
         return self._undo_many(where, plan, reason)
 
@@ -328,15 +328,15 @@ class Store:
         if actor is not None and where.actor != actor.name:
             refuse_in_scope("undo what others did")
             check_role(Role.CURATOR, "undo what others did")
-        reason_text = reason or f"took back {_describe(where)}"
+        reason_text = reason or f"took back {_describe_filter(where)}"
         return self.ledger.history.undo_many(
             where, actor=actor_name(self.settings.actor), reason=reason_text, expected=expected
         )
 
     @contextmanager
-    def one_at_a_time(self) -> Iterator[None]:
-        """Exclude other threads, processes and machines during the block, to read a value and then write it."""
-        threads, processes = self._one_at_a_time  # a thread lock needs no polling
+    def locked(self) -> Iterator[None]:
+        """Lock the store against other threads, processes and machines during the block, for a read-modify-write."""
+        threads, processes = self._locks  # a thread lock needs no polling
         shared = self.ledger.shared
         with threads, shared.locked("once") if shared else processes.locked():
             yield
@@ -353,7 +353,7 @@ class Store:
         for path in self.path.rglob("*"):
             with suppress(OSError):  # removed after it was listed
                 total += path.stat().st_size if path.is_file() else 0
-        return total + self.ledger.n_bytes_elsewhere()
+        return total + self.ledger.n_bytes_on_server()
 
     def catch_up(self) -> int:
         """Update every index that queries use from the ledger, and return the number of records added."""
@@ -366,17 +366,17 @@ class Store:
         """Finish all purges. Return why a purge is still unfinished, with a remedy, or an empty string."""
         if not self.ledger.purges.unfinished():
             return ""
-        problem = erasing.finish(self.path, self.ledger, self.marks_files, self._drop_index)
+        problem = erasing.finish_purges(self.path, self.ledger, self.marks_files, self._drop_index)
         if self.model is not None:
             self._follow_with_indexes()  # queries may need the index that was dropped
         return problem
 
     def _follow_with_indexes(self) -> int:
         """Update the indexes that queries use from the ledger. A small collection has no index."""
-        return sum(self.collection(name).parts.nearest.upkeep.finish() for name in self.ledger.collections())
+        return sum(self.collection(name).parts.nearest.updater.finish() for name in self.ledger.collections())
 
     def close(self) -> None:
-        """Write buffered rows, update the indexes, and close every file, even if one of these steps fails.
+        """Write buffered counts, update the indexes, and close every file, even if one of these steps fails.
 
         A later call opens the files again.
         """
@@ -384,7 +384,7 @@ class Store:
             if not self.read_only:
                 self._retrievals.flush()
                 self.catch_up()
-                _tighten(self.path)
+                _restrict_files(self.path)
         finally:
             with ExitStack() as stack:
                 stack.callback(self.ledger.close)
@@ -408,14 +408,14 @@ class Store:
     def _drop_index(self, name: str) -> None:
         parts, model = self._collections.get(name), self.model
         if parts is not None:
-            parts.nearest.upkeep.wait(INDEX_WAIT_SECONDS)
+            parts.nearest.updater.wait(INDEX_WAIT_SECONDS)
         self.indexes.drop(name, model.dimension if model else 0, parts.nearest.index if parts else None)
 
     def _make_parts(self, name: str, model: EmbeddingModel) -> CollectionParts:
         nearest = Nearest(
             self.ledger,
             name,
-            self.indexes.of(name, model.dimension),
+            self.indexes.index_of(name, model.dimension),
             model=(model.name, model.dimension),
             exact_max_rows=self.settings.exact_max_rows,
         )
@@ -446,7 +446,7 @@ class Store:
         )
 
     def _update_label(self) -> None:
-        """Write the schema into the label, if opening the store has migrated the ledger. Failure is harmless."""
+        """Write the schema version into the label if opening the store migrated the ledger. Failure is harmless."""
         with suppress(OSError, ValueError, TypeError, RecursionError, StoreUnavailable):
             label = json.loads((self.path / LABEL).read_text(encoding="utf-8"))
             if isinstance(label, dict) and label.get("schema_version") != SCHEMA_VERSION:
@@ -492,10 +492,10 @@ def _make_directory(path: Path) -> None:
         )
 
 
-def _tighten(path: Path) -> None:
+def _restrict_files(path: Path) -> None:
     """Remove the permissions of other users from a store's files."""
     with suppress(OSError):  # the directory is gone, or may not be listed
-        tighten(path, erasing.own_files(path))
+        restrict_permissions(path, erasing.list_own_paths(path))
 
 
 def _check_not_lost(path: Path) -> None:
@@ -515,13 +515,13 @@ def _check_exists(path: Path) -> None:
 
 
 def _restrict_to_own(where: Operations) -> Operations | None:
-    """Return the filter, limited to the actor's own operations if it has a scope. None if that excludes all."""
+    """Return the filter, limited to own operations if the actor has a scope. None if nothing can match."""
     if not actor_scope():
         return where
     return replace(where, actor=actor_name("")) if where.actor in ("", actor_name("")) else None
 
 
-def _describe(where: Operations) -> str:
+def _describe_filter(where: Operations) -> str:
     """Return a filter of operations in words, such as `all that crawler did since 2026-05-01 14:00 UTC`."""
     kind = f"every {where.kind} that" if where.kind else "all that"
     actor = where.actor or "anybody"

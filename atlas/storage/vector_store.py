@@ -14,7 +14,7 @@ from atlas.storage.collection import Collection
 
 
 class LedgerVectorStore:
-    """One collection as a vector store whose methods are awaited."""
+    """One collection behind the async protocol `VectorStore`."""
 
     def __init__(self, collection: Collection) -> None:
         self.collection = collection
@@ -69,7 +69,7 @@ class LedgerVectorStore:
         limit: int | None = None,
         offset: int = 0,
     ) -> list[dict[str, Any]]:
-        """Return records in order, without vectors and content."""
+        """Return records sorted by a metadata key or by insertion, without vectors and content."""
         return await in_thread(
             self.collection.scan, where, order_by=order_by, descending=descending, limit=limit, offset=offset
         )

@@ -10,7 +10,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any, get_args
 
-from atlas.core.schema.reading import bindings
+from atlas.core.schema.reading import type_bindings
 from atlas.infra.actor import Role
 from atlas.memory.base.memory import Memory
 from atlas.memory.concepts.memory import ChromaConceptLibrary
@@ -93,7 +93,7 @@ class Verb:
 def record_kind(owner: str) -> Any:
     """Return the class of a memory's records, or None for the memory system."""
     [variable] = get_args(Memory.__orig_bases__[-1])  # type: ignore[attr-defined]
-    return bindings(OWNERS[owner]).get(variable)
+    return type_bindings(OWNERS[owner]).get(variable)
 
 
 VERBS: tuple[Verb, ...] = (

@@ -20,11 +20,11 @@ from atlas.core.schema.reading import (
     Mismatch,
     Reader,
     Readers,
-    bind,
-    bindings,
-    inside,
-    items_of,
+    as_list,
+    bind_type,
     parse_instant,
+    read_part,
+    type_bindings,
     types_of_fields,
     wrong_type,
 )
@@ -156,8 +156,8 @@ def _array(kind: Any) -> Reader:
 
 def _check_numbers(value: Any) -> None:
     """Raise `Mismatch` unless a value is a list of numbers, or a nested list of numbers."""
-    for number, part in enumerate(items_of(value)):
-        inside(_check_numbers if isinstance(part, list) else _read_number, part, f"[{number}]")
+    for number, part in enumerate(as_list(value)):
+        read_part(_check_numbers if isinstance(part, list) else _read_number, part, f"[{number}]")
 
 
 READERS = VerbReaders()
@@ -223,5 +223,5 @@ def decode_fields(kind: Any, encoded: Mapping[str, Any]) -> dict[str, Any]:
 @cache
 def types_of_arguments(method: Any, owner: Any) -> dict[str, Any]:
     """Return the types of a method's arguments, keyed by name, and the type of its result under `return`."""
-    bound = bindings(owner)
-    return {name: bind(hint, bound) for name, hint in get_type_hints(method, localns=_LATE).items()}
+    bound = type_bindings(owner)
+    return {name: bind_type(hint, bound) for name, hint in get_type_hints(method, localns=_LATE).items()}

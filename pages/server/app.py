@@ -20,7 +20,7 @@ from atlas.access.proxy import Proxy
 from atlas.access.server_token import local_address, publishing_token, remove_server_entry
 from atlas.access.stores import Stores
 from atlas.core.settings import Settings
-from atlas.infra.actor import Actor, Finder, acting, look_up_actors
+from atlas.infra.actor import Actor, ActorFinder, acting, set_actor_finder
 from atlas.llm.client import is_configured
 from atlas.server.access import (
     ApiKeyMiddleware,
@@ -111,8 +111,10 @@ def make_app(
     if is_open:
         middleware.insert(0, Middleware(ProxyRejectionMiddleware))
     else:
-        look_up_actors(
-            Finder(present=lambda: page_actor(sessions), choices=lambda: page_choices(sessions), n_stores=len(stores))
+        set_actor_finder(
+            ActorFinder(
+                present=lambda: page_actor(sessions), choices=lambda: page_choices(sessions), n_stores=len(stores)
+            )
         )
         middleware.append(Middleware(LoginMiddleware, sessions=sessions, provider=provider))
         middleware.append(Middleware(MessageMiddleware, rights=partial(actors_of_connection, sessions)))

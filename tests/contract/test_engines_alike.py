@@ -146,7 +146,7 @@ def test_a_copy_that_was_cut_off_is_no_store_and_goes_on(tmp_path, postgres_addr
     monkeypatch.setattr(copying, "BATCH", 50)
     source = both[0 if way == "there" else 1]
     place = postgres_address if way == "there" else tmp_path / "back"
-    target, inserted = Store.open(place), copying._insert
+    target, inserted = Store.open(place), copying._insert_rows
 
     def cut_off(*arguments):
         cut_off.n_calls += 1
@@ -155,14 +155,14 @@ def test_a_copy_that_was_cut_off_is_no_store_and_goes_on(tmp_path, postgres_addr
         inserted(*arguments)
 
     cut_off.n_calls = 0
-    monkeypatch.setattr(copying, "_insert", cut_off)
+    monkeypatch.setattr(copying, "_insert_rows", cut_off)
     with pytest.raises(KeyboardInterrupt):
         copy_store(source, target)
     target.ledger.close()
     with pytest.raises(StoreUnavailable, match=r"a copy of another store was begun at .*; to resume: atlas copy FROM "):
         Store.open(place)
     told = []
-    monkeypatch.setattr(copying, "_insert", inserted)
+    monkeypatch.setattr(copying, "_insert_rows", inserted)
     target = Store.open(place, accept_incomplete=True)
     n_rows = copy_store(source, target, lambda done, total: told.append((done, total)))
     assert told[-1] == (n_rows, n_rows)

@@ -21,7 +21,7 @@ from atlas.maps import labels as names
 from atlas.maps.labels import DomainNames
 from atlas.memory.experience.memory import ChromaExperienceMemory
 from atlas.storage.maintenance import backup as backups
-from atlas.storage.maintenance.backup import NAMES, backup, look_into, restore
+from atlas.storage.maintenance.backup import NAMES, backup, inspect_backup, restore
 from atlas.storage.marks.files import marks_file
 from atlas.storage.store import LABEL, LEDGER, EmbeddingModel, Store
 from atlas.testing import HashEmbedder
@@ -284,7 +284,7 @@ def bomb(tmp_path_factory) -> Path:
     return path
 
 
-@pytest.mark.parametrize("use", [restore, look_into])
+@pytest.mark.parametrize("use", [restore, inspect_backup])
 def test_a_small_file_that_unpacks_to_a_large_one_is_refused_before_it_is_unpacked(bomb, tmp_path, monkeypatch, use):
     n_unpacked = []
     monkeypatch.setattr(backups.shutil, "copyfileobj", lambda *arguments: n_unpacked.append(arguments))

@@ -12,7 +12,7 @@ import pytest
 from atlas.core.errors import InvalidInput, StoreDamaged
 from atlas.core.settings import Settings
 from atlas.storage.maintenance import rotation
-from atlas.storage.maintenance.backup import backup, look_into, read_backups
+from atlas.storage.maintenance.backup import backup, inspect_backup, read_backups
 from atlas.storage.maintenance.rotation import rotate_backups
 from atlas.storage.store import EmbeddingModel, Store
 from atlas.testing import FixedClock
@@ -60,7 +60,7 @@ def test_the_newest_backups_are_kept(store, clock, directory):
     assert [report.backup.n_records for report in reports] == [1, 2, 3, 4]
     assert names_in(directory) == ["store-rotated-20260303-031500.zip", "store-rotated-20260304-031500.zip"]
     assert [len(report.removed) for report in reports] == [0, 0, 1, 1]
-    assert look_into(store, reports[-1].path).counts == {COLLECTION: 4}
+    assert inspect_backup(store, reports[-1].path).counts == {COLLECTION: 4}
 
 
 def test_a_purge_names_only_the_backups_that_are_left(store, clock, directory):

@@ -51,7 +51,7 @@ class Crowd:
             os.kill(writer.pid, signal.SIGKILL)
             writer.wait()
         with opened(self._address) as memory:
-            last = {entry.seq for entry in memory.storage.ledger.follow(COLLECTION, 0)}
+            last = {entry.seq for entry in memory.storage.ledger.vector_changes(COLLECTION, 0)}
         end = time.monotonic() + 60
         while not last <= self.told and time.monotonic() < end:
             time.sleep(0.05)

@@ -68,10 +68,10 @@ def check(place: Path | str, server: ChromaServer, n_each: int) -> None:
         missing = [key for key in acknowledged if store.collection(THINGS).query(vector_of(key), 1).ids != [key]]
         assert missing == []
         until = time.monotonic() + 60
-        while nearest.upkeep.n_behind() and time.monotonic() < until:  # nobody writes soon after what had no answer
+        while nearest.updater.n_behind() and time.monotonic() < until:  # nobody writes soon after what had no answer
             store.catch_up()
             time.sleep(0.2)
-        assert nearest.upkeep.n_behind() == 0
+        assert nearest.updater.n_behind() == 0
         assert nearest.index.count() == 3 * n_each
         missing = [key for key in acknowledged if store.collection(THINGS).query(vector_of(key), 1).ids != [key]]
         assert missing == []

@@ -13,7 +13,7 @@ from atlas.access.keys import KeyRing
 from atlas.access.links import Links, remove_ended_copies
 from atlas.access.people import Identity, People
 from atlas.access.stores import Stores
-from atlas.core.address import companion
+from atlas.core.address import local_directory
 from atlas.core.errors import NotAllowed, StoreUnavailable
 from atlas.infra.actor import Actor, Role, acting
 from atlas.protocols.access import AUDIT, KEYS
@@ -36,7 +36,7 @@ def machine(postgres_address, tmp_path, monkeypatch) -> Callable[[str], Path]:
     def made(name: str) -> Path:
         monkeypatch.setenv("ATLAS_LOCAL", str(tmp_path / name))
         Store.open(postgres_address).close()
-        return companion(postgres_address)
+        return local_directory(postgres_address)
 
     return made
 

@@ -42,7 +42,7 @@ from atlas.storage.store import Store
 store = Store.open(sys.argv[1])
 notes = store.ledger.notes
 for _ in range(int(sys.argv[2])):
-    with store.one_at_a_time():
+    with store.locked():
         held = int(notes.read("counted").get("", "0"))
         time.sleep(0.003)
         notes.write({"counted": str(held + 1)})

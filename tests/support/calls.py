@@ -282,7 +282,7 @@ READS: dict[str, Call] = {
     "storage.finish_purges": lambda memory, _: memory.storage.finish_purges(),
     "storage.history": lambda memory, _: memory.storage.history(),
     "storage.n_bytes": lambda memory, _: memory.storage.n_bytes(),
-    "storage.one_at_a_time": lambda memory, _: _held(memory.storage.one_at_a_time()),
+    "storage.locked": lambda memory, _: _held(memory.storage.locked()),
     "storage.open": lambda memory, _: Store.open(memory.storage.path).close(),
     "storage.operation": lambda memory, _: memory.storage.operation(memory.history(1)[0].id),
     "storage.reading": lambda memory, _: _held(memory.storage.reading()),

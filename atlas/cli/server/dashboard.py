@@ -10,8 +10,8 @@ import platformdirs
 
 from atlas.cli.common import add_command, open_local
 from atlas.cli.server.dashboard_files import dashboard_directory, run_program, sample_directory
-from atlas.core.imports.distribution import DIRECTORY, require
-from atlas.core.settings import Settings, at
+from atlas.core.imports.distribution import DIRECTORY, require_extra
+from atlas.core.settings import Settings, for_store
 from atlas.embedding.choice import BUNDLED
 from atlas.importers.sample import is_new, load_sample
 from atlas.memory.open import open_storage
@@ -25,16 +25,16 @@ def add_commands(commands: Any) -> None:
 
 
 def _dashboard(options: argparse.Namespace, settings: Settings) -> int:
-    require("dashboard", "the dashboard")
+    require_extra("dashboard", "the dashboard")
     open_storage(settings=settings).close()  # print errors here, and not only on the page
     _show(settings, options.port)
 
 
 def _demo(options: argparse.Namespace, settings: Settings) -> int:
-    require("dashboard", "the dashboard")
+    require_extra("dashboard", "the dashboard")
     if not options.store:
         directory = platformdirs.user_state_path(DIRECTORY) / "demo"
-        settings = replace(at(settings, str(directory)), index="", embedding_model=BUNDLED)
+        settings = replace(for_store(settings, str(directory)), index="", embedding_model=BUNDLED)
     with open_local(settings, create=True) as memory:
         if is_new(memory):
             print(f"filling {memory.storage.location} with sample data …", flush=True)

@@ -8,7 +8,7 @@ from typing import Any
 from atlas.cli.common import add_command, add_scope_option
 from atlas.core.errors import InvalidInput
 from atlas.core.filters import scope_metadata
-from atlas.core.imports.distribution import require
+from atlas.core.imports.distribution import require_extra
 from atlas.core.settings import Settings
 from atlas.infra.actor import acting_in_scope
 from atlas.server.mcp import stdio
@@ -21,7 +21,7 @@ def add_commands(commands: Any) -> None:
 
 
 def _mcp(options: argparse.Namespace, settings: Settings) -> int:
-    require("mcp", "`atlas mcp`")
+    require_extra("mcp", "`atlas mcp`")
     scope = scope_metadata(options.scope)
     if scope and settings.server:
         raise InvalidInput(

@@ -8,8 +8,8 @@ from typing import Any
 
 from atlas.cli.common import add_command
 from atlas.cli.server.dashboard_files import dashboard_directory, run_program
-from atlas.core.imports.distribution import require
-from atlas.core.settings import Settings, at
+from atlas.core.imports.distribution import require_extra
+from atlas.core.settings import Settings, for_store
 from atlas.memory.open import open_storage
 
 
@@ -33,11 +33,11 @@ def add_commands(commands: Any) -> None:
 
 
 def _serve(options: argparse.Namespace, settings: Settings) -> int:
-    require("server", "`atlas serve`")
+    require_extra("server", "`atlas serve`")
     open_storage(settings=settings).close()  # report errors now, and not at the first request
     for text in options.also:  # do not create a store at a mistyped path
         directory = Path(text.rpartition("=")[2]).expanduser()
-        open_storage(settings=at(settings, str(directory)), create=False).close()
+        open_storage(settings=for_store(settings, str(directory)), create=False).close()
     arguments = ["--host", options.host, "--port", str(options.port)]
     arguments += [flag for flag, is_set in (("--ask", options.ask), ("--no-token", options.no_token)) if is_set]
     for option, values in (("--allow-host", options.allow_host), ("--also", options.also)):

@@ -71,7 +71,7 @@ def extra(name: str, feature: str, error: type[Exception] = ExtraMissing) -> Ite
                 f"{foreign} needs the package {package}, which is not installed; neither is part of ATLAS, so "
                 f"reinstall {foreign} with its dependencies"
             ) from missing
-        raise error(_sentence(name, feature, package)) from missing
+        raise error(_missing_sentence(name, feature, package)) from missing
 
 
 def _foreign_package(missing: ModuleNotFoundError) -> str:
@@ -83,7 +83,7 @@ def _foreign_package(missing: ModuleNotFoundError) -> str:
     return "" if any(first in names for names in EXTRAS.values()) else first
 
 
-def require(name: str, feature: str, error: type[Exception] = ExtraMissing) -> None:
+def require_extra(name: str, feature: str, error: type[Exception] = ExtraMissing) -> None:
     """Raise unless all packages of an extra are installed, without importing them.
 
     Raises:
@@ -96,7 +96,7 @@ def require(name: str, feature: str, error: type[Exception] = ExtraMissing) -> N
 def missing_package(name: str, feature: str) -> str:
     """Return a sentence that names a missing package of an extra and its install command. Empty if none is missing."""
     missing = next((package for package in EXTRAS[name] if find_spec(package) is None), "")
-    return _sentence(name, feature, missing) if missing else ""
+    return _missing_sentence(name, feature, missing) if missing else ""
 
 
 def installed_extras() -> list[str]:
@@ -104,5 +104,5 @@ def installed_extras() -> list[str]:
     return [name for name in EXTRAS if not missing_package(name, "")]
 
 
-def _sentence(name: str, feature: str, package: str) -> str:
+def _missing_sentence(name: str, feature: str, package: str) -> str:
     return f"{feature} needs the package {package}, which is not installed; install it: pip install '{NAME}[{name}]'"

@@ -77,17 +77,17 @@ class Plugin:
         )
 
 
-def plugins(group: str) -> list[Plugin]:
-    """Return the installed plug-ins of a group, by name, without importing them."""
+def installed_plugins(group: str) -> list[Plugin]:
+    """Return the installed plug-ins of a group, sorted by name, without importing them."""
     from importlib.metadata import entry_points
 
     points = sorted(entry_points(group=group), key=lambda point: (point.name, point.value))
-    return [_plugin(point) for point in points]
+    return [_from_entry_point(point) for point in points]
 
 
 def find_plugin(group: str, name: str) -> Plugin | None:
-    """Return the plug-in of a name, or None."""
-    return next((plugin for plugin in plugins(group) if plugin.name == name), None)
+    """Return the plug-in with a name, or None."""
+    return next((plugin for plugin in installed_plugins(group) if plugin.name == name), None)
 
 
 def log_fault(plugin: Plugin, error: PluginUnusable) -> None:
@@ -101,13 +101,13 @@ def make_from_plugins(
     reserved: Collection[str],
     report: Callable[[Plugin, PluginUnusable], None] = log_fault,
 ) -> dict[str, T]:
-    """Return the objects that the plug-ins of a group create, by name. Invalid plug-ins are reported and left out.
+    """Return the objects that the plug-ins of a group create, keyed by name. Invalid ones are reported and left out.
 
     Args:
         reserved: Names that ATLAS itself uses.
     """
     by_name: dict[str, T] = {}
-    for plugin in plugins(group):
+    for plugin in installed_plugins(group):
         try:
             if plugin.name in reserved or plugin.name in by_name:
                 raise plugin.unusable(f"the name {plugin.name!r} is taken")
@@ -117,7 +117,7 @@ def make_from_plugins(
     return by_name
 
 
-def _plugin(point: EntryPoint) -> Plugin:
+def _from_entry_point(point: EntryPoint) -> Plugin:
     distribution: Any = point.dist
     return Plugin(
         name=point.name,

@@ -52,7 +52,7 @@ def estimate_own_relevance(itself: Relevances, others: Relevances) -> Relevances
 
 
 def level_between(foreign: Relevances, own: Relevances, language: str) -> float:
-    """Return the level for queries in a language.
+    """Return the relevance level that separates foreign queries from the store's own, for a language.
 
     Args:
         foreign: Relevance of the best answer to each foreign query in the language.
@@ -62,7 +62,7 @@ def level_between(foreign: Relevances, own: Relevances, language: str) -> float:
     if language == ENGLISH:
         highest = max(HIGHEST_LEVEL, OWN_PART * float(np.quantile(own, 0.05)) if len(own) else 0.0)
     goal = float(np.quantile(foreign, FOREIGN_SHARE))
-    return float(np.clip(min(goal, _cheapest(foreign, own)), LOWEST_LEVEL, highest))
+    return float(np.clip(min(goal, _cheapest_level(foreign, own)), LOWEST_LEVEL, highest))
 
 
 def measure_costs(
@@ -83,7 +83,7 @@ def measure_costs(
     )
 
 
-def _cheapest(foreign: Relevances, own: Relevances) -> float:
+def _cheapest_level(foreign: Relevances, own: Relevances) -> float:
     """Return the level with the lowest cost.
 
     The cost is the share of foreign queries with a hit, plus `PRICE` times the share of own queries without one.

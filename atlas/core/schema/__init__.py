@@ -33,7 +33,7 @@ def encode(record: Any, leave_out: tuple[str, ...] = ()) -> Json:
         InvalidInput: A time has no time zone.
     """
     kind: Any = type(record)
-    return _encode_fields(record, _encoders(kind, leave_out))
+    return _encode_fields(record, _make_encoders(kind, leave_out))
 
 
 def decode(kind: type[T], encoded: Any, noun: str, *, strict: bool = False, leave_out: tuple[str, ...] = ()) -> T:
@@ -49,7 +49,7 @@ def decode(kind: type[T], encoded: Any, noun: str, *, strict: bool = False, leav
     """
     form: Any = kind
     if strict and isinstance(encoded, dict):
-        _check_names(encoded, noun, _encoders(form, leave_out))
+        _check_names(encoded, noun, _make_encoders(form, leave_out))
     decoded: T = RECORDS.read(form, encoded, noun)
     return decoded
 
@@ -90,30 +90,30 @@ def _encode_fields(record: Any, encoders: Mapping[str, Encoder]) -> Json:
 
 
 @cache
-def _encoders(kind: Any, leave_out: tuple[str, ...] = ()) -> Mapping[str, Encoder]:
+def _make_encoders(kind: Any, leave_out: tuple[str, ...] = ()) -> Mapping[str, Encoder]:
     hints = get_type_hints(kind)
     names = [field.name for field in fields(kind) if field.name not in leave_out]
-    return {name: _encoder(hints[name], name) for name in names}
+    return {name: _make_encoder(hints[name], name) for name in names}
 
 
-def _encoder(form: Any, name: str) -> Encoder:
+def _make_encoder(form: Any, name: str) -> Encoder:
     origin, arguments = get_origin(form), get_args(form)
     if origin in (Union, UnionType):
-        return _optional(*(_encoder(part, name) for part in arguments if part is not NoneType))
+        return _make_optional(*(_make_encoder(part, name) for part in arguments if part is not NoneType))
     if form is datetime:
         return lambda value: encode_instant(value, name)
     if is_dataclass(form):
-        return lambda value: _encode_fields(value, _encoders(form))  # type: ignore[arg-type]
+        return lambda value: _encode_fields(value, _make_encoders(form))  # type: ignore[arg-type]
     if origin is tuple:
-        part = _encoder(arguments[0], name)
+        part = _make_encoder(arguments[0], name)
         return list if part is None else partial(_encode_items, part)
     if origin in (Mapping, dict):
-        part = _encoder(arguments[1], name)
+        part = _make_encoder(arguments[1], name)
         return _as_dict if part is None else partial(_encode_values, part)
     return None
 
 
-def _optional(encoder: Encoder = None, *more: Encoder) -> Encoder:
+def _make_optional(encoder: Encoder = None, *more: Encoder) -> Encoder:
     # Unions of several types are unions of texts and numbers, which need no encoding.
     return None if encoder is None or more else partial(_unless_none, encoder)
 

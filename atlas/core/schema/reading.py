@@ -43,7 +43,7 @@ class Mismatch(Exception):
         self.path = path
         self.expected = expected
 
-    def inside(self, part: str) -> Mismatch:
+    def with_parent(self, part: str) -> Mismatch:
         """Return the error with the name of the enclosing part prepended to its path."""
         return Mismatch(self.problem, part + self.path, expected=self.expected)
 
@@ -66,16 +66,16 @@ def wrong_type(expected: str, value: Any) -> Mismatch:
     return Mismatch(actual, expected=expected)
 
 
-def inside(read: Reader, value: Any, part: str) -> Any:
-    """Return a part of a value, read by a reader. Errors name the part."""
+def read_part(read: Reader, value: Any, part: str) -> Any:
+    """Return a part of a value, converted by a reader. A `Mismatch` names the part."""
     try:
         return read(value)
     except Mismatch as error:
-        raise error.inside(part) from None
+        raise error.with_parent(part) from None
 
 
-def items_of(values: Any) -> Sequence[Any]:
-    """Return the value if it is a list, or raise `Mismatch`."""
+def as_list(values: Any) -> Sequence[Any]:
+    """Return the value if it is a list or tuple, or raise `Mismatch`."""
     if not isinstance(values, list | tuple):
         raise wrong_type("a list", values)
     return values
@@ -171,7 +171,7 @@ class Readers:
         if origin in (Union, UnionType):
             return self._union([part for part in arguments if part is not NoneType], NoneType in arguments)
         if origin is Literal:
-            return _literal(arguments)
+            return _literal_reader(arguments)
         if origin is tuple:
             return self._tuple(arguments or (Any, ...))
         if origin in (Mapping, dict):
@@ -190,14 +190,14 @@ class Readers:
             values = {}
             for field in expected:
                 if field.name in value or field.is_required:
-                    values[field.name] = inside(field.read, value.get(field.name, field.if_missing), field.path)
+                    values[field.name] = read_part(field.read, value.get(field.name, field.if_missing), field.path)
             return kind(**values)
 
         return read
 
     def _fields(self, form: Any, kind: Any) -> list[_Field]:
         hints = types_of_fields(form)
-        return [_field(field, self.reader(hints[field.name])) for field in fields(kind) if field.init]
+        return [_make_field(field, self.reader(hints[field.name])) for field in fields(kind) if field.init]
 
     def _check_names(self, value: Json, expected: Sequence[_Field]) -> None:
         """Raise `Mismatch` for unknown names.
@@ -223,9 +223,9 @@ class Readers:
 
     def _tuple(self, forms: tuple[Any, ...]) -> Reader:
         if forms[-1] is not Ellipsis:
-            return _parts([self.reader(form) for form in forms])
+            return _tuple_reader([self.reader(form) for form in forms])
         reader = self.reader(forms[0])
-        return lambda values: tuple(inside(reader, value, f"[{n}]") for n, value in enumerate(items_of(values)))
+        return lambda values: tuple(read_part(reader, value, f"[{n}]") for n, value in enumerate(as_list(values)))
 
     def _mapping(self, key: Any, form: Any) -> Reader:
         read_key, read_item = self.reader(key), self.reader(form)
@@ -235,7 +235,7 @@ class Readers:
                 raise wrong_type("an object", value)
             if form is Any:
                 return dict(value)
-            return {read_key(name): inside(read_item, item, f".{name:.40}") for name, item in value.items()}
+            return {read_key(name): read_part(read_item, item, f".{name:.40}") for name, item in value.items()}
 
         return read
 
@@ -249,7 +249,7 @@ class _Field:
     if_missing: Any = None
 
 
-def _field(field: Field[Any], read: Reader) -> _Field:
+def _make_field(field: Field[Any], read: Reader) -> _Field:
     has_default = field.default is not MISSING or field.default_factory is not MISSING
     is_required = field.metadata.get(REQUIRED, not has_default)
     return _Field(field.name, f".{field.name}", read, is_required, field.metadata.get(IF_MISSING))
@@ -261,7 +261,7 @@ def _or_null(error: Mismatch) -> Mismatch:
     return Mismatch(error.problem, expected=f"{error.expected.replace(' or ', ', ')} or null")
 
 
-def _literal(choices: tuple[Any, ...]) -> Reader:
+def _literal_reader(choices: tuple[Any, ...]) -> Reader:
     def read(value: Any) -> Any:
         if not any(value == choice and type(value) is type(choice) for choice in choices):
             raise wrong_type(f"one of {', '.join(map(str, choices))}", value)
@@ -270,26 +270,26 @@ def _literal(choices: tuple[Any, ...]) -> Reader:
     return read
 
 
-def _parts(readers: list[Reader]) -> Reader:
+def _tuple_reader(readers: list[Reader]) -> Reader:
     def read(values: Any) -> tuple[Any, ...]:
-        if len(items_of(values)) != len(readers):
+        if len(as_list(values)) != len(readers):
             raise Mismatch(f"a list of {len(values)}", expected=f"a list of {len(readers)} parts")
         pairs = zip(readers, values, strict=True)
-        return tuple(inside(reader, value, f"[{n}]") for n, (reader, value) in enumerate(pairs))
+        return tuple(read_part(reader, value, f"[{n}]") for n, (reader, value) in enumerate(pairs))
 
     return read
 
 
-def bindings(declared: Any) -> dict[Any, Any]:
-    """Return the types that are bound to the type variables of a class and its bases."""
+def type_bindings(declared: Any) -> dict[Any, Any]:
+    """Return the types bound to the type variables of a class and its bases, keyed by variable."""
     origin = get_origin(declared) or declared
     bound = dict(zip(getattr(origin, "__parameters__", ()), get_args(declared), strict=False))
     for base in getattr(origin, "__orig_bases__", ()):
-        bound |= {variable: bind(form, bound) for variable, form in bindings(base).items()}
+        bound |= {variable: bind_type(form, bound) for variable, form in type_bindings(base).items()}
     return bound
 
 
-def bind(declared: Any, bound: Mapping[Any, Any]) -> Any:
+def bind_type(declared: Any, bound: Mapping[Any, Any]) -> Any:
     """Return a type with its type variables replaced."""
     if isinstance(declared, TypeVar):
         return bound.get(declared, declared)
@@ -301,6 +301,6 @@ def bind(declared: Any, bound: Mapping[Any, Any]) -> Any:
 
 @cache
 def types_of_fields(declared: Any) -> dict[str, Any]:
-    """Return the types of a dataclass's fields, by their names."""
-    bound, hints = bindings(declared), get_type_hints(get_origin(declared) or declared)
-    return {name: bind(hint, bound) for name, hint in hints.items()}
+    """Return the types of a dataclass's fields, keyed by name."""
+    bound, hints = type_bindings(declared), get_type_hints(get_origin(declared) or declared)
+    return {name: bind_type(hint, bound) for name, hint in hints.items()}

@@ -103,7 +103,7 @@ def compress_now(
     )
     with operation():
         proposal = run(proposing)
-    result = _result(proposal, len(ids))
+    result = _make_result(proposal, len(ids))
     return replace(
         result,
         where=where,
@@ -174,7 +174,7 @@ def add_concepts(
 
 
 def new_strategies(memory: MemorySystem, concepts: Sequence[CodeConcept]) -> list[Strategy]:
-    """Return the workflows among the concepts as strategies, without advice that the bank contains already."""
+    """Return the workflows among some concepts as strategies, without those whose advice the bank has."""
     strategies = {
         content_hash(strategy): strategy for strategy in map(strategy_of_workflow, filter(is_workflow, concepts))
     }
@@ -218,10 +218,10 @@ def _check(memory: MemorySystem, new: Sequence[CodeConcept]) -> None:
         if ids_by_name.get(concept.name, concept.id) != concept.id:
             raise InvalidInput(f"another concept is now named {concept.name!r}; compress again, or rename that one")
         if not available.issuperset(concept.calls):
-            raise InvalidInput(f"{concept.name!r} calls a concept that was deleted since; compress again")
+            raise InvalidInput(f"{concept.name!r} calls a concept that was deleted since the search; compress again")
 
 
-def _result(proposal: Proposal, n_attempts: int) -> CompressionResult:
+def _make_result(proposal: Proposal, n_attempts: int) -> CompressionResult:
     compression = proposal.compression
     limit_note = [f"only the newest {MAX_ATTEMPTS:,} of {n_attempts:,} successful attempts were read"]
     return CompressionResult(

@@ -6,7 +6,7 @@ import re
 from collections import Counter
 from collections.abc import Iterable, Sequence
 
-from atlas.core.words import words
+from atlas.core.words import content_words
 
 MIN_TASKS = 3
 """Smallest number of tasks of the function."""
@@ -47,4 +47,4 @@ def distinctive_words(own_tasks: Iterable[str], tasks: Iterable[str]) -> list[st
 
 
 def _counts(texts: Sequence[str]) -> Counter[str]:
-    return Counter(word for text in texts for word in words(_EXAMPLES.split(text[:MAX_CHARACTERS])[0]))
+    return Counter(word for text in texts for word in content_words(_EXAMPLES.split(text[:MAX_CHARACTERS])[0]))

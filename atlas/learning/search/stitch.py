@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from atlas.core.errors import Cancelled
-from atlas.core.imports.distribution import require
+from atlas.core.imports.distribution import require_extra
 from atlas.learning.search import stitch_worker
 from atlas.learning.search.engines import Corpus, EngineError, Proposal, empty_proposal
 from atlas.learning.search.limits import IsCancelled, Limits, StageProgress
@@ -68,7 +68,7 @@ class StitchEngine:
         cancelled: IsCancelled | None = None,
     ) -> Proposal:
         """Return the abstractions, as `Engine.abstractions` does."""
-        require("learning", "a search by Stitch", EngineError)
+        require_extra("learning", "a search by Stitch", EngineError)
         if len(corpus.terms) < 2:  # Stitch aborts on an empty list, and one program shares no code
             return empty_proposal(corpus)
         symbols = [

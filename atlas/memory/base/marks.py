@@ -63,7 +63,7 @@ def check_may_change(collection: Collection, ids: Sequence[str]) -> None:
     """
     check_role(Role.WRITER, "change records")
     if not may(Role.CURATOR):
-        collection.check_own(ids)
+        collection.check_may_change(ids)
 
 
 def check_own_under_review(marks: Mapping[str, Marks], action: str) -> None:

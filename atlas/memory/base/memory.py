@@ -201,7 +201,7 @@ class Memory(Records, ABC, Generic[T]):
         """
         scoped = self if self.operation_id else self.within("forget")
         own_ids = parse_ids(ids)
-        scoped.collection.check_own(own_ids)
+        scoped.collection.check_may_change(own_ids)
         return scoped.delete(own_ids)
 
     aforget = twin(forget)

@@ -384,7 +384,7 @@ def drop_known(entries: Sequence[Entry], store: Collection) -> list[Entry]:
     new: dict[str, Entry] = {}
     for entry in entries:
         new.setdefault(entry.metadata["content_hash"], entry)
-    stored = store.known_hashes(list(new))
+    stored = store.ids_by_hash(list(new))
     return [entry for content_hash, entry in new.items() if content_hash not in stored]
 
 

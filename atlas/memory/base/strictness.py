@@ -159,7 +159,7 @@ class StrictMemories(ABC):
         why = reason or f"strictness {plan.after:g}, before {plan.before:g}"
         if plan.n_tasks:
             why = f"{why}; {plan.loss_sentence}"
-        with self.storage.one_at_a_time():
+        with self.storage.locked():
             if self.strictness() != plan.before:
                 raise PlanOutdated(
                     f"the strictness has changed from {plan.before:g} to {self.strictness():g} since the plan was "

@@ -9,7 +9,7 @@ from datetime import datetime
 from typing import Protocol
 
 from atlas.core.errors import InvalidInput
-from atlas.core.imports.plugins import SUCCESS_UPDATERS, find_plugin, plugins
+from atlas.core.imports.plugins import SUCCESS_UPDATERS, find_plugin, installed_plugins
 from atlas.core.operations import UNTRIED_RATE
 from atlas.core.statistics import Interval, beta_quantile
 from atlas.protocols.strategies import SuccessRateUpdater
@@ -96,7 +96,7 @@ def find_updater(name: str) -> SuccessRateUpdater:
         return UPDATERS[name]()
     plugin = find_plugin(SUCCESS_UPDATERS, name)
     if plugin is None:
-        names = ", ".join([*UPDATERS, *(added.name for added in plugins(SUCCESS_UPDATERS))])
+        names = ", ".join([*UPDATERS, *(added.name for added in installed_plugins(SUCCESS_UPDATERS))])
         raise InvalidInput(f"expected one of {names} for ATLAS_SUCCESS_UPDATER, got {name!r}")
     return plugin.make(SuccessRateUpdater)  # type: ignore[type-abstract]
 

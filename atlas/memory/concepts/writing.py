@@ -73,7 +73,7 @@ class ConceptWriter:
 
     def _check_hash(self, concept: CodeConcept) -> None:
         content_hash = to_entry(with_time(concept, self.clock.now())).metadata["content_hash"]
-        existing_id = self.store.known_hashes([content_hash]).get(content_hash, concept.id)
+        existing_id = self.store.ids_by_hash([content_hash]).get(content_hash, concept.id)
         if existing_id != concept.id:
             raise InvalidInput(
                 f"the library already has the code of {concept.name!r}, except for layout and comments: "

@@ -96,7 +96,7 @@ class RandomisedEffect:
         return math.ceil((high - 1) * len(self.attempts))
 
     def _is_decided_by_more(self, times: float) -> bool:
-        low, high = difference_interval(*(rate.times(times) for rate in self._rates))
+        low, high = difference_interval(*(rate.scaled(times) for rate in self._rates))
         return low > 0 or high < 0
 
     @cached_property

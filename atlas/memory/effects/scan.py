@@ -14,7 +14,7 @@ from atlas.memory.base.records import parse_ids
 from atlas.memory.effects.quarantine import quarantined
 from atlas.memory.effects.store_signs import STORE_SIGNS, signs_of_store
 from atlas.memory.kinds.table import searchable_kinds
-from atlas.scanning.text import SUSPICIOUS, Reason, distinct, scan_text, score
+from atlas.scanning.text import SUSPICIOUS, Reason, attack_confidence, scan_text, strongest_per_rule
 
 BATCH = 200
 """Number of records that are read at once."""
@@ -115,19 +115,19 @@ def scan_record(memory: str, record: Any) -> Finding:
     Args:
         memory: Name of the record's memory.
     """
-    reasons = distinct(
+    reasons = strongest_per_rule(
         replace(reason, part=part.name)
         for part in parts_of(memory, record)
         for reason in scan_text(part.text, is_action=part.is_action)
     )
     kind = searchable_kinds()[memory]
     title = " ".join(kind.summary(record).split())
-    return Finding(memory=memory, id=record.id, title=title, score=score(reasons), reasons=reasons)
+    return Finding(memory=memory, id=record.id, title=title, score=attack_confidence(reasons), reasons=reasons)
 
 
 def with_signs(finding: Finding, signs: Sequence[Reason]) -> Finding:
     """Return a finding with further signs added, which never lower its score."""
-    reasons = distinct([*finding.reasons, *signs])
+    reasons = strongest_per_rule([*finding.reasons, *signs])
     return replace(finding, reasons=reasons, score=max(finding.score, *(sign.weight for sign in signs), 0.0))
 
 

@@ -56,7 +56,7 @@ def _all_values(store: Collection) -> dict[str, tuple[Any, ...]]:
 
 
 def _values_of(store: Collection, ids: Sequence[str]) -> dict[str, tuple[Any, ...]]:
-    rows = [(row["id"], {**row["metadata"], "stored_at": row.get("stored_at")}) for row in store.peek(ids)]
+    rows = [(row["id"], {**row["metadata"], "stored_at": row.get("stored_at")}) for row in store.get_light(ids)]
     return {record_id: tuple(values.get(name) for name in COLUMNS) for record_id, values in rows}
 
 

@@ -42,7 +42,7 @@ class Conversations(Memory[Turn]):
     noun = "turn"
     fields = frozenset(["conversation", SAID_AT, "content"])
     content_field = "user_text"
-    context = Context(within="conversation")
+    context = Context(log_key="conversation")
 
     def __init__(
         self,

@@ -38,7 +38,7 @@ LOG_TEXT = LogText(
 )
 """Rules for embedding an entry with the beginnings of the entries before it."""
 
-CONTEXT = Context(within=LOG_TEXT.group_field)
+CONTEXT = Context(log_key=LOG_TEXT.group_field)
 """Log in which the words of later entries count for earlier entries."""
 
 

@@ -161,7 +161,7 @@ def find_changed_rows(
             full indexed text.
     """
     changed_ids = {*deleted_ids, *changed}
-    groups = {_group_key(row["metadata"], log_text.group_field) for row in store.peek(list(changed_ids))}
+    groups = {_group_key(row["metadata"], log_text.group_field) for row in store.get_light(list(changed_ids))}
     moved_groups = {entry.id: _group_key(entry.metadata, log_text.group_field) for entry in changed.values()}
     lines = _read_lines(store, log_text.group_field, groups | {*moved_groups.values()})
     log = lines.in_time_order(excluded_ids=set(deleted_ids), new_groups=moved_groups)

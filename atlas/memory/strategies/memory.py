@@ -377,13 +377,13 @@ class ChromaStrategyBank(Memory[Strategy]):
             moment, [before] = self._store.moment(), self._read([self._row(strategy_id)])
         changed = validate(replace(before, **changes), self._clock.now())
         known_hash = content_hash(changed)
-        if self._store.known_hashes([known_hash]).get(known_hash, before.id) != before.id:
+        if self._store.ids_by_hash([known_hash]).get(known_hash, before.id) != before.id:
             raise self._repetition_error(changed)
         self._store.update(*self._writer.encode(changed), unchanged_since=moment)
         return changed
 
     def _repetition_error(self, strategy: Strategy) -> InvalidInput:
         """Return the error for a strategy with the same content as an existing one."""
-        ids_by_hash = self._store.known_hashes([content_hash(strategy)])
+        ids_by_hash = self._store.ids_by_hash([content_hash(strategy)])
         existing_id = ids_by_hash.get(content_hash(strategy), strategy.id)
         return InvalidInput(f"strategy {existing_id!r} already has this content; edit it, or delete it first")

@@ -19,7 +19,7 @@ from atlas.memory.base.records import Entry, filterable_metadata
 from atlas.memory.base.success_rates import replay
 from atlas.protocols.strategies import SuccessRateUpdater
 from atlas.storage.damage import decode_content
-from atlas.storage.plain.usage import statistics
+from atlas.storage.plain.usage import usage_fields
 
 TITLE_CHARACTERS = 200
 
@@ -101,7 +101,7 @@ def from_row(row: Mapping[str, Any], uses: Sequence[Use], updater: SuccessRateUp
     strategy = decode_content(decode_strategy, row["metadata"])
     points = replay(updater, uses)
     if not points:
-        return replace(strategy, **statistics(row["metadata"]))
+        return replace(strategy, **usage_fields(row["metadata"]))
     n_succeeded = sum(point.success for point in points)
     return replace(strategy, usage_count=len(points), n_succeeded=n_succeeded, success_rate=points[-1].rate)
 

@@ -382,7 +382,7 @@ class StrategyWriter:
                 strategy = _with_reason_not_merged(strategy, combined.why_not)
                 arguments = self.encode(strategy)
         if not self.store.add_unknown(*arguments):  # another process has just written the same strategy
-            existing_id = self.store.known_hashes([content_hash(strategy)])[content_hash(strategy)]
+            existing_id = self.store.ids_by_hash([content_hash(strategy)])[content_hash(strategy)]
             return retry(lambda: self._add_sources(existing_id, strategy)).strategy or strategy
         return strategy
 

@@ -75,4 +75,4 @@ def _n_behind(memory: MemorySystem) -> int:
     store = memory.storage
     if store.model is None:  # nothing was embedded yet
         return 0
-    return sum(store.collection(name).parts.nearest.upkeep.n_behind() for name in store.ledger.collections())
+    return sum(store.collection(name).parts.nearest.updater.n_behind() for name in store.ledger.collections())

@@ -187,7 +187,7 @@ def edit(
 
     reference = find_record(memory, id)
     scoped: Any = reference.memory.within("edit", reason)
-    scoped.collection.check_own([reference.id])
+    scoped.collection.check_may_change([reference.id])
     before = scoped.get(reference.id)
     if scoped.edit(reference.id, **decode_fields(type(before), changes)) == before:
         return f"The {reference.name} {shown_id(reference.id)} has these values already."
@@ -204,7 +204,7 @@ def forget(
     scoped, operation_id = {}, None
     for name, record_ids in references.items():
         scoped[name] = known_kinds()[name].records(memory).within("forget", reason, operation_id=operation_id)
-        scoped[name].collection.check_own(record_ids)  # of all memories, before anything is deleted
+        scoped[name].collection.check_may_change(record_ids)  # of all memories, before anything is deleted
         operation_id = scoped[name].operation_id
     n_deleted = sum(scoped[name].forget(record_ids) for name, record_ids in references.items())
     return f"Forgot {n_deleted} {'record' if n_deleted == 1 else 'records'}.{_undo_hint(operation_id)}"

@@ -138,8 +138,8 @@ def _values(store: OpenedStore) -> Iterator[tuple[str, tuple[str, ...], float]]:
         memory = kind.records(store.memory)
         yield "atlas_records", (name,), memory.count()
         if storage.model is not None:
-            upkeep = storage.collection(memory.collection_name).parts.nearest.upkeep
-            yield "atlas_index_behind", (name,), upkeep.n_behind()
+            updater = storage.collection(memory.collection_name).parts.nearest.updater
+            yield "atlas_index_behind", (name,), updater.n_behind()
     yield "atlas_index_up", (), not storage.indexes.fault
     yield "atlas_embedding_model_ready", (), store.is_model_ready
     yield "atlas_traces_waiting", (), spool.n_incomplete()

@@ -10,7 +10,7 @@ from atlas.core.errors import StoreUnavailable
 from atlas.core.imports.distribution import extra
 from atlas.infra.access_files import AccessDirectory
 from atlas.protocols.access import AccessStorage
-from atlas.storage.location.label import address_of
+from atlas.storage.location.label import find_address
 
 
 def access_storage(directory: Path) -> AccessStorage:
@@ -19,12 +19,12 @@ def access_storage(directory: Path) -> AccessStorage:
     Raises:
         StoreUnavailable: The store is in PostgreSQL, and its driver is not installed.
     """
-    address = address_of(directory)
-    return AccessDirectory(directory) if address is None else _tables(address, directory)
+    address = find_address(directory)
+    return AccessDirectory(directory) if address is None else _open_tables(address, directory)
 
 
 @cache
-def _tables(address: Address, directory: Path) -> AccessStorage:
+def _open_tables(address: Address, directory: Path) -> AccessStorage:
     with extra("postgres", "a store in PostgreSQL", StoreUnavailable):
         from atlas.storage.postgres.access import AccessTables
     return AccessTables(address, directory)

@@ -32,7 +32,7 @@ class DamagedText(ValueError):
 
 @dataclass(slots=True)
 class AccessValues(Generic[T]):
-    """Named values, shared by servers, which always read the latest."""
+    """Named values, shared by all servers of a store. Each read returns the latest ones."""
 
     directory: Path
     """The store's directory, or the local directory of a store in a database."""
@@ -52,7 +52,7 @@ class AccessValues(Generic[T]):
         """Return the current values, empty before the first write.
 
         Raises:
-            StoreUnavailable: The store is out of reach, or the text is damaged (its cause is `DamagedText` then).
+            StoreUnavailable: The store is out of reach, or the text is damaged. The cause is then a `DamagedText`.
         """
         text = self._text()
         last_text, values = self._last_text, self._last_values

@@ -162,7 +162,7 @@ def backup(store: Store, target: Path) -> BackupReport:
         temporary.unlink(missing_ok=True)
 
 
-def look_into(store: Store, source: Path) -> BackupContents:
+def inspect_backup(store: Store, source: Path) -> BackupContents:
     """Return the contents of a backup, after all checks of a restore.
 
     Raises:
@@ -230,7 +230,7 @@ class _BackupFile(io.FileIO):
         n_bytes = os.fstat(self.fileno()).st_size - self.tell() if size is None or size < 0 else size
         if n_bytes > _MAX_READ:
             raise zipfile.BadZipFile(
-                f"expected a list of entries of at most {_megabytes(_MAX_READ)}, got {_megabytes(n_bytes)}"
+                f"expected a list of entries of at most {_to_mb(_MAX_READ)}, got {_to_mb(n_bytes)}"
             )
         return super().read(n_bytes) or b""
 
@@ -284,24 +284,22 @@ def _check_sizes(file: zipfile.ZipFile, n_packed: int, max_ratio: float) -> None
     """
     for entry in file.infolist():
         if entry.filename != LEDGER and entry.file_size > MAX_BYTES:
-            raise ValueError(f"{entry.filename} unpacks to {_megabytes(entry.file_size)}, over {_megabytes(MAX_BYTES)}")
+            raise ValueError(f"{entry.filename} unpacks to {_to_mb(entry.file_size)}, over {_to_mb(MAX_BYTES)}")
     n_unpacked = sum(entry.file_size for entry in file.infolist())
     if n_unpacked > max(_ALWAYS_UNPACKED, max_ratio * n_packed):
         raise ValueError(
-            f"the file unpacks to {_megabytes(n_unpacked)}, over {max_ratio:g} times its size of "
-            f"{_megabytes(n_packed)}; if you trust its source, raise ATLAS_RESTORE_MAX_RATIO"
+            f"the file unpacks to {_to_mb(n_unpacked)}, over {max_ratio:g} times its size of "
+            f"{_to_mb(n_packed)}; if you trust its source, raise ATLAS_RESTORE_MAX_RATIO"
         )
 
 
 def _check_room(ledger: zipfile.ZipInfo, directory: Path) -> None:
     free = shutil.disk_usage(directory).free
     if ledger.file_size > free:
-        raise OSError(
-            f"the ledger unpacks to {_megabytes(ledger.file_size)}, but the disk has only {_megabytes(free)} free"
-        )
+        raise OSError(f"the ledger unpacks to {_to_mb(ledger.file_size)}, but the disk has only {_to_mb(free)} free")
 
 
-def _megabytes(n_bytes: int) -> str:
+def _to_mb(n_bytes: int) -> str:
     return f"{n_bytes / 2**20:,.1f} MB"
 
 

@@ -10,8 +10,8 @@ from functools import partial
 
 from atlas.core.errors import StoreDamaged
 from atlas.infra.actor import Role, actor_name, check_role
-from atlas.infra.permissions import files_open_to_others, tighten
-from atlas.storage.erasing import own_files
+from atlas.infra.permissions import files_open_to_others, restrict_permissions
+from atlas.storage.erasing import list_own_paths
 from atlas.storage.following_index import FollowingIndex, IndexUnreachable, IndexUnusable
 from atlas.storage.late_interaction import read_projection
 from atlas.storage.records import Check
@@ -51,7 +51,7 @@ def examine(store: Store, *, fix: bool = False) -> list[Finding]:
 
 
 def _examine(store: Store, fix: bool) -> Iterator[Finding]:
-    for check in _checks(store):
+    for check in _list_checks(store):
         problem, is_fixed = check.run(), False
         if problem and fix and check.repair and not store.read_only:
             check.repair()
@@ -63,7 +63,7 @@ def _examine(store: Store, fix: bool) -> Iterator[Finding]:
             return
 
 
-def _checks(store: Store) -> tuple[Check, ...]:
+def _list_checks(store: Store) -> tuple[Check, ...]:
     return (
         *store.ledger.checks(),
         Check("permissions", partial(_check_permissions, store), partial(_fix_permissions, store)),
@@ -75,12 +75,12 @@ def _checks(store: Store) -> tuple[Check, ...]:
 
 
 def _check_permissions(store: Store) -> str:
-    loose = files_open_to_others(store.path, own_files(store.path))
+    loose = files_open_to_others(store.path, list_own_paths(store.path))
     return f"other users have access to {len(loose)} of its files, such as {loose[0]}" if loose else ""
 
 
 def _fix_permissions(store: Store) -> None:
-    tighten(store.path, own_files(store.path))
+    restrict_permissions(store.path, list_own_paths(store.path))
 
 
 def _check_index(store: Store) -> str:
@@ -94,13 +94,13 @@ def _index_problem(store: Store, name: str) -> str:
         return ""
     if silence := _outage_reason(nearest.index):
         return f"the index of {name} cannot be reached, so searches compare every vector ({silence})"
-    if flaw := nearest.upkeep.flaw():
+    if flaw := nearest.updater.flaw():
         return f"{name} {flaw}" + (f" ({nearest.index.fault})" if nearest.index.fault else "")
-    if n_behind := store.ledger.position(name).revision - nearest.upkeep.seal().revision:
+    if n_behind := store.ledger.position(name).revision - nearest.updater.seal().revision:
         return f"the index of {name} is {n_behind} revisions behind"
     n_windows = store.ledger.vectors.count(name)
     try:
-        n_indexed = _count(nearest.index, n_windows)
+        n_indexed = _count_keys(nearest.index, n_windows)
     except IndexUnusable as error:
         return f"the index of {name} is damaged ({error})"
     return "" if n_indexed == n_windows else f"the index of {name} holds {n_indexed} vectors, the ledger {n_windows}"
@@ -119,7 +119,7 @@ def _outage_reason(index: FollowingIndex) -> str:
     return ""
 
 
-def _count(index: FollowingIndex, n_expected: int) -> int:
+def _count_keys(index: FollowingIndex, n_expected: int) -> int:
     """Return the number of keys in an index. A service may lag, so it is polled."""
     until = time.monotonic() + (SETTLING_SECONDS if index.is_remote else 0)
     while (n_indexed := index.count()) != n_expected and time.monotonic() < until:
@@ -134,14 +134,14 @@ def _fix_index(store: Store) -> None:
             continue
         if "behind" not in problem:
             nearest.index.clear()
-        nearest.upkeep.catch_up()
+        nearest.updater.catch_up()
         _await_seal(nearest)
 
 
 def _await_seal(nearest: Nearest) -> None:
     """Wait until the latest writes are visible. Some services need seconds."""
     until = time.monotonic() + SETTLING_SECONDS
-    while nearest.upkeep.n_behind() and time.monotonic() < until:
+    while nearest.updater.n_behind() and time.monotonic() < until:
         time.sleep(1)
 
 
@@ -163,7 +163,7 @@ def _fix_word_pieces(store: Store) -> None:
 def _check_marks(store: Store) -> str:
     marks = store.ledger.marks
     orphans = [record_id for _, record_id in marks.orphaned_marks()]
-    lost_ids = marks.lost()
+    lost_ids = marks.ids_with_lost_marks()
     problems = [f"{name} differs from the ledger" for name in store.marks_files.outdated()]
     problems += [f"{name} is a remainder of a killed process" for name in _marks_leftovers(store)]
     if orphans:
@@ -189,7 +189,7 @@ def _fix_marks(store: Store) -> None:
     marks = store.ledger.marks
     if marks.orphaned_marks():
         why = "of records that never existed"
-        marks.drop_strays(store.ledger.draft("mark", actor=actor_name(store.settings.actor), reason=why))
+        marks.drop_orphaned_marks(store.ledger.draft("mark", actor=actor_name(store.settings.actor), reason=why))
     store.marks_files.write()
 
 

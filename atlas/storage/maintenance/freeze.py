@@ -58,7 +58,7 @@ def freeze(store: Store, name: str, *, reword: Reword | None = None) -> Path:
                     shutil.copyfile(store.path / LABEL, target / LABEL)
             replace_durably(target / STAMP, json.dumps({"frozen_at": frozen_at, "last_purge": last_purge}))
     except BaseException as error:
-        thaw(store.path, name)
+        remove_frozen_copy(store.path, name)
         if isinstance(error, OSError):
             raise StoreUnavailable(
                 f"the copy {target} cannot be written ({error}); the unfinished copy was removed"
@@ -67,7 +67,7 @@ def freeze(store: Store, name: str, *, reword: Reword | None = None) -> Path:
     return target
 
 
-def sweep(store: Path, live: Collection[str]) -> None:
+def remove_unused_copies(store: Path, live: Collection[str]) -> None:
     """Remove unreferenced frozen copies, and the remains of killed processes.
 
     Args:
@@ -79,9 +79,9 @@ def sweep(store: Path, live: Collection[str]) -> None:
             is_old = time.time() - path.stat().st_mtime > _YOUNG_SECONDS
             is_of_no_use = (path / STAMP).exists() and current_copy(store, name) is None
             if is_of_no_use or (is_old and name not in live):
-                thaw(store, name)
+                remove_frozen_copy(store, name)
 
 
-def thaw(store: Path, name: str) -> None:
+def remove_frozen_copy(store: Path, name: str) -> None:
     """Remove a frozen copy, if it exists."""
     shutil.rmtree(frozen_copy_path(store, name), ignore_errors=True)

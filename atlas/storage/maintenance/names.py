@@ -23,10 +23,10 @@ Change = Callable[[bytes | None], bytes | None]
 
 
 class NamesText(Protocol):
-    """The text with the names, which `atlas.maps.labels` decodes."""
+    """Stored text with the names of a store's domains, which `atlas.maps.labels` decodes."""
 
     def read(self) -> bytes | None:
-        """Return the text, or None without names."""
+        """Return the text, or None if there are no names."""
 
     def state(self) -> str:
         """Return a string that differs after every change."""
@@ -35,7 +35,7 @@ class NamesText(Protocol):
         """Apply a function to the text under a lock. A result of None removes the text."""
 
     def set_aside(self) -> None:
-        """Move a damaged text to another name."""
+        """Rename a damaged text, so that its names are not lost."""
 
 
 def names_text(store: Store) -> NamesText:
@@ -81,7 +81,9 @@ class NamesFile:
         except OSError as error:
             with suppress(OSError):
                 temporary.unlink(missing_ok=True)
-            raise StoreUnavailable(f"{self.path} cannot be written ({error.strerror}); no name was changed") from error
+            raise StoreUnavailable(
+                f"{self.path} cannot be written ({error.strerror}); no name was changed. Check its permissions"
+            ) from error
 
     def set_aside(self) -> None:
         """Rename the file, so that the names are not lost."""
@@ -113,7 +115,7 @@ class NamesNote:
         return self._notes.read(DOMAINS_NAMED).get("", "")
 
     def change(self, change: Change) -> None:
-        """Apply a function to the text, again after a concurrent change by another server."""
+        """Apply a function to the text, and retry after a concurrent change by another server."""
         while True:
             before = self.read()
             text = change(before)

@@ -12,8 +12,8 @@ from dataclasses import dataclass
 from atlas.core.errors import InvalidInput
 from atlas.core.tables import TableRow, Tabular
 from atlas.infra.actor import actor_name
-from atlas.storage.erasing import copies, foreign_files
-from atlas.storage.history import Quote, Removal, Reword, UnfinishedPurge
+from atlas.storage.erasing import find_foreign_files, find_ledger_copies
+from atlas.storage.history import QuotingRecord, Removal, Reword, UnfinishedPurge
 from atlas.storage.location.audit import PURGED
 from atlas.storage.maintenance.backup import Backup, read_backups
 from atlas.storage.records import Moment
@@ -22,10 +22,10 @@ from atlas.storage.store import Store
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PurgePlan(Tabular):
-    """The effect of a purge, with its limits."""
+    """Records that a purge would remove, and the places where traces of them would stay."""
 
     records: tuple[Removal, ...]
-    quotes: tuple[Quote, ...]
+    quotes: tuple[QuotingRecord, ...]
     """Records that quote or name a purged one, and stay."""
 
     n_reasons: int
@@ -90,8 +90,8 @@ def plan_purge(store: Store, ids: Sequence[str], *, collection: str = "") -> Pur
             quotes=traces.quotes,
             n_reasons=traces.n_reasons,
             n_judged=traces.n_judged,
-            copies=tuple(str(path) for path in copies(store.path)),
-            foreign_files=tuple(str(path) for path in foreign_files(store.path)),
+            copies=tuple(str(path) for path in find_ledger_copies(store.path)),
+            foreign_files=tuple(str(path) for path in find_foreign_files(store.path)),
             indexes=tuple(store.indexes.kept_in_services({record.collection for record in traces.records})),
             backups=tuple(read_backups(store.ledger)),
             moment=traces.moment,
@@ -102,7 +102,7 @@ def apply_purge(store: Store, plan: PurgePlan, *, reason: str = "", reword: Rewo
     """Purge exactly the records of a plan, as one operation, which cannot be undone.
 
     Raises:
-        PlanOutdated: A record or its marks have changed since; the store was not changed.
+        PlanOutdated: A record or its marks have changed since the plan was made; the store was not changed.
     """
     draft = store.ledger.draft("purge", actor=actor_name(store.settings.actor), reason=reason)
     keys = [(record.collection, record.id) for record in plan.records]

@@ -31,7 +31,7 @@ def reembed(
     Args:
         keeps_tokens: Whether token vectors are stored too, if the model returns any.
     """
-    projection = _projection(ledger, embedder) if keeps_tokens else None
+    projection = _choose_projection(ledger, embedder) if keeps_tokens else None
 
     def embed(texts: Sequence[str]) -> dict[str, EncodedText]:
         return dict(zip(texts, encode_texts(embedder, texts, projection), strict=True))
@@ -52,8 +52,8 @@ def reembed(
     )
 
 
-def _projection(ledger: LedgerEngine, embedder: WholeEmbedder) -> Projection | None:
-    """Return the projection of the model's token vectors, or None if it has none. The stored one if the model stays."""
+def _choose_projection(ledger: LedgerEngine, embedder: WholeEmbedder) -> Projection | None:
+    """Return the projection of the model's token vectors, or None. Reuse the stored one if the model stays."""
     if not returns_tokens(embedder):
         return None
     with suppress(StoreDamaged):

@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from atlas.core.errors import InvalidInput, StoreDamaged
-from atlas.core.settings import at
+from atlas.core.settings import for_store
 from atlas.infra.actor import Role, acting, check_role, present_actor
 from atlas.storage.erasing import lock_scratch
 from atlas.storage.maintenance.backup import BackupReport, backup, forget_backup, move_backup, read_backups, restore
@@ -43,10 +43,10 @@ def backup_name(store: Store, why: str = "backup") -> str:
 
 
 def back_up_into(store: Store, directory: Path, n_kept: int | None = None) -> RotationReport:
-    """Write a backup into a directory, which is made if it does not exist.
+    """Write a backup into a directory, which is created if it does not exist.
 
     Args:
-        n_kept: As in `rotate_backups`, or None to test nothing and to keep all.
+        n_kept: As in `rotate_backups`, or None to skip the test and keep all backups.
 
     Raises:
         NotAllowed: The actor is not an admin.
@@ -66,7 +66,7 @@ def rotate_backups(store: Store, directory: Path, n_kept: int) -> RotationReport
     Only backups that this function wrote for this store are removed. Until it is tested, the new one has another name.
 
     Args:
-        n_kept: Number of backups that are left, the new one among them.
+        n_kept: Number of backups to keep, including the new one.
 
     Raises:
         NotAllowed: The actor is not an admin.
@@ -116,7 +116,7 @@ def _restoration_problem(store: Store, path: Path, scratch: Path, n_records: int
     actor = present_actor()  # who may use this store may use its copy
     with (
         acting(replace(actor, store=scratch)) if actor is not None else nullcontext(),
-        Store.open(scratch, settings=at(store.settings, str(scratch))) as copy,
+        Store.open(scratch, settings=for_store(store.settings, str(scratch))) as copy,
     ):
         n_restored = restore(copy, path).n_records
         if n_restored != n_records:
@@ -145,6 +145,6 @@ def _remove(store: Store, paths: Iterable[Path]) -> tuple[Path, ...]:
 
 
 def _unique_mark(store: Store) -> str:
-    """Return a part of backup names that tells this store from stores of the same name in other directories."""
+    """Return a part of backup names that distinguishes stores of one name in different directories."""
     digest = hashlib.sha256(str(store.path.resolve()).encode()).hexdigest()
     return f"{ROTATED}-{digest[:8]}"

@@ -18,18 +18,18 @@ KEPT = "kept:"
 
 
 class DecisionBook:
-    """The decisions on one store. A new one is visible to all processes immediately."""
+    """Decisions to keep records as they are, of one store. New ones are visible to all processes immediately."""
 
     def __init__(self, notes: Notes, clock: Clock) -> None:
         self._notes = notes
         self._clock = clock
 
-    def kept(self) -> frozenset[str]:
+    def names(self) -> frozenset[str]:
         """Return the names of all decisions."""
         return frozenset(self._notes.read(KEPT))
 
-    def keep(self, names: Collection[str]) -> None:
-        """Store the decisions to keep the records of these names.
+    def add(self, names: Collection[str]) -> None:
+        """Store decisions, given by their names (see `decision_name`).
 
         Raises:
             ReadOnlyStore: The store was opened for reading only.
@@ -37,8 +37,8 @@ class DecisionBook:
         text = json.dumps({"decided_at": self._clock.now().isoformat()})
         self._notes.write({KEPT + name: text for name in names})
 
-    def forget(self, names: Collection[str]) -> None:
-        """Delete decisions."""
+    def delete(self, names: Collection[str]) -> None:
+        """Delete decisions, given by their names."""
         self._notes.write({KEPT + name: None for name in names})
 
 

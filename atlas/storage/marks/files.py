@@ -119,7 +119,7 @@ class MarksFiles:
         self._reset()
         if ledger.is_file:
             ledger.after_write(self.schedule)
-            fork_safety.watch(self)
+            fork_safety.register(self)
 
     def schedule(self) -> None:
         """Let the thread write the files, without waiting."""
@@ -144,7 +144,7 @@ class MarksFiles:
             with self._lock_of_files.locked(WAIT_SECONDS) as is_held:
                 if not is_held:
                     raise StoreUnavailable(
-                        f"another process has been writing the files of marks for {WAIT_SECONDS:.0f} seconds"
+                        f"another process has been writing the files of marks for {WAIT_SECONDS:.0f} seconds; try again"
                     )
                 for collection in self._collections():
                     self._write(collection)
@@ -247,23 +247,23 @@ class MarksFiles:
             head, _, body = (self._directory / marks_file(collection)).read_bytes().partition(b"\n")
         except OSError:
             return False
-        return head == _head(self._ledger.marks.state(), body).encode()
+        return head == _first_line(self._ledger.marks.state(), body).encode()
 
     def _rows(self, collection: str) -> dict[int, dict[str, Any]]:
-        """Return the entry of each record in a file, by the record's number."""
+        """Return the rows of a marks file, keyed by record number."""
         ledger = self._ledger
         where = TOUCHED if ledger.has_more_than(collection, MAX_ROWS) else None
-        records = ledger.describe(ledger.matching(collection, where).tolist())
+        records = ledger.read_descriptions(ledger.matching_seqs(collection, where).tolist())
         marks = ledger.marks.read(collection)
         uses, successes = (ledger.columns.column(collection, f"usage.{name}") for name in ("n_uses", "n_successes"))
         return {
             seq: {
-                **_description(record),
+                **_describe_record(record),
                 "tags": [],
                 "pinned": False,
                 "note": "",
                 **encode_marks(marks.get(record.id, NO_MARKS)),
-                **_usage(uses.get(record.id, 0), successes.get(record.id, 0)),
+                **_describe_usage(uses.get(record.id, 0), successes.get(record.id, 0)),
             }
             for seq, record in sorted(records.items())
         }
@@ -289,7 +289,7 @@ class _WholeFile(Storage):
         """Replace the file."""
         rows = ",\n".join(f"{json.dumps(key)}: {_dump(row)}" for key, row in self._tables.get(TABLE, {}).items())
         body = f'"{TABLE}": {{\n{rows}\n}}}}\n'
-        replace_whole(self._path, f"{_head(self._state, body.encode())}\n{body}")
+        replace_whole(self._path, f"{_first_line(self._state, body.encode())}\n{body}")
 
 
 def _write_file(path: Path, state: str, rows: Mapping[int, Mapping[str, Any]]) -> None:
@@ -298,7 +298,7 @@ def _write_file(path: Path, state: str, rows: Mapping[int, Mapping[str, Any]]) -
     database.close()
 
 
-def _head(state: str, body: bytes) -> str:
+def _first_line(state: str, body: bytes) -> str:
     """Return the first line of a file, before the rest of it. TinyDB reads it as a table with one row."""
     table = {"1": {"state": state, "sha256": hashlib.sha256(body).hexdigest()}}
     return f'{{"{COPIED}": {_dump(table)},'
@@ -308,10 +308,10 @@ def _dump(value: object) -> str:
     return json.dumps(value, ensure_ascii=False)
 
 
-def _description(record: RecordDescription) -> dict[str, Any]:
+def _describe_record(record: RecordDescription) -> dict[str, Any]:
     fields = {name: record.metadata.get(name, "") for name in ("title", "created_at")}
     return {"id": record.id, **fields}
 
 
-def _usage(n_uses: int, n_successes: int) -> dict[str, Any]:
+def _describe_usage(n_uses: int, n_successes: int) -> dict[str, Any]:
     return {"n_uses": n_uses, "success_rate": round(n_successes / n_uses, 4) if n_uses else None}

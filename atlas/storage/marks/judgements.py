@@ -68,7 +68,7 @@ class JudgementBook:
             InvalidInput: The query is empty, or the record was purged.
             ReadOnlyStore: The store was opened for reading only.
         """
-        name = JUDGED + _name(parse_query(query), collection, record_id)
+        name = JUDGED + _note_name(parse_query(query), collection, record_id)
         text = None if is_right is None else _text(is_right, self._clock.now())
         self._notes.write({name: text}, records=[] if text is None else [(collection, record_id)])
 
@@ -81,7 +81,7 @@ class JudgementBook:
         """
         added = list(judgements)
         self._notes.write(
-            {JUDGED + _name(each.query, each.collection, each.record_id): _text(each.is_right, each.judged_at)
+            {JUDGED + _note_name(each.query, each.collection, each.record_id): _text(each.is_right, each.judged_at)
              for each in added},
             records=[(each.collection, each.record_id) for each in added],
         )  # fmt: skip
@@ -89,7 +89,7 @@ class JudgementBook:
     def forget(self, queries: Collection[str]) -> Forgotten:
         """Delete all judgements of some queries, and return them for `restore`."""
         names = [
-            _name(judgement.query, judgement.collection, judgement.record_id)
+            _note_name(judgement.query, judgement.collection, judgement.record_id)
             for judgement in self.all()
             if judgement.query in queries
         ]
@@ -100,10 +100,10 @@ class JudgementBook:
         """Restore deleted judgements.
 
         Raises:
-            PlanOutdated: A hit was judged again since; the store was not changed.
-            InvalidInput: A record was purged since; the store was not changed.
+            PlanOutdated: A hit was judged again after the deletion; the store was not changed.
+            InvalidInput: A record was purged after the deletion; the store was not changed.
         """
-        records = [_key(name.removeprefix(JUDGED))[:2] for name in forgotten]
+        records = [_parse_note_name(name.removeprefix(JUDGED))[:2] for name in forgotten]
         try:
             self._notes.write(forgotten, expected=dict.fromkeys(forgotten), records=records)
         except PlanOutdated as error:
@@ -123,7 +123,7 @@ def parse_query(query: str) -> str:
 def read_judgement(name: str, text: str) -> Judgement | None:
     """Return the judgement in a note, given its name without `JUDGED`. None if it is malformed."""
     try:
-        collection, record_id, query = _key(name)
+        collection, record_id, query = _parse_note_name(name)
         fields = json.loads(text)
         judged_at = datetime.fromisoformat(fields["judged_at"])
         if not isinstance(fields["right"], bool) or judged_at.tzinfo is None:
@@ -137,7 +137,7 @@ def read_judgement(name: str, text: str) -> Judgement | None:
 
 
 def by_query(judgements: Sequence[Judgement]) -> dict[str, list[Judgement]]:
-    """Return the judgements of each query, in the order given."""
+    """Return the judgements grouped and keyed by query, in the order given."""
     grouped: dict[str, list[Judgement]] = {}
     for judgement in judgements:
         grouped.setdefault(judgement.query, []).append(judgement)
@@ -148,11 +148,11 @@ def _text(is_right: bool, judged_at: datetime) -> str:
     return json.dumps({"right": is_right, "judged_at": judged_at.isoformat()})
 
 
-def _name(query: str, collection: str, record_id: str) -> str:
+def _note_name(query: str, collection: str, record_id: str) -> str:
     return json.dumps([collection, record_id, query], ensure_ascii=False)
 
 
-def _key(name: str) -> tuple[str, str, str]:
+def _parse_note_name(name: str) -> tuple[str, str, str]:
     """Return the collection, record id and query of a judgement's name, or raise `ValueError` or `TypeError`."""
     collection, record_id, query = json.loads(name)
     return str(collection), str(record_id), str(query)

@@ -25,7 +25,7 @@ _ID, _FIELD = "strictness", "strictness"
 
 
 def read_strictness(ledger: LedgerEngine) -> float:
-    """Return the factor on the measured relevance level. `CALIBRATED` if none is stored, or it cannot be read."""
+    """Return the factor on the measured relevance threshold, or `CALIBRATED` if it is missing or unreadable."""
     record = ledger.get(COLLECTION, [_ID], light=True).get(_ID)
     if record is None:
         return CALIBRATED

@@ -21,7 +21,7 @@ from atlas.storage.collection import Collection
 from atlas.storage.plain.listing import list_rows
 from atlas.storage.plain.replacing import Row, replace_records
 from atlas.storage.plain.scoped_store import FIRST_REQUESTED, Scope, ScopedStore
-from atlas.storage.plain.usage import COLUMNS, as_metadata, decode_usage, statistics, with_outcome
+from atlas.storage.plain.usage import COLUMNS, as_metadata, decode_usage, usage_fields, with_outcome
 from atlas.storage.records import Context, Moment, RestoredHistory
 from atlas.storage.vector_store import LedgerVectorStore
 
@@ -148,7 +148,7 @@ class PlainCollection(Collection):
         """
         with self._lock:
             before = self._rows(ids)
-            numbers_before = [statistics(row["metadata"]) if self._keeps_usage else {} for row in before]
+            numbers_before = [usage_fields(row["metadata"]) if self._keeps_usage else {} for row in before]
             with_statistics = [metadata | numbers for metadata, numbers in zip(metadatas, numbers_before, strict=True)]
             self._replace(before, embeddings, with_statistics, documents, deleted_ids)
 
@@ -170,7 +170,7 @@ class PlainCollection(Collection):
     def search_text(
         self, text: str, k: int, where: Where | None = None, *, with_buried: bool = True, as_typed: bool = False
     ) -> QueryResult:
-        """Return the store's own hits, by whole words, or raise `InvalidInput` if it has no word search."""
+        """Return the store's own keyword hits, or raise `InvalidInput` if it has no word search."""
         if not get_member(self._vector_store, "search_text"):
             raise InvalidInput(
                 "a plain vector store without search_text has no word search; open the store with atlas.open_memory"
@@ -199,7 +199,7 @@ class PlainCollection(Collection):
         similarities = {i: 1.0 - distance for i, distance in zip(result.ids, result.distances, strict=True)}
         for row in self.get([i for i in list(word_values)[: max(n, 0)] if i not in metadatas]):
             metadatas[row["id"]] = row["metadata"]
-            similarities[row["id"]] = 0.0 if embedding is None else _similarity(row["embedding"], embedding)
+            similarities[row["id"]] = 0.0 if embedding is None else _best_similarity(row["embedding"], embedding)
         return Candidates(
             ids=list(metadatas),
             similarities=[similarities[i] for i in metadatas],
@@ -231,7 +231,7 @@ class PlainCollection(Collection):
         return list_rows(rows, where, order_by=order_by, descending=descending, limit=limit, offset=offset)
 
     def notes(self) -> dict[str, str]:
-        """Return the notes of the collection, by name, which last only as long as this object."""
+        """Return the notes of the collection, keyed by name. They are not stored, and last as long as this object."""
         return dict(self._notes)
 
     def write_note(self, name: str, text: str) -> None:
@@ -288,9 +288,9 @@ class PlainCollection(Collection):
         return self.count()
 
     def column(self, key: str, where: Where | None = None) -> dict[str, Any]:
-        """Return the value of a metadata key, by record id.
+        """Return the value of a metadata key, keyed by record id.
 
-        Marks are not available, and of the usage only the counts.
+        Of `marks.…` and `usage.…`, only the usage counts are available.
         """
         name = COLUMNS.get(key, key) if self._keeps_usage else key
         values = {row["id"]: row["metadata"].get(name) for row in self.scan(where)}
@@ -381,7 +381,7 @@ class PlainCollection(Collection):
         run(replace_records(self._store, before, after), to_its_end=True)
 
     def _as_stored(self, embedding: npt.ArrayLike) -> list[Any]:
-        """Return an embedding in the store's format: with its windows if it supports them."""
+        """Return an embedding in the store's format: all windows, or only the first vector."""
         return to_list(np.atleast_2d(np.asarray(embedding))[: None if self._takes_windows else 1])
 
 
@@ -391,7 +391,7 @@ def to_list(embedding: npt.ArrayLike) -> list[Any]:
     return windows[0] if len(windows) == 1 else windows
 
 
-def _similarity(windows: npt.ArrayLike, vector: npt.ArrayLike) -> float:
+def _best_similarity(windows: npt.ArrayLike, vector: npt.ArrayLike) -> float:
     """Return the cosine of a vector with the best of a record's windows."""
     rows, query = np.atleast_2d(np.asarray(windows, np.float32)), np.asarray(vector, np.float32).ravel()
     return float((rows @ query / (np.linalg.norm(rows, axis=1) * np.linalg.norm(query))).max())

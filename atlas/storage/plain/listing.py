@@ -18,7 +18,7 @@ def list_rows(
     limit: int | None = None,
     offset: int = 0,
 ) -> list[dict[str, Any]]:
-    """Return the rows that pass a filter, by a value of their metadata. Rows without that value come last."""
+    """Return the rows that pass a filter, sorted by a metadata value. Rows without the value come last."""
     tree = parse_where(where)
     passing = [row for row in rows if matches(tree, row["metadata"] | {"id": row["id"]})]
     if order_by:

@@ -34,7 +34,7 @@ async def add_rows(store: VectorStore, rows: Sequence[Row]) -> None:
 
 
 async def _restore_rows(store: VectorStore, before: Sequence[Row], error: BaseException) -> None:
-    """Add the records that are no longer there."""
+    """Add back the records that the store no longer has, or raise `StoreError`."""
     missing = before
     try:
         present = {row["id"] for row in await store.get([row["id"] for row in before])}

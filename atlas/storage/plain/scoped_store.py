@@ -95,7 +95,7 @@ class ScopedStore:
         return await self._first(k, lambda n: self._store.search_text(text, n, filtered))
 
     async def count(self) -> int:
-        """Return the number of records of the collection, which a filtered query lists."""
+        """Return the number of records of the collection, by listing them."""
         if get_member(self._store, "scan"):
             return len(await self.scan())
         return len((await self.query(self._axis, await self._store.count())).ids)

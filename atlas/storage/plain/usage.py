@@ -17,22 +17,30 @@ COLUMNS = {"usage.n_uses": COUNT, "usage.n_successes": SUCCESSES}
 """Keys in a plain store for values that a ledger keeps elsewhere."""
 
 
-def statistics(metadata: Mapping[str, Any]) -> dict[str, Any]:
+def usage_fields(metadata: Mapping[str, Any]) -> dict[str, Any]:
     """Return the usage fields of a record's metadata, as fields of `Strategy`, empty if it was never used."""
     count, rate = metadata.get(COUNT, 0), metadata.get(RATE, UNTRIED_RATE)
-    return {COUNT: count, SUCCESSES: metadata.get(SUCCESSES, _successes(count, rate)), RATE: rate} if count else {}
+    return (
+        {COUNT: count, SUCCESSES: metadata.get(SUCCESSES, _estimate_successes(count, rate)), RATE: rate}
+        if count
+        else {}
+    )
 
 
 def with_successes(strategy: Strategy) -> Strategy:
     """Return a plug-in's strategy with its count of successes, estimated from its rate if missing."""
     count, rate = strategy.usage_count, strategy.success_rate
     is_rate = isinstance(count, int) and isinstance(rate, int | float) and 0 <= rate <= 1
-    return replace(strategy, n_succeeded=_successes(count, rate)) if is_rate and not strategy.n_succeeded else strategy
+    return (
+        replace(strategy, n_succeeded=_estimate_successes(count, rate))
+        if is_rate and not strategy.n_succeeded
+        else strategy
+    )
 
 
 def decode_usage(metadata: Mapping[str, Any]) -> Usage:
     """Return the usage counts in a record's metadata."""
-    counts = statistics(metadata)
+    counts = usage_fields(metadata)
     return Usage(n_uses=counts[COUNT], n_successes=counts[SUCCESSES]) if counts else NO_USAGE
 
 
@@ -44,10 +52,10 @@ def as_metadata(usage: Usage) -> dict[str, Any]:
 
 def with_outcome(metadata: Mapping[str, Any], success: bool, updater: SuccessRateUpdater) -> dict[str, Any]:
     """Return a record's metadata after one more use, with the updated rate and count."""
-    counts = statistics(metadata) or {COUNT: 0, SUCCESSES: 0, RATE: UNTRIED_RATE}
+    counts = usage_fields(metadata) or {COUNT: 0, SUCCESSES: 0, RATE: UNTRIED_RATE}
     rate, count = updater.update(counts[RATE], counts[COUNT], success)
     return {**metadata, COUNT: int(count), SUCCESSES: counts[SUCCESSES] + success, RATE: float(rate)}
 
 
-def _successes(count: int, rate: float) -> int:
+def _estimate_successes(count: int, rate: float) -> int:
     return round(count * rate)

@@ -67,7 +67,7 @@ class AccessTables:
             return [line for (line,) in connection.execute("SELECT line FROM audit_lines ORDER BY seq").fetchall()]
 
     def last_purge(self) -> str:
-        """Return the id of the last purge: older copies on other machines may contain purged records."""
+        """Return the id of the last purge. Copies on other machines from before it may contain purged records."""
         with self._prepare().session() as connection:
             row = connection.execute(
                 "SELECT id FROM operations WHERE kind = 'purge' ORDER BY seq DESC LIMIT 1"

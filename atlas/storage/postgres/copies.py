@@ -53,7 +53,7 @@ class PostgresCopies:
         return int(count)
 
     def leave_out_hidden(self, copy: Path, operation: OperationDraft, reword: Reword | None) -> int:
-        """Remove deleted and waiting records from a copy, and return their number."""
+        """Remove deleted, pending and quarantined records from a copy, and return their number."""
         return self._copies_of(copy).leave_out_hidden(copy, operation, reword)
 
     def check(self, copy: Path, source: Path, marks: Mapping[str, Mapping[str, Marks]] | None) -> None:
@@ -61,7 +61,7 @@ class PostgresCopies:
         self._copies_of(copy).check(copy, source, marks)
 
     def contents(self, copy: Path) -> CopyContents:
-        """Return the number of records in a copy, and its model."""
+        """Return the record counts and the embedding model of a copy."""
         return self._copies_of(copy).contents(copy)
 
     def find_purged(self, copy: Path) -> tuple[str, ...]:

@@ -128,7 +128,7 @@ class PostgresConnection:
                 self._run(statement, rows)
 
     def _insert_unless_present(self, table: str, columns: str, rows: Sequence[Sequence[Any]]) -> None:
-        """Insert those rows that are missing, through a temporary table."""
+        """Insert the rows that are missing, through a temporary table."""
         self.raw.execute(
             f"CREATE TEMPORARY TABLE IF NOT EXISTS new_{table} ON COMMIT DELETE ROWS AS "
             f"SELECT {columns} FROM {table} WITH NO DATA"
@@ -192,7 +192,7 @@ class PostgresDatabase:
 
     @contextmanager
     def session(self) -> Iterator[PostgresConnection]:
-        """Yield this thread's connection, each statement its own transaction."""
+        """Yield this thread's connection in autocommit mode."""
         with self._translate_errors("nothing was changed"), self._connections.connection() as connection:
             yield connection
 
@@ -205,15 +205,15 @@ class PostgresDatabase:
             ReadOnlyStore: The store was opened for reading only.
             StoreUnavailable: Another writer locked the store for too long, or the server cannot be reached.
         """
-        with self.write_beside() as connection:
+        with self.write_without_lock() as connection:
             self._lock(connection)
             yield connection
-            postings.flush(connection)
+            postings.write_pending(connection)
             connection.write_rows()
         self.on_commit()
 
     @contextmanager
-    def write_beside(self) -> Iterator[PostgresConnection]:
+    def write_without_lock(self) -> Iterator[PostgresConnection]:
         """Yield a connection in a transaction that does not block writers, for changes outside of the records.
 
         Raises:
@@ -260,7 +260,7 @@ class PostgresDatabase:
                     connection.execute("SELECT pg_advisory_unlock(hashtextextended(%s, 0))", (key,))
 
     @contextmanager
-    def changing_schema(self) -> Iterator[PostgresConnection]:
+    def schema_transaction(self) -> Iterator[PostgresConnection]:
         """Yield a connection in a transaction with a lock on changes of the schema."""
         with (
             self._translate_errors("nothing was changed"),
@@ -281,7 +281,7 @@ class PostgresDatabase:
                 raw.close()
 
     def close(self) -> None:
-        """Close every connection, those in use once they are released. A later use opens new ones."""
+        """Close every connection, or as soon as it is released if it is in use. A later use opens new ones."""
         self._connections.close()
         self._locking.close()
 
@@ -293,11 +293,11 @@ class PostgresDatabase:
             ).fetchall():
                 connection.raw.execute(sql.SQL("VACUUM FULL {}").format(sql.Identifier(self.address.schema, table)))
 
-    def empty_journal(self) -> bool:
+    def truncate_wal(self) -> bool:
         """Return True, because the write-ahead log belongs to the server."""
         return True
 
-    def n_bytes_elsewhere(self) -> int:
+    def n_bytes_on_server(self) -> int:
         """Return the size in bytes of the store's tables and indexes on the server's disk."""
         with self.session() as connection:
             row = connection.execute(
@@ -331,7 +331,7 @@ class PostgresDatabase:
             yield
             connection.execute("COMMIT")
         except BaseException:
-            postings.forget(connection)
+            postings.drop_pending(connection)
             connection.forget_rows()
             if not connection.raw.closed and connection.in_transaction:
                 connection.execute("ROLLBACK")
@@ -360,7 +360,9 @@ class PostgresDatabase:
         except psycopg.Error as error:
             raise self._explain(error, outcome) from error
         except UnicodeEncodeError as error:
-            raise InvalidInput(f"{error.object[:40]!r} holds a lone surrogate; it is not valid text") from error
+            raise InvalidInput(
+                f"{error.object[:40]!r} contains a lone surrogate, which is not valid text; remove it"
+            ) from error
 
     def _explain(self, error: psycopg.Error, outcome: str) -> Exception:
         if isinstance(error, errors.LockNotAvailable):

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any
 
-from atlas.core.filters import Compare, Scalar
+from atlas.core.filters import Comparison, Scalar
 from atlas.storage.postgres import postings
-from atlas.storage.postgres.types import numeric
-from atlas.storage.sql.connection import Connection, Sql, Texts, Words
+from atlas.storage.postgres.types import to_numeric
+from atlas.storage.sql.connection import Connection, Sql, TextArray, Words
 from atlas.storage.sql.filters import OPERATORS, to_bindable
 
 INDEXED_CHARACTERS = 500
@@ -58,14 +58,14 @@ class PostgresDialect:
         """Return the condition that two values are equal."""
         return f"({a}.number = {b}.number OR ({a}.value = {b}.value AND {a}.rest = {b}.rest))"
 
-    def test(self, compare: Compare) -> Sql:
+    def test(self, compare: Comparison) -> Sql:
         """Return the condition that a value passes a comparison."""
         if compare.operator == "$in":
             return _in_list([to_bindable(value) for value in compare.value])
         value = to_bindable(compare.value)
         operator = OPERATORS[compare.operator]
         if not isinstance(value, str):
-            return Sql(f"number {operator} ?", (numeric(value),))
+            return Sql(f"number {operator} ?", (to_numeric(value),))
         first, rest = _parts(value)
         if operator == "=":
             return Sql("value = ? AND rest = ?", (first, rest))
@@ -73,18 +73,18 @@ class PostgresDialect:
         return Sql(f"value {operator[0]}= ? AND (value, rest) {operator} (?, ?)", (first, first, rest))
 
     def put_attributes(self, connection: Connection, rows: Iterable[tuple[int, Any, int]]) -> None:
-        """Add attributes, each a key, a value and its record's number. NaN is not a value, as in SQLite."""
+        """Insert attributes, each a key, a value and its record's number. NaN is skipped, as in SQLite."""
         connection.executemany(
             "INSERT INTO attributes (key, value, rest, number, seq) VALUES (?, ?, ?, ?, ?) ON CONFLICT DO NOTHING",
             [(key, *_columns(value), seq) for key, value, seq in rows if value == value],
         )
 
     def forget_results(self, connection: Connection) -> None:
-        """Delete the results of long work."""
+        """Delete the published results of jobs, which may contain purged texts."""
         connection.execute("DELETE FROM artefacts")
 
     def read_values(self, connection: Connection, condition: Sql) -> list[tuple[int, Any]]:
-        """Return pairs of a record's number and its value."""
+        """Return (record number, value) pairs of the rows of `attributes AS a` that match a condition."""
         rows = connection.execute(
             f"SELECT a.seq, {self.value('a')} FROM attributes a WHERE {condition.text}", condition.parameters
         )
@@ -92,7 +92,7 @@ class PostgresDialect:
 
 
 def _columns(value: Scalar) -> tuple[Any, ...]:
-    return (*_parts(value), None) if isinstance(value, str) else (None, "", numeric(value))
+    return (*_parts(value), None) if isinstance(value, str) else (None, "", to_numeric(value))
 
 
 def _parts(text: str) -> tuple[str, str]:
@@ -101,10 +101,10 @@ def _parts(text: str) -> tuple[str, str]:
 
 def _in_list(values: list[Scalar]) -> Sql:
     texts = [value for value in values if isinstance(value, str)]
-    numbers = [numeric(value) for value in values if not isinstance(value, str)]
-    firsts = Texts(dict.fromkeys(text[:INDEXED_CHARACTERS] for text in texts))
+    numbers = [to_numeric(value) for value in values if not isinstance(value, str)]
+    firsts = TextArray(dict.fromkeys(text[:INDEXED_CHARACTERS] for text in texts))
     return Sql(
         "((value IN (SELECT value FROM json_each(?)) AND value || rest IN (SELECT value FROM json_each(?))) "
         "OR number = ANY(?::numeric[]))",
-        (firsts, Texts(texts), numbers),
+        (firsts, TextArray(texts), numbers),
     )

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 
 from atlas.storage.postgres.schema import FUNCTIONS, SCRIPT
-from atlas.storage.sql.connection import Connection, Texts
+from atlas.storage.sql.connection import Connection, TextArray
 
 _TABLES = sorted(re.findall(r"CREATE TABLE (\w+)", SCRIPT))
 _INDEXES = sorted(re.findall(r"CREATE (?:UNIQUE )?INDEX (\w+)", SCRIPT))
@@ -43,6 +43,6 @@ shared."""
 
 
 def foreign_objects(connection: Connection) -> list[str]:
-    """Return the foreign objects, such as `trigger 'evil' on records`."""
-    rows = connection.execute(_FOREIGN, (Texts(_TABLES), Texts(_INDEXES), Texts(_BODIES))).fetchall()
+    """Return the objects in the schema that ATLAS did not create, such as `trigger 'evil' on records`."""
+    rows = connection.execute(_FOREIGN, (TextArray(_TABLES), TextArray(_INDEXES), TextArray(_BODIES))).fetchall()
     return [f"{kind} {str(name)[:80]!r}{f' on {table}' if table else ''}" for kind, name, table in rows]

@@ -25,9 +25,9 @@ from atlas.core.types import Vector, Vectors
 from atlas.storage.following_index import IndexUnusable, LocalIndex, Seal, read_seal
 from atlas.storage.postgres.database import PostgresConnection, PostgresDatabase
 from atlas.storage.records import Seqs
-from atlas.storage.sql.connection import Numbers
+from atlas.storage.sql.connection import IntegerArray
 from atlas.storage.sql.records import join_vectors
-from atlas.storage.vectors.in_memory import products
+from atlas.storage.vectors.in_memory import dot_products
 
 logger = logging.getLogger(__name__)
 MIN_SCANNED, MAX_SCANNED = 800, 1_000
@@ -101,11 +101,11 @@ class HnswIndex(LocalIndex):
         return read_seal(row[0]) if row else Seal()
 
     def begin(self, seal: Seal, n_changes: int = 0) -> None:
-        """Begin writing from a seal. After many changes, the index is rebuilt at the end."""
+        """Begin to write the changes after a seal. If they are many, the index is rebuilt at the end."""
         if self.seal() != seal:
             raise IndexUnusable("another process has written the index since its seal was read")
         if n_changes > MANY_CHANGES and n_changes > self.count() // 4:
-            with self._to_write() as raw:
+            with self._transaction() as raw:
                 self._drop(raw)
 
     def set_seal(
@@ -113,7 +113,7 @@ class HnswIndex(LocalIndex):
     ) -> None:
         """Publish the writes, record the ledger position up to which the index is current, and commit."""
         seal = Seal(ledger_id=ledger_id, revision=revision, change=change, change_name=change_name)
-        with self._to_write() as raw:
+        with self._transaction() as raw:
             self._build(raw)
             raw.execute(
                 "INSERT INTO index_seals VALUES (%s, %s) ON CONFLICT (collection) DO UPDATE SET seal = EXCLUDED.seal",
@@ -126,7 +126,7 @@ class HnswIndex(LocalIndex):
         seqs, windows = _parse_keys(keys)
         if not len(seqs):
             return
-        with self._to_write() as raw, raw.cursor() as cursor:
+        with self._transaction() as raw, raw.cursor() as cursor:
             self._delete(raw, seqs, windows)
             with cursor.copy("COPY index_vectors FROM STDIN (FORMAT BINARY)") as copy:
                 copy.write(_encode_rows(seqs, windows, self._collection, vectors))
@@ -134,7 +134,7 @@ class HnswIndex(LocalIndex):
     def remove(self, keys: Sequence[str]) -> None:
         """Remove vectors by key, ignoring unknown keys."""
         seqs, windows = _parse_keys(keys)
-        with self._to_write() as raw:
+        with self._transaction() as raw:
             self._delete(raw, seqs, windows)
 
     def query(self, vector: Vector, k: int, *, seal: Seal | None = None) -> list[tuple[str, float]]:
@@ -159,7 +159,7 @@ class HnswIndex(LocalIndex):
         A small set is compared exactly. For a large one, the index is scanned until there are enough hits.
         """
         with self._translate_errors(), self._database.read() as connection:
-            return self._nearest(connection, vector, k, Numbers(seqs.tolist()))
+            return self._nearest(connection, vector, k, IntegerArray(seqs.tolist()))
 
     def count(self) -> int:
         """Return the number of keys."""
@@ -171,7 +171,7 @@ class HnswIndex(LocalIndex):
 
     def clear(self) -> bool:
         """Delete all vectors and the seal, and return True. A failure raises an error instead."""
-        with self.locked(), self._to_write() as raw:
+        with self.locked(), self._transaction() as raw:
             raw.rollback()
             self._drop(raw)
             raw.execute("DELETE FROM index_vectors WHERE collection = %s", (self._collection,))
@@ -183,7 +183,7 @@ class HnswIndex(LocalIndex):
         """Do nothing, because the index has no open files."""
 
     @contextmanager
-    def _to_write(self) -> Iterator[psycopg.Connection[Any]]:
+    def _transaction(self) -> Iterator[psycopg.Connection[Any]]:
         with self.locked() as is_locked:
             assert is_locked  # without a timeout, it waits for the lock
             assert self._writing is not None
@@ -193,7 +193,7 @@ class HnswIndex(LocalIndex):
         raw.execute(
             'DELETE FROM index_vectors v USING unnest(%s, %s) AS gone (seq, "window") '
             'WHERE v.seq = gone.seq AND v."window" = gone."window"',
-            (Numbers(seqs.tolist()), Numbers(windows.tolist())),
+            (IntegerArray(seqs.tolist()), IntegerArray(windows.tolist())),
         )
 
     def _lock(self, raw: psycopg.Connection[Any], timeout_seconds: float) -> bool:
@@ -209,7 +209,7 @@ class HnswIndex(LocalIndex):
         return True
 
     def _drop(self, raw: psycopg.Connection[Any]) -> None:
-        """Drop the HNSW index, to build a new one, which is faster. It is kept if a reader locks it for long."""
+        """Drop the HNSW index, because building it again is faster. Keep it if a reader holds its lock for too long."""
         raw.execute(f"SET LOCAL lock_timeout = {DROPPING_MILLISECONDS}")  # other requests wait for this one
         try:
             with raw.transaction():
@@ -244,7 +244,7 @@ class HnswIndex(LocalIndex):
             raw.execute(statement)
 
     def _nearest(
-        self, connection: PostgresConnection, vector: Vector, k: int, seqs: Numbers | None = None
+        self, connection: PostgresConnection, vector: Vector, k: int, seqs: IntegerArray | None = None
     ) -> list[tuple[str, float]]:
         """Return the k nearest keys of the index, with their exact similarity by the vectors in the ledger."""
         connection.raw.execute(f"SET LOCAL hnsw.ef_search = {min(MAX_SCANNED, max(MIN_SCANNED, 2 * k))}")
@@ -258,11 +258,11 @@ class HnswIndex(LocalIndex):
         complete = [row for row in rows if row[2] is not None]
         hits = [(f"{row[0]}:{row[1]}", -1.0) for row in rows if row[2] is None]  # deleted since
         if complete:
-            similarities = products(join_vectors([row[2] for row in complete]), vector).tolist()
+            similarities = dot_products(join_vectors([row[2] for row in complete]), vector).tolist()
             hits += [(f"{row[0]}:{row[1]}", value) for row, value in zip(complete, similarities, strict=True)]
         return sorted(hits, key=lambda hit: -hit[1])
 
-    def _statement(self, seqs: Numbers | None) -> sql.Composed:
+    def _statement(self, seqs: IntegerArray | None) -> sql.Composed:
         condition = sql.SQL("collection = {}").format(sql.Literal(self._collection))
         table = sql.SQL("index_vectors")
         if seqs is not None and len(seqs) <= MAX_EXACT:

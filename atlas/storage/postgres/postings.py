@@ -31,8 +31,8 @@ from atlas.storage.postgres.packing import (
     unpack,
 )
 from atlas.storage.records import Scope, Seqs
-from atlas.storage.sql.connection import Connection, Numbers, Texts, Totals
-from atlas.storage.sql.words.tokens import tokens, tokens_of_record
+from atlas.storage.sql.connection import Connection, IntegerArray, TextArray, Totals
+from atlas.storage.sql.words.tokens import tokenize, tokenize_record
 from atlas.storage.text.analyzer import Term
 from atlas.storage.text.bm25 import Numbers as Lengths
 from atlas.storage.text.bm25 import Postings
@@ -145,7 +145,7 @@ def make_word_table(connection: Connection, collection: str) -> None:
 
 def rebuild_word_table(connection: Connection, collection: str) -> None:
     """Build a collection's table from its records under a new key, dropping the old rows."""
-    flush(connection)
+    write_pending(connection)
     if name := word_table(connection, collection):
         for table in ("word_tables", "word_lengths", "word_postings"):
             connection.execute(f"DELETE FROM {table} WHERE key = ?", (_key(name),))
@@ -159,19 +159,19 @@ def rebuild_word_table(connection: Connection, collection: str) -> None:
     ).fetchall():
         for seq, document, search_text in rows:
             put_words(connection, collection, seq, document, search_text)
-        flush(connection)
+        write_pending(connection)
         last = rows[-1][0]
 
 
 def put_words(connection: Connection, collection: str, seq: int, document: str, search_text: str) -> None:
-    """Index the words of a record when the transaction ends. The record has no postings yet."""
+    """Index the words of a record when the transaction ends. The record must not have postings yet."""
     key = _pending_words(connection).keys[collection]
-    _pending_words(connection).records[key].append((seq, tokens_of_record(document), tokens_of_record(search_text)))
+    _pending_words(connection).records[key].append((seq, tokenize_record(document), tokenize_record(search_text)))
 
 
 def drop_words(connection: Connection, seq: int) -> None:
-    """Remove the postings of a record, whose row still has its texts."""
-    flush(connection)
+    """Remove the postings of a record. Its row must still have its texts."""
+    write_pending(connection)
     row = connection.execute(
         "SELECT t.key, r.document, r.search_text FROM records r JOIN word_tables t ON t.collection = r.collection "
         "WHERE r.seq = ? AND r.deleted = 0",
@@ -180,16 +180,16 @@ def drop_words(connection: Connection, seq: int) -> None:
     if row is None:
         return
     key, *texts = row
-    document, search_text = map(tokens_of_record, texts)
+    document, search_text = map(tokenize_record, texts)
     rows = connection.execute(
         "SELECT segment, seqs, often, places FROM word_postings "
         "WHERE key = ? AND term IN (SELECT value FROM json_each(?)) AND first_seq <= ? AND last_seq >= ?",
-        (key, Texts({*document, *search_text}), seq, seq),
+        (key, TextArray({*document, *search_text}), seq, seq),
     ).fetchall()
     remaining = [(segment, remove_record(unpack(*packed), seq)) for segment, *packed in rows]
     connection.execute(
         "DELETE FROM word_postings WHERE segment IN (SELECT value FROM json_each(?))",
-        (Numbers(segment for segment, part in remaining if not len(part.seqs)),),
+        (IntegerArray(segment for segment, part in remaining if not len(part.seqs)),),
     )
     connection.executemany(
         "UPDATE word_postings SET n = ?, seqs = ?, often = ?, places = ? WHERE segment = ?",
@@ -202,8 +202,8 @@ def drop_words(connection: Connection, seq: int) -> None:
     )
 
 
-def flush(connection: Connection) -> None:
-    """Write the words of a transaction."""
+def write_pending(connection: Connection) -> None:
+    """Write the pending words of a transaction."""
     pending, rows = _pending_words(connection).records, []
     for key, records in pending.items():
         lengths = [(key, seq, len(document) + len(search_text)) for seq, document, search_text in records]
@@ -218,12 +218,12 @@ def flush(connection: Connection) -> None:
     pending.clear()
 
 
-def forget(connection: Connection) -> None:
+def drop_pending(connection: Connection) -> None:
     """Drop the pending words of a transaction that was rolled back, or has written them."""
     connection.pending_words = PendingWords()  # type: ignore[attr-defined]
 
 
-def is_scattered(connection: Connection, collection: str) -> bool:
+def is_fragmented(connection: Connection, collection: str) -> bool:
     """Return whether a collection's words are in too many rows for a fast look-up."""
     rows = connection.execute("SELECT n_parts > ? FROM word_tables WHERE collection = ?", (MAX_PARTS, collection))
     flag = rows.fetchone()
@@ -243,7 +243,7 @@ def merge_parts(connection: Connection, collection: str, after: str) -> str | No
     ).fetchone()
     last = bound[0] if bound else None
     parameters = (key, MIN_FULL_ROW, after, last or _END)
-    overlapping = Texts(row[0] for row in connection.execute(_OVERLAPPING, parameters).fetchall())
+    overlapping = TextArray(row[0] for row in connection.execute(_OVERLAPPING, parameters).fetchall())
     connection.execute(_MERGE, (*parameters, overlapping))
     _merge_overlapping(connection, key, overlapping)
     if last is None:
@@ -256,13 +256,13 @@ def _merge_overlapping(connection: Connection, key: int, terms: Sequence[str]) -
     rows = connection.execute(
         "SELECT term, segment, seqs, often, places FROM word_postings "
         "WHERE key = ? AND n < ? AND term IN (SELECT value FROM json_each(?))",
-        (key, MIN_FULL_ROW, Texts(terms)),
+        (key, MIN_FULL_ROW, TextArray(terms)),
     ).fetchall()
     segments_by_term: dict[str, list[tuple[int, WordPositions]]] = defaultdict(list)
     for term, segment, *packed in rows:
         segments_by_term[term].append((segment, unpack(*packed)))
     all_segments = chain.from_iterable(segments_by_term.values())
-    merged_segments = Numbers(segment for segment, _ in all_segments)
+    merged_segments = IntegerArray(segment for segment, _ in all_segments)
     connection.execute(
         "DELETE FROM word_postings WHERE segment IN (SELECT value FROM json_each(?))", (merged_segments,)
     )
@@ -279,7 +279,7 @@ def check_word_table(connection: Connection, collection: str) -> str:
     rows = connection.execute(
         "SELECT seq, document, search_text FROM records WHERE collection = ? AND deleted = 0", (collection,)
     ).fetchall()
-    records = [(seq, *map(tokens_of_record, texts)) for seq, *texts in rows]
+    records = [(seq, *map(tokenize_record, texts)) for seq, *texts in rows]
     n_records, n_tokens = len(records), sum(len(document) + len(search_text) for _, document, search_text in records)
     expected = Counter(_list_occurrences(group_by_term(records)) if records else ())
     totals = connection.execute("SELECT n_records, n_tokens FROM word_tables WHERE key = ?", (_key(table),)).fetchone()
@@ -300,7 +300,7 @@ def _list_occurrences(postings: Iterable[tuple[str, WordPositions]]) -> Iterator
 
 def is_token(word: str) -> bool:
     """Return whether a word is a single token."""
-    return tokens(word) == [word]
+    return tokenize(word) == [word]
 
 
 def read_totals(connection: Connection, table: str) -> Totals:
@@ -321,7 +321,7 @@ def read_lengths(connection: Connection, table: str, seqs: Seqs) -> Lengths:
     """Return the number of tokens in each of the two fields of every record."""
     rows = connection.execute(
         "SELECT seq, n_tokens FROM word_lengths WHERE key = ? AND seq IN (SELECT value FROM json_each(?))",
-        (_key(table), Numbers(seqs.tolist())),
+        (_key(table), IntegerArray(seqs.tolist())),
     )
     lengths = dict(rows.fetchall())
     return np.array([lengths[seq] for seq in seqs.tolist()], np.float64)
@@ -350,7 +350,7 @@ def count_records_with(connection: Connection, table: str, terms: Sequence[Term]
     rows = connection.execute(
         "SELECT term, sum(n) FROM word_postings WHERE key = ? AND term IN (SELECT value FROM json_each(?)) "
         "GROUP BY term",
-        (_key(table), Texts({term.text for term in plain})),
+        (_key(table), TextArray({term.text for term in plain})),
     )
     counts = {word: int(n) for word, n in rows.fetchall()}
     n_by_term = {term: counts.get(term.text, 0) for term in plain}
@@ -369,7 +369,7 @@ def read_records_with(connection: Connection, table: str, phrases: Sequence[Term
 
 def _find_terms(connection: Connection, table: str, terms: Sequence[Term]) -> list[WordPositions]:
     """Return the postings of each term: a word, consecutive words, or all words with a prefix."""
-    words = {term: tokens(term.text) for term in terms}
+    words = {term: tokenize(term.text) for term in terms}
     whole_words = {term: words[term][:-1] if term.is_prefix else words[term] for term in terms}
     needed_words = set(chain.from_iterable(whole_words.values()))
     word_postings = _read_words(connection, table, sorted(needed_words))
@@ -386,7 +386,7 @@ def _read_words(connection: Connection, table: str, words: Sequence[str]) -> dic
     rows = connection.execute(
         "SELECT term, seqs, often, places FROM word_postings "
         "WHERE key = ? AND term IN (SELECT value FROM json_each(?))",
-        (_key(table), Texts(dict.fromkeys(words))),
+        (_key(table), TextArray(dict.fromkeys(words))),
     )
     parts: dict[str, list[WordPositions]] = defaultdict(list)
     for term, *packed in rows.fetchall():

@@ -92,14 +92,14 @@ CREATE FUNCTION items(numbers BIGINT[]) RETURNS TABLE (value BIGINT) LANGUAGE sq
 """
 
 
-def in_postgres(script: str) -> str:
+def translate_schema(script: str) -> str:
     """Translate SQLite's CREATE statements to PostgreSQL."""
     for pattern, replacement in _TYPES:
         script = pattern.sub(replacement, script)
     return script
 
 
-SCRIPT = in_postgres(SCHEMA + POSTINGS + MARKS + TOKENS + INDEX + ARTEFACTS + ACCESS) + _ATTRIBUTES + FUNCTIONS
+SCRIPT = translate_schema(SCHEMA + POSTINGS + MARKS + TOKENS + INDEX + ARTEFACTS + ACCESS) + _ATTRIBUTES + FUNCTIONS
 """Makes the tables of a new store."""
 
 
@@ -114,7 +114,7 @@ def prepare_schema(database: PostgresDatabase, *, create: bool) -> None:
     with database.read() as connection:
         if _read_version(connection, database) == VERSION:
             return
-    with database.changing_schema() as connection:
+    with database.schema_transaction() as connection:
         version = _read_version(connection, database)  # another server may have come first
         if version > VERSION:
             raise SchemaTooNew(
@@ -137,7 +137,7 @@ def prepare_schema(database: PostgresDatabase, *, create: bool) -> None:
             _create(connection, database)
             return
         for step in range(version, VERSION):
-            connection.raw.execute(in_postgres(MIGRATIONS[step]))
+            connection.raw.execute(translate_schema(MIGRATIONS[step]))
         connection.execute("UPDATE meta SET value = ? WHERE name = 'schema_version'", (str(VERSION),))
 
 
@@ -161,7 +161,7 @@ def _create(connection: PostgresConnection, database: PostgresDatabase) -> None:
     except (errors.FeatureNotSupported, errors.UndefinedFile) as error:
         raise StoreUnavailable(
             f"the server of {database.address} has no pgvector; install it (Debian: postgresql-18-pgvector, version "
-            "0.8 or newer), or give another server. Nothing was made"
+            "0.8 or newer), or give another server. Nothing was created"
         ) from error
     connection.raw.execute(SCRIPT)
     initialize(connection)

@@ -21,7 +21,7 @@ _PUBLISH = """
 
 
 class PostgresShared:
-    """The results of long work on a store, as rows, and locks across machines."""
+    """Published results of jobs on a store, as rows, and locks across machines."""
 
     def __init__(self, database: PostgresDatabase) -> None:
         self._database = database
@@ -62,7 +62,7 @@ class PostgresShared:
         Raises:
             PlanOutdated: The store was restored, re-embedded or purged during the computation.
         """
-        with self._database.write_beside() as connection:
+        with self._database.write_without_lock() as connection:
             # Serialises with a purge, which renews the id before it deletes the results.
             row = connection.raw.execute("SELECT value FROM meta WHERE name = 'ledger_id' FOR SHARE").fetchone()
             if ledger_id and row and row[0] != ledger_id:

@@ -15,7 +15,7 @@ from psycopg.pq import Format
 from psycopg.types.json import set_json_loads
 from psycopg.types.numeric import NumericBinaryLoader
 
-from atlas.storage.sql.connection import Numbers, Texts
+from atlas.storage.sql.connection import IntegerArray, TextArray
 
 _LEAD, _NUL, _SELF = "\x01", "\x010", "\x011"
 
@@ -49,14 +49,14 @@ class _TruthDumper(Dumper):
 class _TextsDumper(Dumper):
     oid = 1009  # text[]
 
-    def dump(self, obj: Texts) -> bytes:
-        return f"{{{','.join(map(_quote, obj))}}}".encode()
+    def dump(self, obj: TextArray) -> bytes:
+        return f"{{{','.join(map(_quote_item, obj))}}}".encode()
 
 
 class _NumbersDumper(Dumper):
     oid = 1016  # bigint[]
 
-    def dump(self, obj: Numbers) -> bytes:
+    def dump(self, obj: IntegerArray) -> bytes:
         return f"{{{','.join(map(str, obj))}}}".encode()
 
 
@@ -77,7 +77,7 @@ class _NumericLoader(NumericBinaryLoader):
         return int(value) if value.as_tuple().exponent == 0 else float(value)
 
 
-def numeric(value: int | float) -> Decimal:
+def to_numeric(value: int | float) -> Decimal:
     """Return a number as a `numeric` that keeps whether it is whole."""
     if isinstance(value, int):
         return Decimal(value)
@@ -93,8 +93,8 @@ def register(connection: Connection[Any]) -> None:
     adapters = connection.adapters
     adapters.register_dumper(str, _TextDumper)
     adapters.register_dumper(bool, _TruthDumper)
-    adapters.register_dumper(Texts, _TextsDumper)
-    adapters.register_dumper(Numbers, _NumbersDumper)
+    adapters.register_dumper(TextArray, _TextsDumper)
+    adapters.register_dumper(IntegerArray, _NumbersDumper)
     for name in ("text", "varchar", "name", "bpchar"):
         adapters.register_loader(name, _TextLoader)
         adapters.register_loader(name, _BinaryTextLoader)
@@ -107,5 +107,5 @@ def _read_json(data: str | bytes) -> Any:
     return unescape(value) if isinstance(value, str) else value
 
 
-def _quote(text: str) -> str:
+def _quote_item(text: str) -> str:
     return '"' + escape(text).replace("\\", "\\\\").replace('"', '\\"') + '"'

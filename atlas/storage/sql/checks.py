@@ -61,7 +61,7 @@ def _check_schema(database: Database, find_foreign: ForeignObjects) -> str:
 
 
 def foreign_problem(foreign: list[str]) -> str:
-    """Return the message about foreign objects in a schema."""
+    """Return the message that a schema has objects which ATLAS did not create."""
     more = f" and {len(foreign) - MAX_NAMED} more" if len(foreign) > MAX_NAMED else ""
     return (
         f"the ledger's schema contains foreign objects: {', '.join(foreign[:MAX_NAMED])}{more}. Writes may run "
@@ -71,11 +71,11 @@ def foreign_problem(foreign: list[str]) -> str:
 
 def _check_rows(database: Database) -> str:
     with database.read() as connection:
-        problems = [problem for query in _TEXTS for problem in _unreadable(connection, query)]
+        problems = [problem for query in _TEXTS for problem in _find_unreadable(connection, query)]
     return f"{len(problems)} texts cannot be read, such as {problems[0]}. {_DAMAGED}" if problems else ""
 
 
-def _unreadable(connection: Connection, query: str) -> Iterator[str]:
+def _find_unreadable(connection: Connection, query: str) -> Iterator[str]:
     for owner, text in connection.execute(query):
         try:
             parse_row((text or b"").decode())

@@ -10,12 +10,12 @@ from typing import Any
 import numpy as np
 
 from atlas.core.errors import InvalidInput, PlanOutdated
-from atlas.infra.actor import actor_scope, in_scope
+from atlas.infra.actor import actor_scope, is_in_scope
 from atlas.protocols.infra import Where
 from atlas.storage.damage import UnreadableRow, parse_row
 from atlas.storage.records import Seqs
-from atlas.storage.sql.connection import Connection, Database, Dialect, Numbers, Sql, Texts
-from atlas.storage.sql.filters import KEY, matching_sql, read_matching, where_sql
+from atlas.storage.sql.connection import Connection, Database, Dialect, IntegerArray, Sql, TextArray
+from atlas.storage.sql.filters import KEY, matching_sql, read_matching_seqs, where_sql
 from atlas.storage.sql.usage import USAGE_COLUMNS, counted_usage_sql, total_sql
 
 MAX_LOOKUPS = 5_000
@@ -31,7 +31,7 @@ _PREDECESSORS = """
 
 
 class SqlColumns:
-    """Bulk reads of records' values."""
+    """Bulk reads of single values of many records, without the records."""
 
     def __init__(self, database: Database) -> None:
         self._database = database
@@ -39,12 +39,12 @@ class SqlColumns:
     def ids(self, collection: str, where: Where | None = None) -> list[str]:
         """Return the ids of the live records that pass a filter, in the order of insertion."""
         with self._database.read() as connection:  # one snapshot for both queries
-            seqs = np.sort(read_matching(connection, collection, where)).tolist()
+            seqs = np.sort(read_matching_seqs(connection, collection, where)).tolist()
             ids_by_seq = _read_ids(connection, collection, seqs)
             return [ids_by_seq[seq] for seq in seqs]
 
     def column(self, collection: str, key: str, where: Where | None = None) -> dict[str, Any]:
-        """Return the value of a metadata key, of `stored_at` or of `usage.…`, by id.
+        """Return the value of a metadata key, of `stored_at` or of `usage.…` in each record, keyed by id.
 
         The value is a tuple if a record has several. Records without the key are left out. Booleans are 1 and 0, as in
         SQLite.
@@ -70,7 +70,7 @@ class SqlColumns:
         return {name for (name,) in rows}
 
     def predecessors(self, collection: str, seqs: Sequence[int], within: str, n: int) -> dict[int, list[int]]:
-        """Return the n predecessors of each record in its group, nearest first.
+        """Return the n records before each record in its group, nearest first, keyed by record number.
 
         Order is by `created_at`, then by time of adding. Only the last `MAX_PREDECESSORS` records before each are
         searched, which suffices for thirty concurrent conversations.
@@ -84,12 +84,12 @@ class SqlColumns:
                 "FROM json_each(?) numbers "
                 f"CROSS JOIN attributes own ON own.seq = numbers.value AND own.key = {KEY} "
                 f"CROSS JOIN attributes at ON at.seq = own.seq AND at.key = {KEY}",
-                (MAX_PREDECESSORS, n, Numbers(seqs), collection, within, collection, "created_at"),
+                (MAX_PREDECESSORS, n, IntegerArray(seqs), collection, within, collection, "created_at"),
             ).fetchall()
         return {seq: [int(number) for number in (joined or "").split(",") if number] for seq, joined in rows}
 
     def titles(self, collection: str, ids: Sequence[str]) -> dict[str, str]:
-        """Return the titles of live records, by id."""
+        """Return the titles of live records, keyed by id."""
         if len(ids) > MAX_LOOKUPS:
             titles = self.column(collection, "title")
         else:
@@ -98,13 +98,13 @@ class SqlColumns:
                     f"SELECT r.id, {connection.dialect.text('a')} FROM records r "
                     f"LEFT JOIN attributes a ON a.seq = r.seq AND a.key = {KEY} "
                     "WHERE r.collection = ? AND r.deleted = 0 AND r.id IN (SELECT value FROM json_each(?))",
-                    (collection, "title", collection, Texts(ids)),
+                    (collection, "title", collection, TextArray(ids)),
                 ).fetchall()
             titles = dict(rows)
         return {record_id: str(titles[record_id] or "") for record_id in ids if record_id in titles}
 
     def counts_by_day(self, collection: str, where: Where | None = None) -> dict[str, dict[str, int]]:
-        """Return the number of records by day of `created_at` (UTC, such as `2026-05-01`) and by outcome.
+        """Return the number of records for each outcome, keyed by UTC day of `created_at`, such as `2026-05-01`.
 
         Days without records are left out.
         """
@@ -116,7 +116,7 @@ class SqlColumns:
         codes = np.zeros(newest + 1, np.int64)
         for code, seqs in enumerate(by_outcome.values(), 1):
             codes[seqs] = code
-        return {day: _tally(names, codes[by_day[day]]) for day in sorted(by_day)}
+        return {day: _count_values(names, codes[by_day[day]]) for day in sorted(by_day)}
 
     def beginnings(self, collection: str, seqs: Seqs, n_characters: int) -> list[tuple[str, str, str]]:
         """Return the id, the title and the first `n_characters` of the document of each live record in `seqs`."""
@@ -125,7 +125,7 @@ class SqlColumns:
                 f"SELECT r.id, coalesce({connection.dialect.text('a')}, ''), substr(r.document, 1, ?) FROM records r "
                 f"LEFT JOIN attributes a ON a.seq = r.seq AND a.key = {KEY} "
                 "WHERE r.deleted = 0 AND r.seq IN (SELECT value FROM json_each(?)) ORDER BY r.seq",
-                (n_characters, collection, "title", Numbers(seqs.tolist())),
+                (n_characters, collection, "title", IntegerArray(seqs.tolist())),
             ).fetchall()
         return [(record_id, str(title), beginning) for record_id, title, beginning in rows]
 
@@ -143,10 +143,10 @@ def check_unique(connection: Connection, collection: str, key: str, ids: Sequenc
         f"AND {dialect.equals('other_value', 'own_value')} AND other_value.seq <> own_value.seq "
         "JOIN records other ON other.seq = other_value.seq AND other.deleted = 0 "
         f"WHERE own.collection = ? AND own.id IN (SELECT value FROM json_each(?)) AND own_value.key = {KEY}",
-        (collection, Texts(ids), collection, key),
+        (collection, TextArray(ids), collection, key),
     )
     duplicates = [
-        (record_id, value) for record_id, value, metadata in rows.fetchall() if in_scope(scope, parse_row(metadata))
+        (record_id, value) for record_id, value, metadata in rows.fetchall() if is_in_scope(scope, parse_row(metadata))
     ]
     if duplicates:
         record_id, value = duplicates[0]
@@ -156,7 +156,7 @@ def check_unique(connection: Connection, collection: str, key: str, ids: Sequenc
         )
 
 
-def _tally(names: Sequence[str], codes: Seqs) -> dict[str, int]:
+def _count_values(names: Sequence[str], codes: Seqs) -> dict[str, int]:
     counts: Counter[str] = Counter()
     for name, count in zip(names, np.bincount(codes, minlength=len(names)).tolist(), strict=True):
         counts[name] += count
@@ -185,7 +185,7 @@ def _group_seqs(
 
 
 def _filter_sql(dialect: Dialect, collection: str, where: Mapping[str, Any] | None) -> tuple[str, tuple[Any, ...]]:
-    """Return the condition on attributes of records that pass a filter.
+    """Return the SQL condition that selects the attributes of records that pass a filter.
 
     Only live records have attributes.
     """
@@ -233,7 +233,7 @@ def _read_ids(connection: Connection, collection: str, seqs: Sequence[int]) -> _
     """Return ids of records by their numbers. Many numbers are looked up by reading the whole collection."""
     if len(seqs) <= MAX_LOOKUPS:
         rows = connection.execute(
-            "SELECT seq, id FROM records WHERE seq IN (SELECT value FROM json_each(?))", (Numbers(seqs),)
+            "SELECT seq, id FROM records WHERE seq IN (SELECT value FROM json_each(?))", (IntegerArray(seqs),)
         )
         return _IdsBySeq(rows.fetchall())
     numbers, ids = connection.execute(

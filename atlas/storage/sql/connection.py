@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Protocol
 
-from atlas.core.filters import Compare
+from atlas.core.filters import Comparison
 from atlas.storage.records import Scope, Seqs
 from atlas.storage.text.analyzer import Term
 from atlas.storage.text.bm25 import Numbers as Lengths
@@ -22,17 +22,17 @@ from atlas.storage.text.bm25 import Postings
 
 @dataclass(frozen=True, slots=True)
 class Sql:
-    """A part of a statement, and its parameters."""
+    """Part of an SQL statement, and its parameters."""
 
     text: str
     parameters: tuple[Any, ...]
 
 
-class Texts(list[str]):
+class TextArray(list[str]):
     """A list of texts as one parameter. SQLite gets it as JSON, PostgreSQL as an array."""
 
 
-class Numbers(list[int]):
+class IntegerArray(list[int]):
     """A list of whole numbers as one parameter. SQLite gets it as JSON, PostgreSQL as an array."""
 
 
@@ -95,13 +95,13 @@ class Database(Protocol):
         """The directory of the store that it belongs to."""
 
     def read(self) -> AbstractContextManager[Connection]:
-        """Return a context manager whose statements read one snapshot of the store."""
+        """Return a context manager that yields a connection whose statements read one snapshot."""
 
     def session(self) -> AbstractContextManager[Connection]:
-        """Return a context manager in which each statement is a separate transaction (autocommit)."""
+        """Return a context manager that yields this thread's connection in autocommit mode."""
 
     def write(self) -> AbstractContextManager[Connection]:
-        """Return a write transaction: committed at the block's end, rolled back on any error."""
+        """Return a context manager that yields a connection in a write transaction, rolled back on any error."""
 
     def close(self) -> None:
         """Close every connection. The next use opens new ones."""
@@ -109,10 +109,10 @@ class Database(Protocol):
     def rewrite(self) -> None:
         """Rewrite the database without free pages."""
 
-    def empty_journal(self) -> bool:
-        """Release the write-ahead log, if it belongs to the store. Return False while a reader needs it."""
+    def truncate_wal(self) -> bool:
+        """Truncate the WAL and return True, or return False while a reader needs it. True without an own WAL."""
 
-    def n_bytes_elsewhere(self) -> int:
+    def n_bytes_on_server(self) -> int:
         """Return the database's size in bytes on a server's disk. 0 for a file."""
 
     def identity(self) -> str:
@@ -124,7 +124,7 @@ class Database(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Totals:
-    """Totals of a keyword index."""
+    """Number of records in a keyword index, and their total length."""
 
     n_records: int
     mean_length: float
@@ -144,12 +144,12 @@ class Words(Protocol):
         """Build a collection's table from its records, under another name."""
 
     def put_words(self, connection: Connection, collection: str, seq: int, document: str, search_text: str, /) -> None:
-        """Index the words of a record, which is not in the table yet."""
+        """Index the words of a record. The record must not be in the table yet."""
 
     def drop_words(self, connection: Connection, seq: int, /) -> None:
-        """Remove the words of a record, whose row still has its texts."""
+        """Remove the postings of a record. Its row must still have its texts."""
 
-    def is_scattered(self, connection: Connection, collection: str, /) -> bool:
+    def is_fragmented(self, connection: Connection, collection: str, /) -> bool:
         """Return whether a keyword index is too fragmented."""
 
     def merge_parts(self, connection: Connection, collection: str, after: str, /) -> str | None:
@@ -192,7 +192,7 @@ class Dialect(Protocol):
 
     @property
     def words(self) -> Words:
-        """The engine's tables of words."""
+        """The engine's keyword index."""
 
     def renumber(self, connection: Connection) -> None:
         """Advance the sequence past the copied rows."""
@@ -215,17 +215,17 @@ class Dialect(Protocol):
     def equals(self, a: str, b: str) -> str:
         """Return the condition that two values are equal."""
 
-    def test(self, compare: Compare) -> Sql:
+    def test(self, compare: Comparison) -> Sql:
         """Return the condition that a value of `attributes` passes a comparison with a value of its type."""
 
     def put_attributes(self, connection: Connection, rows: Iterable[tuple[int, Any, int]]) -> None:
-        """Add attributes, each a key, a value and its record's number. Existing attributes stay."""
+        """Insert attributes, each a key, a value and its record's number. Existing attributes stay."""
 
     def forget_results(self, connection: Connection) -> None:
-        """Delete published artefacts, which may contain purged texts."""
+        """Delete the published results of jobs, which may contain purged texts."""
 
     def read_values(self, connection: Connection, condition: Sql) -> list[tuple[int, Any]]:
-        """Return record numbers and values of the rows of `attributes AS a` that match a condition."""
+        """Return (record number, value) pairs of the rows of `attributes AS a` that match a condition."""
 
 
 def clamp_rows(n_rows: int | None) -> int:

@@ -44,7 +44,7 @@ class ConnectionPool(Generic[C]):
         self._open: dict[C, threading.Thread] = {}
         self._in_use: Counter[C] = Counter()
         self._lock = threading.Lock()
-        fork_safety.watch(self)
+        fork_safety.register(self)
 
     @contextmanager
     def connection(self) -> Iterator[C]:
@@ -69,15 +69,15 @@ class ConnectionPool(Generic[C]):
         connection: C | None = getattr(self._local, "connection", None)
         return connection if connection is not None and connection in self._in_use else None
 
-    def close(self, also: Callable[[], None] = lambda: None) -> None:
-        """Close the connections, and those in use once they are released. The next use opens new ones.
+    def close(self, before_reuse: Callable[[], None] = lambda: None) -> None:
+        """Close every connection, or as soon as it is released if it is in use. The next use opens new ones.
 
         Args:
-            also: Function to call before a connection is used again.
+            before_reuse: Function to call before a connection is used again.
         """
         with self._lock:
             self._close_idle()
-            also()
+            before_reuse()
 
     def before_fork(self) -> None:
         """Close idle connections, and block the pool until after the fork."""
@@ -89,7 +89,7 @@ class ConnectionPool(Generic[C]):
         if not in_child:
             self._lock.release()
             return
-        fork_safety.abandon(self._in_use)
+        fork_safety.keep_inherited(self._in_use)
         self._open = {}
         self._in_use = Counter()
         self._lock = threading.Lock()

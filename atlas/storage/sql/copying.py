@@ -13,7 +13,7 @@ from atlas.storage.engine import DOMAIN_NAMES, DOMAINS_NAMED, Progress
 from atlas.storage.records import COPY_NOTE
 from atlas.storage.sql.connection import Connection
 from atlas.storage.sql.marks import TEXTS
-from atlas.storage.sql.meta import read_ledger_id, read_revision, read_texts, read_tip, renew_ledger_id, write_texts
+from atlas.storage.sql.meta import read_ledger_id, read_notes, read_revision, read_tip, renew_ledger_id, write_notes
 from atlas.storage.sql.records import read_collections
 
 TABLES: dict[str, str] = {
@@ -47,16 +47,16 @@ def copy_ledger(source: Connection, open_transaction: OpenTransaction, on_progre
         source: A connection in a snapshot of its ledger.
         open_transaction: Begins a transaction on the target. A resumed copy does not repeat committed transactions.
     """
-    total = sum(_count(source, table) for table in (*TABLES, "attributes"))
+    total = sum(_count_rows(source, table) for table in (*TABLES, "attributes"))
     n_done = 0
     for table, columns in TABLES.items():
         with open_transaction() as target:
-            n_present = _count(target, table)
+            n_present = _count_rows(target, table)
         n_done += n_present
-        with closing(_batches(source, table, columns, n_present)) as batches:
+        with closing(_read_batches(source, table, columns, n_present)) as batches:
             for rows in batches:
                 with open_transaction() as target:
-                    _insert(target, table, columns, rows)
+                    _insert_rows(target, table, columns, rows)
                 n_done += len(rows)
                 _report_progress(on_progress, n_done, total)
     n_attributes = _copy_attributes(
@@ -78,16 +78,16 @@ def begin_copy(source: Connection, target: Connection) -> None:
     Raises:
         InvalidInput: The target contains data that is not from a copy.
     """
-    state, note = _state(source), read_texts(target, COPY_NOTE).get("")
+    state, note = _copy_state(source), read_notes(target, COPY_NOTE).get("")
     if note is None and target.execute("SELECT 1 FROM operations UNION ALL SELECT 1 FROM records LIMIT 1").fetchone():
         raise InvalidInput("the target store is not empty; give the address of a new one")
     if note not in (None, state):
         empty_ledger(target)
-    write_texts(target, COPY_NOTE, {"": state})
+    write_notes(target, COPY_NOTE, {"": state})
 
 
-def _state(source: Connection) -> str:
-    """Return a string that is unique to a ledger and its state."""
+def _copy_state(source: Connection) -> str:
+    """Return a string that identifies a ledger, its newest change and its usage counts."""
     uses = source.execute("SELECT count(*), coalesce(sum(n_uses + n_retrieved), 0) FROM usage").fetchone()
     return json.dumps([read_ledger_id(source), read_revision(source), read_tip(source).name, *map(int, uses)])
 
@@ -114,7 +114,7 @@ def end_copy(source: Connection, target: Connection) -> str:
 
 def _digest(connection: Connection, table: str, columns: str) -> bytes:
     digest = hashlib.blake2b()
-    for rows in _batches(connection, table, columns):
+    for rows in _read_batches(connection, table, columns):
         digest.update(repr(rows).encode("utf-8", "surrogatepass"))
     return digest.digest()
 
@@ -126,11 +126,11 @@ def empty_ledger(connection: Connection) -> None:
     connection.execute("DELETE FROM meta WHERE name NOT IN ('revision', 'ledger_id', 'schema_version')")
 
 
-def _count(connection: Connection, table: str) -> int:
+def _count_rows(connection: Connection, table: str) -> int:
     return int(connection.execute(f"SELECT count(*) FROM {table}").fetchone()[0])
 
 
-def _batches(source: Connection, table: str, columns: str, n_skipped: int = 0) -> Generator[list[tuple[Any, ...]]]:
+def _read_batches(source: Connection, table: str, columns: str, n_skipped: int = 0) -> Generator[list[tuple[Any, ...]]]:
     """Yield the rows of a table in batches, ordered by the first columns."""
     order = "1, 2, 3, 4" if table == "marks" else "1, 2"
     query = f"SELECT {columns} FROM {table} ORDER BY {order} LIMIT {2**62} OFFSET {n_skipped}"
@@ -145,7 +145,7 @@ def _portable_mark(row: tuple[Any, ...]) -> tuple[Any, ...]:
     return collection, record_id, name, position, value if name in TEXTS else 1
 
 
-def _insert(target: Connection, table: str, columns: str, rows: list[tuple[Any, ...]]) -> None:
+def _insert_rows(target: Connection, table: str, columns: str, rows: list[tuple[Any, ...]]) -> None:
     placeholders = ", ".join("?" for _ in columns.split(","))
     target.executemany(f"INSERT INTO {table} ({columns}) VALUES ({placeholders})", rows)
 

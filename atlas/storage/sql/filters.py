@@ -9,9 +9,9 @@ from typing import Any
 import numpy as np
 
 from atlas.core.errors import InvalidInput
-from atlas.core.filters import Combine, Compare, Filter, Scalar, matches, parse_where
+from atlas.core.filters import Combination, Comparison, Filter, Scalar, matches, parse_where
 from atlas.storage.records import Seqs
-from atlas.storage.sql.connection import Connection, Dialect, Numbers, Sql, Texts
+from atlas.storage.sql.connection import Connection, Dialect, IntegerArray, Sql, TextArray
 from atlas.storage.sql.usage import USAGE_COLUMNS, counted_usage_sql, total_sql
 
 KEY = "(SELECT key FROM attribute_keys WHERE collection = ? AND name = ?)"
@@ -26,7 +26,7 @@ OPERATORS = {"$eq": "=", "$gt": ">", "$gte": ">=", "$lt": "<", "$lte": "<="}
 
 
 def where_sql(dialect: Dialect, collection: str, where: Mapping[str, Any] | None) -> Sql:
-    """Return the condition for live records of a collection that pass a filter.
+    """Return the SQL condition for the live records of a collection that pass a filter.
 
     Raises:
         InvalidInput: The filter is malformed.
@@ -44,8 +44,8 @@ def matching_sql(dialect: Dialect, collection: str, where: Mapping[str, Any] | N
     return Sql(f"SELECT r.seq FROM records r WHERE {condition.text}", condition.parameters)
 
 
-def read_matching(connection: Connection, collection: str, where: Mapping[str, Any] | None = None) -> Seqs:
-    """Return the live records that pass a filter, by number."""
+def read_matching_seqs(connection: Connection, collection: str, where: Mapping[str, Any] | None = None) -> Seqs:
+    """Return the numbers of the live records that pass a filter."""
     query = matching_sql(connection.dialect, collection, where)
     # One text instead of a row for each: thousands of rows take longer to fetch than to find.
     row = connection.execute(f"SELECT group_concat(seq) FROM ({query.text}) seqs", query.parameters).fetchone()
@@ -57,7 +57,7 @@ def _attributes_sql(dialect: Dialect, collection: str, tree: Filter) -> Sql | No
 
     Only live records have attributes, so the join is unnecessary. This halves the query's time.
     """
-    if isinstance(tree, Compare):
+    if isinstance(tree, Comparison):
         is_attribute = tree.key != "id" and not tree.key.startswith(("marks.", "usage."))
         if not is_attribute:
             return None
@@ -83,12 +83,12 @@ def _live_sql(dialect: Dialect, collection: str, tree: Filter) -> Sql:
 
 
 def _condition_sql(dialect: Dialect, collection: str, tree: Filter) -> Sql:
-    if isinstance(tree, Compare):
+    if isinstance(tree, Comparison):
         return _comparison_sql(dialect, collection, tree)
     return _combination_sql(dialect, collection, tree)
 
 
-def _combination_sql(dialect: Dialect, collection: str, tree: Combine) -> Sql:
+def _combination_sql(dialect: Dialect, collection: str, tree: Combination) -> Sql:
     parts = [_condition_sql(dialect, collection, part) for part in tree.parts]
     if not parts:
         return _constant_sql(tree.operator == "$and")
@@ -96,7 +96,7 @@ def _combination_sql(dialect: Dialect, collection: str, tree: Combine) -> Sql:
     return Sql(f"({separator.join(part.text for part in parts)})", tuple(p for part in parts for p in part.parameters))
 
 
-def _comparison_sql(dialect: Dialect, collection: str, compare: Compare) -> Sql:
+def _comparison_sql(dialect: Dialect, collection: str, compare: Comparison) -> Sql:
     if compare.key == "id":
         return _compare_sql("r.id", str, compare)
     if compare.key in TRUTHS:
@@ -109,7 +109,7 @@ def _comparison_sql(dialect: Dialect, collection: str, compare: Compare) -> Sql:
     return Sql(f"r.seq IN ({attribute.text})", attribute.parameters)
 
 
-def _attribute_sql(dialect: Dialect, collection: str, compare: Compare) -> Sql:
+def _attribute_sql(dialect: Dialect, collection: str, compare: Comparison) -> Sql:
     test = dialect.test(compare)
     return Sql(
         f"SELECT seq FROM attributes WHERE key = {KEY} AND {test.text}",
@@ -117,8 +117,8 @@ def _attribute_sql(dialect: Dialect, collection: str, compare: Compare) -> Sql:
     )
 
 
-def _truth_sql(collection: str, compare: Compare) -> Sql:
-    """Return a condition on pinned or buried records that also covers unmarked ones."""
+def _truth_sql(collection: str, compare: Comparison) -> Sql:
+    """Return the SQL of a comparison with `marks.pinned` or `marks.buried`. Unmarked records count as False."""
     passes = {truth: matches(compare, {compare.key: truth}) for truth in (True, False)}
     if passes[True] == passes[False]:
         return _constant_sql(passes[True])
@@ -126,8 +126,8 @@ def _truth_sql(collection: str, compare: Compare) -> Sql:
     return Sql(f"r.seq {'' if passes[True] else 'NOT '}IN ({marked.text})", marked.parameters)
 
 
-def _text_mark_sql(collection: str, compare: Compare) -> Sql:
-    """Return a condition on a mark's text that also covers unmarked records, unless it is a tag."""
+def _text_mark_sql(collection: str, compare: Comparison) -> Sql:
+    """Return the SQL of a comparison with a text mark. Without the mark, a text is empty, and a tag matches nothing."""
     passes_unmarked = compare.key in TEXTS and matches(compare, {compare.key: ""})
     test = _compare_sql("m.value", str, compare)
     text = f"NOT ({test.text})" if passes_unmarked else test.text
@@ -143,7 +143,7 @@ def _marked_sql(collection: str, key: str, test: Sql) -> Sql:
     )
 
 
-def _usage_sql(collection: str, compare: Compare) -> Sql:
+def _usage_sql(collection: str, compare: Comparison) -> Sql:
     column = compare.key.removeprefix("usage.")
     if column not in USAGE_COLUMNS:
         raise InvalidInput(
@@ -159,13 +159,13 @@ def _usage_sql(collection: str, compare: Compare) -> Sql:
     return Sql(text, (*usage.parameters, *test.parameters))
 
 
-def _compare_sql(column: str, kind: type[str] | type[int], compare: Compare) -> Sql:
+def _compare_sql(column: str, kind: type[str] | type[int], compare: Comparison) -> Sql:
     """Return the condition that a column of texts or integers passes a comparison with a value of its type."""
     if compare.operator == "$in":
         if kind is str:
-            values: Texts | Numbers = Texts(value for value in compare.value if isinstance(value, str))
+            values: TextArray | IntegerArray = TextArray(value for value in compare.value if isinstance(value, str))
         else:
-            values = Numbers(int(value) for value in compare.value if _is_whole(value))
+            values = IntegerArray(int(value) for value in compare.value if _is_whole(value))
         return Sql(f"{column} IN (SELECT value FROM json_each(?))", (values,))
     if not isinstance(compare.value, str if kind is str else int | float):
         return _constant_sql(False)

@@ -34,13 +34,13 @@ from atlas.storage.records import (
 from atlas.storage.sql import meta
 from atlas.storage.sql.checks import ForeignObjects, build_checks, foreign_problem
 from atlas.storage.sql.columns import SqlColumns, check_unique
-from atlas.storage.sql.connection import Connection, Database, Numbers, Sql, Texts, clamp_rows
+from atlas.storage.sql.connection import Connection, Database, IntegerArray, Sql, TextArray, clamp_rows
 from atlas.storage.sql.copying import begin_copy, copy_ledger, end_copy
-from atlas.storage.sql.filters import KEY, read_matching, where_sql
+from atlas.storage.sql.filters import KEY, read_matching_seqs, where_sql
 from atlas.storage.sql.history.history import SqlHistory
 from atlas.storage.sql.history.operations import check_records_unchanged, check_unchanged
 from atlas.storage.sql.history.purging import SqlPurges
-from atlas.storage.sql.marks import SqlMarks, check_own, put_marks
+from atlas.storage.sql.marks import SqlMarks, check_may_change, replace_marks
 from atlas.storage.sql.meta import IS_PURGED, SqlNotes
 from atlas.storage.sql.ordering import read_page, sorted_sql
 from atlas.storage.sql.records import (
@@ -119,9 +119,9 @@ class SqlLedger:
         """Return the ledger's own vector index of a collection, which follows it."""
         return self._make_index(collection, dimension)
 
-    def n_bytes_elsewhere(self) -> int:
+    def n_bytes_on_server(self) -> int:
         """Return the ledger's size in bytes on a server's disk. 0 for a file of the store's directory."""
-        return self.database.n_bytes_elsewhere()
+        return self.database.n_bytes_on_server()
 
     def copy_into(self, target: SqlLedger, on_progress: Progress | None = None) -> int:
         """Copy the ledger into an empty one, and return the number of rows.
@@ -158,13 +158,13 @@ class SqlLedger:
     # Reading
 
     def get(self, collection: str, ids: Sequence[str], *, light: bool = False) -> dict[str, Record]:
-        """Return the live records among `ids`, by id. With `light`, they lack vectors and content."""
+        """Return the live records among `ids`, keyed by id. With `light`, they lack vectors and content."""
         with self.database.read() as connection:
             rows = connection.execute(
                 f"SELECT r.seq, {LIGHT_COLUMNS if light else RECORD_COLUMNS} FROM records r "
                 "WHERE r.collection = ? AND r.deleted = 0 "
                 "AND r.id IN (SELECT value FROM json_each(?))",
-                (collection, Texts(ids)),
+                (collection, TextArray(ids)),
             ).fetchall()
             vectors = {} if light else self.vectors.of_records([row[0] for row in rows])
             return {row[1]: read_record(row, vectors.get(row[0])) for row in rows}
@@ -197,7 +197,7 @@ class SqlLedger:
     def _read_ordered(self, collection: str, key: str, *, descending: bool, limit: int, offset: int) -> list[Record]:
         with self.database.read() as connection:
             seqs = read_page(connection, collection, key, descending=descending, limit=limit, offset=offset)
-            return order_by_seq(self.at(seqs), seqs)
+            return order_by_seq(self.by_seq(seqs), seqs)
 
     def count(self, collection: str, where: Mapping[str, Any] | None = None) -> int:
         """Return the number of live records that pass a filter."""
@@ -207,7 +207,7 @@ class SqlLedger:
             return int(row.fetchone()[0])
 
     def ids_with_prefix(self, collection: str, prefix: str, *, deleted: bool = False) -> list[str]:
-        """Return at most two ids with a prefix: of live records, or of deleted records that can be restored."""
+        """Return at most two ids that begin with a prefix, of live records or of deleted ones in the trash."""
         with self.database.read() as connection:
             condition = f"collection = ? AND deleted = ? AND substr(id, 1, ?) = ? AND NOT {IS_PURGED}"
             parameters = (collection, int(deleted), len(prefix), prefix)
@@ -215,7 +215,7 @@ class SqlLedger:
         return [row[0] for row in rows]
 
     def count_by(self, collection: str, key: str, where: Mapping[str, Any] | None = None) -> dict[Any, int]:
-        """Return the number of live records for each value of a metadata key, most frequent first."""
+        """Return the number of live records, keyed by the value of a metadata key, most frequent first."""
         join = "JOIN records r ON r.seq = a.seq" if where else ""
         with self.database.read() as connection:
             dialect = connection.dialect
@@ -229,32 +229,32 @@ class SqlLedger:
             ).fetchall()
         return dict(rows)
 
-    def matching(self, collection: str, where: Mapping[str, Any] | None = None) -> Seqs:
-        """Return the sequence numbers of the live records that pass a filter."""
+    def matching_seqs(self, collection: str, where: Mapping[str, Any] | None = None) -> Seqs:
+        """Return the numbers of the live records that pass a filter."""
         with self.database.read() as connection:
-            return read_matching(connection, collection, where)
+            return read_matching_seqs(connection, collection, where)
 
-    def known_hashes(self, collection: str, hashes: Sequence[str]) -> dict[str, str]:
-        """Return a record id for each content hash that is stored. A merged record's hash leads to its replacement."""
+    def ids_by_hash(self, collection: str, hashes: Sequence[str]) -> dict[str, str]:
+        """Return record ids, keyed by content hash. The hash of a merged record leads to the remaining record."""
         with self.database.read() as connection:
             return read_ids_by_hash(connection, collection, hashes)
 
-    def at(self, seqs: Sequence[int]) -> dict[int, Record]:
-        """Return the live records of these numbers, by number, without vectors and content."""
+    def by_seq(self, seqs: Sequence[int]) -> dict[int, Record]:
+        """Return the live records with these numbers, keyed by number, without vectors and content."""
         with self.database.read() as connection:
             rows = connection.execute(
                 f"SELECT r.seq, {LIGHT_COLUMNS} FROM records r WHERE r.deleted = 0 "
                 "AND r.seq IN (SELECT value FROM json_each(?))",
-                (Numbers(seqs),),
+                (IntegerArray(seqs),),
             ).fetchall()
             return {row[0]: read_record(row) for row in rows}
 
-    def describe(self, seqs: Sequence[int]) -> dict[int, RecordDescription]:
-        """Return the id and metadata of the live records of these numbers, by number."""
+    def read_descriptions(self, seqs: Sequence[int]) -> dict[int, RecordDescription]:
+        """Return the id and metadata of the live records with these numbers, keyed by number."""
         with self.database.read() as connection:
             rows = connection.execute(
                 "SELECT seq, id, metadata FROM records WHERE deleted = 0 AND seq IN (SELECT value FROM json_each(?))",
-                (Numbers(seqs),),
+                (IntegerArray(seqs),),
             ).fetchall()
             # Parsing all at once takes half the time.
             metadatas = parse_row(f'{{"rows":[{",".join(str(metadata) for *_, metadata in rows)}]}}')["rows"]
@@ -266,7 +266,7 @@ class SqlLedger:
             }
 
     def revision(self) -> int:
-        """Return the newest revision of the whole store, marks included."""
+        """Return the latest revision of the store, which changes of records and of marks increase."""
         with self.database.read() as connection:
             return meta.read_revision(connection)
 
@@ -276,12 +276,12 @@ class SqlLedger:
             return read_collections(connection)
 
     def moment(self) -> Moment:
-        """Return the current moment of the history."""
+        """Return the current point in the history."""
         with self.database.read() as connection:
             return meta.read_moment(connection)
 
     def position(self, collection: str) -> Position:
-        """Return the current position of a collection, cheap enough to read before every query."""
+        """Return the latest revision of a collection, with the ledger's id and model. Cheap enough for every query."""
         with self.database.read() as connection:
             return meta.read_position(connection, collection)
 
@@ -293,8 +293,8 @@ class SqlLedger:
             )
             return bool(rows.fetchall())
 
-    def follow(self, collection: str, since: int, limit: int = -1) -> list[VectorChange]:
-        """Return the changes in a collection after a revision, oldest first. Deletions come without vectors."""
+    def vector_changes(self, collection: str, since: int, limit: int = -1) -> list[VectorChange]:
+        """Return the vector changes of a collection after a revision, oldest first. A deletion has no vectors."""
         with self.database.read() as connection:
             rows = connection.execute(
                 "SELECT seq, id, revision, n_windows FROM records WHERE collection = ? AND revision > ? "
@@ -326,12 +326,12 @@ class SqlLedger:
         return int(row[0])
 
     def has_change(self, tip: Tip) -> bool:
-        """Return whether a change, and so every earlier one, is in the history."""
+        """Return whether the history contains a change, and therefore all earlier ones."""
         with self.database.read() as connection:
             return meta.has_change(connection, tip)
 
     def is_in_history(self, collection: str, position: Position) -> bool:
-        """Return whether a position is consistent with a collection's history."""
+        """Return whether a collection was at a position at some time, according to its history."""
         with self.database.read() as connection:
             current = meta.read_position(connection, collection)
             return position.revision <= current.revision and not meta.has_later_change(connection, collection, position)
@@ -349,7 +349,7 @@ class SqlLedger:
             return meta.read_prompts(connection)
 
     def bind_model(self, name: str, dimension: int, prompts: str = "") -> None:
-        """Bind the store to an embedding model, unless it has one."""
+        """Bind the store to an embedding model, unless it is bound to one."""
         texts = {"embedding_model": name, "embedding_dimension": dimension, "embedding_prompts": prompts}
         with self.database.write() as connection:
             for key, value in texts.items():
@@ -390,7 +390,7 @@ class SqlLedger:
             model: The model that made the vectors.
             skip_known: Leave out records whose id is live, or whose content hash belongs to a record of another
                 operation, or to a record merged into it.
-            restored: Marks and usage to write with the records, by id. Existing usage is kept.
+            restored: Marks and usage to write with the records, keyed by id. Existing usage is kept.
             unique_key: A metadata key whose values must be unique among the new and all other records.
 
         Raises:
@@ -401,10 +401,10 @@ class SqlLedger:
         with open_writer(self.database, self.clock, operation) as writer:
             writer.check_vectors(records, model)
             writer.load_rows(collection, [record.id for record in records])
-            known_ids = writer.known_ids(collection, records) if skip_known else set()
+            duplicate_ids = writer.duplicate_ids(collection, records) if skip_known else set()
             added = []
             for record in records:
-                if record.id in known_ids or (skip_known and writer.exists(collection, record.id)):
+                if record.id in duplicate_ids or (skip_known and writer.exists(collection, record.id)):
                     continue
                 if writer.exists(collection, record.id):
                     raise InvalidInput(
@@ -415,7 +415,7 @@ class SqlLedger:
             if unique_key:
                 check_unique(writer.connection, collection, unique_key, added)
             if restored:
-                _restore(
+                _restore_marks_and_usage(
                     writer, collection, {record_id: restored[record_id] for record_id in added if record_id in restored}
                 )
             mark_waiting(writer, collection, added)
@@ -449,7 +449,7 @@ class SqlLedger:
                 check_records_unchanged(writer.connection, collection, ids, unchanged_since)
             writer.check_exists(collection, [record.id for record in records])
             edited = ids if operation.is_reviewed else [*writer.find_edited(collection, records), *deleted_ids]
-            check_own(writer.connection, operation, collection, edited)
+            check_may_change(writer.connection, operation, collection, edited)
             writer.check_not_changed(collection, ids)
             for record in records:
                 writer.put("changed", collection, record)
@@ -470,7 +470,7 @@ class SqlLedger:
 
         Args:
             unchanged_since: The call is refused if a record that existed at this moment has changed since.
-            usage: Expected usage by record id. The call is refused if a record's usage differs.
+            usage: Expected usage, keyed by record id. The call is refused if a record's usage differs.
 
         Raises:
             PlanOutdated: A record has changed or was used; the store was not changed.
@@ -480,15 +480,15 @@ class SqlLedger:
                 check_unchanged(writer.connection, collection, unchanged_since)
             self.usage.check_unused(collection, usage)
             live_ids = [record_id for record_id in dict.fromkeys(ids) if writer.exists(collection, record_id)]
-            check_own(writer.connection, operation, collection, live_ids)
+            check_may_change(writer.connection, operation, collection, live_ids)
             writer.check_not_changed(collection, live_ids)
             for record_id in live_ids:
                 writer.remove("removed", collection, record_id)
         return len(live_ids)
 
 
-def _restore(writer: LedgerWriter, collection: str, restored: Mapping[str, RestoredHistory]) -> None:
+def _restore_marks_and_usage(writer: LedgerWriter, collection: str, restored: Mapping[str, RestoredHistory]) -> None:
     marks = {record_id: history.marks for record_id, history in restored.items() if history.marks != NO_MARKS}
-    put_marks(writer, collection, marks)
+    replace_marks(writer, collection, marks)
     restore_usage(writer.connection, collection, {record_id: history.usage for record_id, history in restored.items()})
     restore_uses(writer.connection, collection, {record_id: history.uses for record_id, history in restored.items()})

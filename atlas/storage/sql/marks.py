@@ -16,7 +16,7 @@ from atlas.core.operations import NO_MARKS, Marks
 from atlas.protocols.infra import Clock
 from atlas.storage.marks.codec import MARK_NAMES, check_marks, decode_marks, encode_marks
 from atlas.storage.records import OperationDraft, Seqs
-from atlas.storage.sql.connection import Connection, Database, Texts
+from atlas.storage.sql.connection import Connection, Database, TextArray
 from atlas.storage.sql.records import MARKS, BeforeImage, LedgerWriter, open_writer, read_authors
 
 TABLES = """
@@ -47,7 +47,7 @@ _HIDDEN = (
     "AND m.name IN (SELECT value FROM json_each(?)) AND NOT (m.name = 'held_for' AND m.value = ?) "
     "AND r.deleted = 0) hidden"
 )
-_STRAYS = (
+_ORPHANED = (
     "SELECT DISTINCT collection, record_id FROM marks m WHERE NOT EXISTS "
     "(SELECT 1 FROM records r WHERE r.collection = m.collection AND r.id = m.record_id)"
 )
@@ -65,12 +65,12 @@ class SqlMarks:
         self._clock = clock
 
     def read(self, collection: str, ids: Sequence[str] | None = None) -> dict[str, Marks]:
-        """Return the marks of the given records, or of all records of a collection, without unmarked records."""
+        """Return the marks of the given records, or of all of a collection, keyed by id, without unmarked records."""
         with self._database.read() as connection:
             return read_marks(connection, collection, ids)
 
     def column(self, collection: str, name: str) -> dict[str, Any]:
-        """Return a mark of every record that has it: a tuple of tags, a boolean or a string.
+        """Return one mark of every record that has it, keyed by id: a tuple of tags, a boolean or a string.
 
         Raises:
             InvalidInput: There is no mark of this name.
@@ -88,14 +88,14 @@ class SqlMarks:
             return {record_id: tuple(tag for *_, tag in tags) for record_id, tags in groupby(rows, itemgetter(0))}
         return {record_id: value if name in TEXTS else bool(value) for record_id, _, value in rows}
 
-    def hidden(self, collection: str, reader: str, *, only_quarantined: bool) -> Seqs:
-        """Return the numbers of the live records that a search leaves out.
+    def hidden_seqs(self, collection: str, reader: str, *, only_quarantined: bool) -> Seqs:
+        """Return the sorted numbers of the live records that a search leaves out.
 
         Args:
             reader: Name of the actor whose own pending records are searched, or empty.
             only_quarantined: Whether only records in quarantine are left out, and not buried or pending ones.
         """
-        names = Texts(["quarantine"] if only_quarantined else ["quarantine", "buried", "held_for"])
+        names = TextArray(["quarantine"] if only_quarantined else ["quarantine", "buried", "held_for"])
         with self._database.read() as connection:
             row = connection.execute(_HIDDEN, (collection, names, reader)).fetchone()
         return np.sort(np.fromstring(row[0] or "", np.int64, sep=","))
@@ -117,7 +117,7 @@ class SqlMarks:
         return self._apply(collection, ids, lambda _, current: _with_review(change(current), current), operation)
 
     def quarantine(self, collection: str, reasons: Mapping[str, str], operation: OperationDraft) -> int:
-        """Set each record's reason for quarantine, and return the number of changed records. '' ends a quarantine."""
+        """Set the reason for quarantine of records, and return the number of changed ones. An empty reason ends it."""
         return self._apply(
             collection, reasons, lambda record_id, current: replace(current, quarantine=reasons[record_id]), operation
         )
@@ -142,33 +142,33 @@ class SqlMarks:
             after = {record_id: change(record_id, current) for record_id, current in before.items()}
             check_marks(after)
             writer.check_exists(collection, after)
-            check_own(writer.connection, operation, collection, after)
+            check_may_change(writer.connection, operation, collection, after)
             writer.check_not_changed(collection, after)
             changed_ids = [record_id for record_id in after if with_equal or after[record_id] != before[record_id]]
             for record_id in changed_ids:
-                mark(writer, collection, record_id, before[record_id], after[record_id])
+                change_marks(writer, collection, record_id, before[record_id], after[record_id])
             forget_lost(writer.connection, collection, after)
         return len(changed_ids)
 
     def orphaned_marks(self) -> list[tuple[str, str]]:
-        """Return the collection and id of marks without a record in the ledger."""
+        """Return the collection and id of each record that has marks, but was never in the ledger."""
         with self._database.read() as connection:
-            return connection.execute(_STRAYS).fetchall()
+            return connection.execute(_ORPHANED).fetchall()
 
-    def drop_strays(self, operation: OperationDraft) -> None:
-        """Remove the marks of ids that were never in the ledger."""
+    def drop_orphaned_marks(self, operation: OperationDraft) -> None:
+        """Remove the marks that `orphaned_marks` lists, as part of an operation."""
         with open_writer(self._database, self._clock, operation) as writer:
-            for collection, record_id in writer.connection.execute(_STRAYS).fetchall():
+            for collection, record_id in writer.connection.execute(_ORPHANED).fetchall():
                 marks = read_marks(writer.connection, collection, [record_id])
-                mark(writer, collection, record_id, marks.get(record_id, NO_MARKS), NO_MARKS)
+                change_marks(writer, collection, record_id, marks.get(record_id, NO_MARKS), NO_MARKS)
 
-    def lost(self) -> list[str]:
-        """Return the live records whose marks were lost with their file and not set again."""
+    def ids_with_lost_marks(self) -> list[str]:
+        """Return the ids of live records whose marks were lost with a file, and have not been set since."""
         with self._database.read() as connection:
             return [record_id for (record_id,) in connection.execute(_LOST)]
 
     def state(self) -> str:
-        """Return a string that differs after every change of records, marks or uses.
+        """Return a string that changes with every change of records, marks or uses.
 
         An undo that only changes uses is an operation without a change of a record. Takes constant time.
         """
@@ -181,19 +181,19 @@ class SqlMarks:
 
 
 def read_marks(connection: Connection, collection: str, ids: Sequence[str] | None = None) -> dict[str, Marks]:
-    """Return the marks of the given records, or of all records of a collection, without unmarked records."""
+    """Return the marks of the given records, or of all of a collection, keyed by id, without unmarked records."""
     condition = "" if ids is None else "AND record_id IN (SELECT value FROM json_each(?))"
     rows = connection.execute(
         f"SELECT record_id, name, value FROM marks WHERE collection = ? {condition} ORDER BY record_id, name, position",
-        (collection,) if ids is None else (collection, Texts(ids)),
+        (collection,) if ids is None else (collection, TextArray(ids)),
     )
     return {
         record_id: _decode_rows(rows_of_record) for record_id, rows_of_record in groupby(rows.fetchall(), itemgetter(0))
     }
 
 
-def write_marks(connection: Connection, collection: str, marks: Mapping[str, Marks]) -> None:
-    """Set records' marks without writing the history, unlike `mark`."""
+def write_marks_without_history(connection: Connection, collection: str, marks: Mapping[str, Marks]) -> None:
+    """Set the marks of records without adding a change to the history."""
     connection.executemany(
         "DELETE FROM marks WHERE collection = ? AND record_id = ?", [(collection, record_id) for record_id in marks]
     )
@@ -204,23 +204,23 @@ def write_marks(connection: Connection, collection: str, marks: Mapping[str, Mar
 
 
 def forget_lost(connection: Connection, collection: str, ids: Iterable[str]) -> None:
-    """Take records off the list of lost marks, because their marks were just set."""
+    """Remove records from the list of lost marks, because their marks were just set."""
     connection.executemany(
         "DELETE FROM lost_marks WHERE collection = ? AND record_id = ?", [(collection, record_id) for record_id in ids]
     )
 
 
-def mark(
+def change_marks(
     writer: LedgerWriter, collection: str, record_id: str, before: Marks, after: Marks, *, state: int | None = None
 ) -> None:
     """Set a record's marks, and keep the earlier ones in the history.
 
     Args:
-        state: The earlier state that an undo brings back.
+        state: Number of the earlier state that an undo restores, or None for a new state.
     """
     image = BeforeImage(dump(encode_marks(before)))
     writer.add_change("marked", MARKS, collection, record_id, image, state_after=state)
-    write_marks(writer.connection, collection, {record_id: after})
+    write_marks_without_history(writer.connection, collection, {record_id: after})
     revision = writer.next_revision()
     if before.quarantine != after.quarantine:  # followers of the records, such as the map, leave it out or take it in
         writer.connection.execute(
@@ -229,18 +229,18 @@ def mark(
     forget_lost(writer.connection, collection, [record_id])
 
 
-def put_marks(writer: LedgerWriter, collection: str, marks: Mapping[str, Marks]) -> None:
+def replace_marks(writer: LedgerWriter, collection: str, marks: Mapping[str, Marks]) -> None:
     """Set the marks of records. Raise `NotFound` if one does not exist."""
     writer.check_exists(collection, marks)
     before = read_marks(writer.connection, collection, list(marks))
     for record_id, value in marks.items():
-        mark(writer, collection, record_id, before.get(record_id, NO_MARKS), value)
+        change_marks(writer, collection, record_id, before.get(record_id, NO_MARKS), value)
 
 
-def check_own(connection: Connection, operation: OperationDraft, collection: str, ids: Iterable[str]) -> None:
-    """Raise `NotAllowed` if an operation may change only its actor's own records, and a record is another actor's.
+def check_may_change(connection: Connection, operation: OperationDraft, collection: str, ids: Iterable[str]) -> None:
+    """Raise `NotAllowed` for records of other actors if the operation may change only its actor's own records.
 
-    A writer under review may change only own records that still wait for review.
+    A writer under review may change only own records that are still pending.
     """
     marks_after = list(ids)
     if operation.is_reviewed:

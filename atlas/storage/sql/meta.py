@@ -13,13 +13,13 @@ from atlas.core.errors import InvalidInput, PlanOutdated
 from atlas.core.types import new_id
 from atlas.storage.damage import UnreadableRow
 from atlas.storage.records import NO_TIP, Moment, Position, Tip
-from atlas.storage.sql.connection import Connection, Database, Texts
+from atlas.storage.sql.connection import Connection, Database, TextArray
 
 _SET = "INSERT INTO meta VALUES (?, ?) ON CONFLICT (name) DO UPDATE SET value = excluded.value"
 
 
-def read_texts(connection: Connection, prefix: str) -> dict[str, str]:
-    """Return the notes with a prefix, by the rest of their names, sorted by name."""
+def read_notes(connection: Connection, prefix: str) -> dict[str, str]:
+    """Return the notes whose names begin with a prefix, keyed by the rest of the name, sorted."""
     end = prefix[:-1] + chr(ord(prefix[-1]) + 1)  # a range query uses the primary key
     rows = connection.execute(
         "SELECT name, value FROM meta WHERE name >= ? AND name < ? ORDER BY name", (prefix, end)
@@ -27,8 +27,8 @@ def read_texts(connection: Connection, prefix: str) -> dict[str, str]:
     return {name.removeprefix(prefix): str(value) for name, value in rows}
 
 
-def write_texts(connection: Connection, prefix: str, texts: Mapping[str, str]) -> None:
-    """Write texts under names with a prefix, replacing texts with the same names."""
+def write_notes(connection: Connection, prefix: str, texts: Mapping[str, str]) -> None:
+    """Write notes, each under the prefix and its key in `texts`, replacing notes with the same names."""
     connection.executemany(_SET, [(prefix + name, text) for name, text in texts.items()])
 
 
@@ -43,7 +43,7 @@ def renew_ledger_id(connection: Connection) -> None:
 
 
 def initialize(connection: Connection) -> None:
-    """Fill the table of a new ledger."""
+    """Fill the table `meta` of a new ledger."""
     connection.executemany("INSERT INTO meta VALUES (?, ?)", [("revision", "0"), ("ledger_id", new_id())])
 
 
@@ -54,7 +54,7 @@ def write_revision(connection: Connection, revision: int) -> None:
 
 def bind_model(connection: Connection, name: str, dimension: int, prompts: str) -> None:
     """Bind the store to another embedding model."""
-    write_texts(connection, "embedding_", {"model": name, "dimension": str(dimension), "prompts": prompts})
+    write_notes(connection, "embedding_", {"model": name, "dimension": str(dimension), "prompts": prompts})
 
 
 def read_prompts(connection: Connection) -> str:
@@ -65,7 +65,7 @@ def read_prompts(connection: Connection) -> str:
 
 def read_model(connection: Connection) -> tuple[str, int] | None:
     """Return the name and dimension of the store's embedding model, or None before it is bound."""
-    texts = read_texts(connection, "embedding_")
+    texts = read_notes(connection, "embedding_")
     try:
         return (texts["model"], int(texts["dimension"])) if texts else None
     except (KeyError, ValueError) as error:
@@ -95,13 +95,13 @@ _POSITION = f"""
 
 
 def read_position(connection: Connection, collection: str) -> Position:
-    """Return the current position of a collection."""
+    """Return the latest revision of a collection, with the ledger's id, model and newest change."""
     ledger_id, revision, model, dimension, *tip = connection.execute(_POSITION, (collection,)).fetchone()
     return Position(ledger_id, revision or 0, (model, int(dimension)) if model else None, _make_tip(*tip))
 
 
 def read_moment(connection: Connection) -> Moment:
-    """Return the current moment of the history."""
+    """Return the current point in the history."""
     row = connection.execute(
         "SELECT (SELECT value FROM meta WHERE name = 'ledger_id'), (SELECT coalesce(max(seq), 0) FROM changes)"
     ).fetchone()
@@ -118,15 +118,15 @@ def _make_tip(number: int | None, name: str | None) -> Tip:
 
 
 def has_change(connection: Connection, tip: Tip) -> bool:
-    """Return whether a change, and so every earlier one, is in a ledger's history."""
+    """Return whether a ledger's history contains a change, and therefore all earlier ones."""
     row = connection.execute(f"SELECT {_NAME} FROM changes WHERE seq = ?", (tip.number,)).fetchone()
     return row is not None and row[0] == tip.name
 
 
 def has_later_change(connection: Connection, collection: str, at: Position) -> bool:
-    """Return whether a change after the position left a record at the position's revision, or at an earlier one.
+    """Return whether the history contradicts a position: a later change gave a record its revision, or an earlier one.
 
-    Revisions only grow, so no reader can have seen such a change at such a revision.
+    Revisions only grow, so a collection cannot have been at such a position.
     """
     row = connection.execute(
         "SELECT 1 FROM changes c JOIN records r ON r.collection = c.collection AND r.id = c.record_id "
@@ -163,12 +163,14 @@ def read_purge_id(connection: Connection, collection: str, record_id: str) -> st
 def read_purged_ids(connection: Connection, collection: str, ids: Sequence[str]) -> set[str]:
     """Return the given ids that belonged to purged records."""
     names = {f"{PURGED}{collection}:{record_id}": record_id for record_id in ids}
-    rows = connection.execute("SELECT name FROM meta WHERE name IN (SELECT value FROM json_each(?))", (Texts(names),))
+    rows = connection.execute(
+        "SELECT name FROM meta WHERE name IN (SELECT value FROM json_each(?))", (TextArray(names),)
+    )
     return {names[row[0]] for row in rows.fetchall()}
 
 
 def check_not_purged(connection: Connection, collection: str, record_id: str) -> None:
-    """Raise `InvalidInput` if a record of this id was purged."""
+    """Raise `InvalidInput` if a record with this id was purged."""
     if read_purge_id(connection, collection, record_id):
         raise InvalidInput(
             f"the record {record_id!r} of {collection!r} was purged, and its id cannot be reused; give another id"
@@ -182,9 +184,9 @@ class SqlNotes:
         self._database = database
 
     def read(self, prefix: str) -> dict[str, str]:
-        """Return the notes with a prefix, by the rest of their names, sorted by name."""
+        """Return the notes whose names begin with a prefix, keyed by the rest of the name, sorted."""
         with self._database.read() as connection:
-            return read_texts(connection, prefix)
+            return read_notes(connection, prefix)
 
     def write(
         self,
@@ -210,7 +212,7 @@ class SqlNotes:
                 check_not_purged(connection, collection, record_id)
             before = {name: _read_text(connection, name) for name in texts}
             if expected is not None and before != expected:
-                raise PlanOutdated("the text was changed since it was read; nothing was done. Reload it")
+                raise PlanOutdated("a note has changed since it was read; nothing was done. Read it again")
             deleted = [(name,) for name, text in texts.items() if text is None]
             connection.executemany("DELETE FROM meta WHERE name = ?", deleted)
             connection.executemany(_SET, [(name, text) for name, text in texts.items() if text is not None])

@@ -13,7 +13,7 @@ from atlas.storage.sql.records import LIGHT_COLUMNS
 def read_page(
     connection: Connection, collection: str, key: str, *, descending: bool, limit: int, offset: int
 ) -> list[int]:
-    """Return a page of the live records that have the key, in its order."""
+    """Return a page of the live records that have a metadata key, sorted by its value."""
     dialect = connection.dialect
     rows = connection.execute(
         f"SELECT a.seq FROM attributes a WHERE a.key = {KEY} AND {_is_lowest(dialect)} "
@@ -33,7 +33,7 @@ def sorted_sql(
     limit: int | None,
     offset: int,
 ) -> Sql:
-    """Return the query for light records sorted by a key, or as they were added. Records without the key come last."""
+    """Return the query for records sorted by a key, or by insertion, without vectors and content."""
     condition = where_sql(dialect, collection, where)
     direction = "DESC" if descending else "ASC"
     join, order = "", f"r.seq {direction}"

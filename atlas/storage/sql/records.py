@@ -23,7 +23,7 @@ from atlas.infra.actor import actor_name
 from atlas.protocols.infra import Clock
 from atlas.storage.damage import UnreadableRow, parse_row
 from atlas.storage.records import OperationDraft, Record, model_mismatch
-from atlas.storage.sql.connection import Connection, Database, Texts
+from atlas.storage.sql.connection import Connection, Database, TextArray
 from atlas.storage.sql.filters import to_bindable
 from atlas.storage.sql.meta import (
     check_not_purged,
@@ -102,7 +102,8 @@ class LedgerWriter:
             ).fetchone()
             if row or read_moment(self.connection).ledger_id != moment.ledger_id:
                 raise RecordChanged(
-                    f"{record_id!r} has changed since it was read; nothing was done. Read it again, and repeat the edit"
+                    f"the record {record_id!r} has changed since it was read; nothing was done. Read it again, and "
+                    "repeat the edit"
                 )
 
     def exists(self, collection: str, record_id: str) -> bool:
@@ -117,15 +118,15 @@ class LedgerWriter:
         """
         rows = self.connection.execute(
             "SELECT id, metadata, content FROM records WHERE collection = ? AND id IN (SELECT value FROM json_each(?))",
-            (collection, Texts([record.id for record in records])),
+            (collection, TextArray([record.id for record in records])),
         )
         stored = {record_id: texts for record_id, *texts in rows.fetchall()}
         return [record.id for record in records if stored.get(record.id) != [to_text(record.metadata), record.content]]
 
-    def known_ids(self, collection: str, records: Sequence[Record]) -> set[str]:
-        """Return the ids of records with a purged id, or with the content of another operation's record.
+    def duplicate_ids(self, collection: str, records: Sequence[Record]) -> set[str]:
+        """Return the ids of records that were purged, or whose content another operation has stored.
 
-        A record's merged attempts are compared as well.
+        Attempts that were merged into a stored record count as stored.
         """
         purged = read_purged_ids(self.connection, collection, [record.id for record in records])
         rows = self.connection.execute(
@@ -133,7 +134,7 @@ class LedgerWriter:
             "(SELECT 1 FROM changes c WHERE c.collection = r.collection AND c.record_id = r.id AND c.operation = ?4)",
             (
                 collection,
-                Texts({record.content_hash for record in records if record.content_hash}),
+                TextArray({record.content_hash for record in records if record.content_hash}),
                 actor_name(""),
                 self.operation.id,
             ),
@@ -141,22 +142,22 @@ class LedgerWriter:
         hashes = {row[0] for row in rows.fetchall()}
         return purged | {record.id for record in records if record.content_hash in hashes}
 
-    def put(self, count: str, collection: str, record: Record, *, state: int | None = None) -> None:
-        """Write a record in place of the present row of its id, if any: a tombstone or an older version.
+    def put(self, counter: str, collection: str, record: Record, *, state: int | None = None) -> None:
+        """Write a record, replacing the row with its id, if any: a tombstone or an older version.
 
         Args:
-            count: Name of the operation's counter to increase: `added` or `changed`.
-            state: The earlier state that an undo brings back.
+            counter: Name of the operation's counter to increase: `added` or `changed`.
+            state: Number of the earlier state that an undo restores, or None for a new state.
 
         Raises:
-            InvalidInput: A record of its id was purged.
+            InvalidInput: A record with its id was purged.
         """
         assert record.vectors is not None
         row = self._get_row(collection, record.id)
         if row and row.deleted:
             check_not_purged(self.connection, collection, record.id)
         image = self._make_image(row.seq) if row and not row.deleted else BeforeImage(None)
-        self.add_change(count, RECORD, collection, record.id, image, is_new=row is None, state_after=state)
+        self.add_change(counter, RECORD, collection, record.id, image, is_new=row is None, state_after=state)
         seq = self._write_row(collection, row, record)
         write_vectors(self.connection, seq, record.vectors)
         if record.tokens is not None:
@@ -167,22 +168,28 @@ class LedgerWriter:
         )
 
     def remove(
-        self, count: str, collection: str, record_id: str, *, state: int | None = None, image: BeforeImage | None = None
+        self,
+        counter: str,
+        collection: str,
+        record_id: str,
+        *,
+        state: int | None = None,
+        image: BeforeImage | None = None,
     ) -> None:
-        """Make a record an empty tombstone.
+        """Replace a record by a tombstone.
 
         Args:
             image: The state to keep in the history. By default the record as it was.
         """
         row = self._get_row(collection, record_id)
         assert row is not None
-        self.add_change(count, RECORD, collection, record_id, image or self._make_image(row.seq), state_after=state)
+        self.add_change(counter, RECORD, collection, record_id, image or self._make_image(row.seq), state_after=state)
         self._make_tombstone(row.seq)
         self._rows.pop((collection, record_id))
 
     def add_change(
         self,
-        count: str,
+        counter: str,
         aspect: str,
         collection: str,
         record_id: str,
@@ -194,13 +201,13 @@ class LedgerWriter:
         """Add a before-image to the history, and count it.
 
         Args:
-            count: Name of the operation's counter to increase, one of `COUNTS`.
+            counter: Name of the operation's counter to increase, one of `COUNTS`.
             is_new: True if the record never existed, so that no earlier state is looked up.
-            state_after: The earlier state that an undo brings back; a new one if it is None.
+            state_after: Number of the earlier state that an undo restores, or None for a new state.
         """
         if not any(self._tally.values()):
             self._create_operation()
-        self._tally[count] += 1
+        self._tally[counter] += 1
         state_before = 0 if is_new else current_state(self.connection, collection, record_id, aspect)
         self.connection.executemany(  # buffered with other rows in PostgreSQL
             "INSERT INTO changes "
@@ -221,7 +228,7 @@ class LedgerWriter:
         )
 
     def next_revision(self) -> int:
-        """Return the revision of the present write."""
+        """Increase the revision for the next write, and return it."""
         self.revision += 1
         return self.revision
 
@@ -247,7 +254,7 @@ class LedgerWriter:
         rows = self.connection.execute(
             "SELECT id, seq, deleted, n_windows, stored_at FROM records WHERE collection = ? "
             "AND id IN (SELECT value FROM json_each(?))",
-            (collection, Texts(ids)),
+            (collection, TextArray(ids)),
         )
         rows_by_id = {record_id: _Row(*row) for record_id, *row in rows.fetchall()}
         self._rows |= {(collection, record_id): rows_by_id.get(record_id) for record_id in ids}
@@ -333,7 +340,7 @@ class LedgerWriter:
 
 @contextmanager
 def open_writer(database: Database, clock: Clock, operation: OperationDraft) -> Iterator[LedgerWriter]:
-    """Yield a writer whose transaction is committed at the block's end, or rolled back on any error."""
+    """Yield a writer in a transaction, which is committed at the block's end, or rolled back on any error."""
     with database.write() as connection:
         writer = LedgerWriter(connection, operation, clock.now())
         yield writer
@@ -352,7 +359,7 @@ LAST_CHANGE = "FROM changes WHERE collection = ? AND record_id = ? AND aspect = 
 
 
 def current_state(connection: Connection, collection: str, record_id: str, aspect: str) -> int:
-    """Return the number of the state that a record is in. 0 before its first change."""
+    """Return the number of a record's current state: the change that led to it. 0 before the first change."""
     row = connection.execute(
         f"SELECT coalesce(state_after, seq) {LAST_CHANGE}",
         (collection, record_id, aspect),
@@ -419,21 +426,21 @@ Pending records of others are excluded. Parameters: collection, hashes as JSON, 
 
 
 def read_ids_by_hash(connection: Connection, collection: str, hashes: Sequence[str]) -> dict[str, str]:
-    """Return a record id for each content hash that is stored. A merged record's hash leads to its replacement."""
+    """Return record ids, keyed by content hash. The hash of a merged record leads to the remaining record."""
     rows = connection.execute(
         f"SELECT hashes.content_hash, records.id FROM ({_BY_HASH}) AS hashes JOIN records USING (seq)",
-        (collection, Texts(hashes), actor_name("")),
+        (collection, TextArray(hashes), actor_name("")),
     )
     return dict(rows.fetchall())
 
 
 def read_authors(connection: Connection, collection: str, ids: Sequence[str]) -> dict[str, str]:
-    """Return the actors who stored records, by id. Restoring a record is not storing it."""
+    """Return the actors who stored records, keyed by record id. Restoring a record is not storing it."""
     rows = connection.execute(
         "SELECT c.record_id, o.actor FROM changes c JOIN operations o ON o.id = c.operation "
         "WHERE c.collection = ? AND c.aspect = ? AND c.before IS NULL AND o.kind NOT IN ('restore', 'undo') "
         "AND c.record_id IN (SELECT value FROM json_each(?)) ORDER BY c.seq",
-        (collection, RECORD, Texts(ids)),
+        (collection, RECORD, TextArray(ids)),
     )
     return dict(rows.fetchall())
 
@@ -459,7 +466,7 @@ def write_vectors(connection: Connection, seq: int, vectors: Vectors) -> None:
 
 
 def join_vectors(stored: Sequence[bytes]) -> Vectors:
-    """Return stored vectors as rows of one array."""
+    """Return vectors from their stored bytes, as rows of one array."""
     if not stored:
         return _no_vectors()
     try:
@@ -476,7 +483,7 @@ def _no_vectors() -> Vectors:
 
 
 def attribute_values(metadata: Mapping[str, Any]) -> Iterator[tuple[str, Any]]:
-    """Return the part of a record's metadata that can be filtered and sorted by."""
+    """Return the metadata of a record that filters and sorting can use."""
     for name, value in metadata.items():
         for item in value if isinstance(value, list | tuple) else (value,):
             if isinstance(item, str | int | float):

@@ -11,7 +11,7 @@ from dataclasses import replace
 
 from atlas.core.operations import NO_MARKS
 from atlas.storage.sql.connection import Connection
-from atlas.storage.sql.marks import mark, read_marks, write_marks
+from atlas.storage.sql.marks import change_marks, read_marks, write_marks_without_history
 from atlas.storage.sql.records import RECORD, LedgerWriter
 from atlas.storage.sql.usage import WAITING, change_uses
 
@@ -30,7 +30,7 @@ def mark_waiting(writer: LedgerWriter, collection: str, ids: Sequence[str]) -> N
     pending = {
         record_id: replace(before.get(record_id, NO_MARKS), held_for=writer.operation.actor) for record_id in ids
     }
-    write_marks(writer.connection, collection, pending)
+    write_marks_without_history(writer.connection, collection, pending)
     writer.next_revision()
 
 
@@ -43,13 +43,13 @@ def accept(writer: LedgerWriter, collection: str, ids: Sequence[str]) -> int:
         if marks.held_for and writer.exists(collection, record_id)
     }
     for record_id, marks in pending.items():
-        mark(writer, collection, record_id, marks, replace(marks, held_for=""))
+        change_marks(writer, collection, record_id, marks, replace(marks, held_for=""))
     release_uses(writer.connection, writer.operation.id, counts=True)
     return len(pending)
 
 
 def release_uses(connection: Connection, accept_id: str, *, counts: bool) -> None:
-    """Count the uses of the records that an operation accepted, or undo that."""
+    """Include the uses of the records that an operation accepted in all counts, or exclude them again."""
     added_by = connection.execute(
         "SELECT DISTINCT a.operation FROM changes c JOIN changes a ON a.collection = c.collection "
         "AND a.record_id = c.record_id AND a.aspect = ? AND a.before IS NULL WHERE c.operation = ?",

@@ -6,7 +6,7 @@ import hashlib
 from collections.abc import Sequence
 
 from atlas.storage.records import PROJECTION
-from atlas.storage.sql.connection import Connection, Database, Numbers
+from atlas.storage.sql.connection import Connection, Database, IntegerArray
 
 TABLE = """
 -- One row for each text, shared by its records. They are derived, and computed again by `atlas reembed`.
@@ -23,13 +23,13 @@ class SqlTokenVectors:
     def __init__(self, database: Database) -> None:
         self._database = database
 
-    def at(self, seqs: Sequence[int]) -> dict[int, bytes]:
-        """Return the packed token vectors of the records that have any, by record number."""
+    def by_seq(self, seqs: Sequence[int]) -> dict[int, bytes]:
+        """Return the packed token vectors of the records that have any, keyed by record number."""
         with self._database.read() as connection:
             rows = connection.execute(
                 "SELECT r.seq, t.packed FROM records r JOIN token_vectors t ON t.text_hash = r.text_hash "
                 "WHERE r.seq IN (SELECT value FROM json_each(?)) AND length(t.packed) > 0",
-                (Numbers(seqs),),
+                (IntegerArray(seqs),),
             ).fetchall()
         return dict(rows)
 
@@ -50,7 +50,7 @@ class SqlTokenVectors:
 
 
 def text_hash(text: str) -> bytes:
-    """Return a hash that is equal for equal texts."""
+    """Return the BLAKE2b hash of a text, 16 bytes long."""
     return hashlib.blake2b(text.encode("utf-8"), digest_size=16).digest()
 
 
@@ -61,7 +61,7 @@ def write_tokens(connection: Connection, text: str, packed: bytes) -> None:
     )
 
 
-def forget_tokens(connection: Connection, texts: Sequence[str] = ()) -> None:
+def delete_tokens_except(connection: Connection, texts: Sequence[str] = ()) -> None:
     """Delete the token vectors of all texts except these."""
     hashes = {text_hash(text) for text in texts}
     rows = connection.execute("SELECT text_hash FROM token_vectors").fetchall()

@@ -13,7 +13,7 @@ from atlas.core.errors import PlanOutdated
 from atlas.core.operations import NO_USAGE, Usage, Use
 from atlas.protocols.infra import Clock
 from atlas.storage.damage import instant
-from atlas.storage.sql.connection import Connection, Database, Sql, Texts
+from atlas.storage.sql.connection import Connection, Database, Sql, TextArray
 
 USE = "use"
 SEPARATOR = ":"
@@ -54,7 +54,7 @@ class SqlUsage:
         self._clock = clock
 
     def read(self, collection: str, ids: Sequence[str]) -> dict[str, Usage]:
-        """Return the usage of each used record by id, including the usage of records merged into it."""
+        """Return the usage of each used record, with that of records merged into it, keyed by id."""
         usage_rows = counted_usage_sql(collection, ids)
         with self._database.read() as connection:
             rows = connection.execute(
@@ -62,11 +62,11 @@ class SqlUsage:
             ).fetchall()
             totals: dict[str, Usage] = {}
             for record_id, *figures in rows:
-                totals[record_id] = _add(totals.get(record_id, NO_USAGE), _decode_usage(*figures))
+                totals[record_id] = _add_usage(totals.get(record_id, NO_USAGE), _decode_usage(*figures))
         return totals
 
     def uses(self, collection: str, ids: Sequence[str]) -> dict[str, list[Use]]:
-        """Return the uses of each record and of those merged into it, oldest first, at most one for each attempt."""
+        """Return the uses of each record and of records merged into it, oldest first, one per attempt, keyed by id."""
         absorbed, columns = absorbed_sql(collection, ids), "record_id, kind, success, task_id, created_at, actor, seq"
         with self._database.read() as connection:
             rows = connection.execute(
@@ -76,7 +76,7 @@ class SqlUsage:
                 "CROSS JOIN events u ON u.collection = a.collection AND u.record_id = a.gone) "
                 f"SELECT counts_for, {columns} FROM counted "
                 "WHERE undone = 0 AND seq NOT IN (SELECT seq FROM repeated) ORDER BY seq",
-                (*absorbed.parameters, Texts(ids), collection),
+                (*absorbed.parameters, TextArray(ids), collection),
             ).fetchall()
             uses: dict[str, list[Use]] = {record_id: [] for record_id in ids}
             for counts_for, *event, _ in rows:
@@ -84,7 +84,7 @@ class SqlUsage:
         return uses
 
     def by_attempt(self, attempt_ids: Sequence[str] | None = None) -> dict[str, list[tuple[str, str]]]:
-        """Return the (collection, record id) pairs of the records that each attempt used, by the attempt's id.
+        """Return the (collection, record id) pairs of the records that each attempt used, keyed by attempt id.
 
         Deleted records are included. Uses without an attempt are left out.
 
@@ -94,7 +94,7 @@ class SqlUsage:
         if attempt_ids is None:
             wanted = Sql("kind > ? AND kind < ?", (f"{USE}{SEPARATOR}", f"{USE}{chr(ord(SEPARATOR) + 1)}"))
         else:
-            kinds = Texts(f"{USE}{SEPARATOR}{attempt_id}" for attempt_id in attempt_ids)
+            kinds = TextArray(f"{USE}{SEPARATOR}{attempt_id}" for attempt_id in attempt_ids)
             wanted = Sql("kind IN (SELECT value FROM json_each(?))", (kinds,))
         with self._database.read() as connection:
             rows = connection.execute(
@@ -161,7 +161,7 @@ class SqlUsage:
             return dict(rows.fetchall())
 
     def record_retrievals(self, retrievals: Mapping[str, Mapping[str, int]]) -> None:
-        """Add retrievals to the counts of records, by collection and record id."""
+        """Increase the retrieval counts of records, given by collection and record id."""
         at = self._clock.now().isoformat()
         with self._database.write() as connection:
             connection.executemany(
@@ -192,7 +192,7 @@ def absorbed_sql(collection: str, ids: Sequence[str] | None = None) -> Sql:
             f"{columns} CROSS JOIN json_each(?) j CROSS JOIN records k ON k.collection = n.collection "
             f"AND k.id = j.value CROSS JOIN attributes m ON m.seq = k.seq AND m.key = n.key CROSS {_ABSORBED}"
         )
-    parameters = (collection,) if ids is None else (Texts(ids), collection)
+    parameters = (collection,) if ids is None else (TextArray(ids), collection)
     return Sql(f"WITH absorbed AS ({absorbed}), repeated AS ({_REPEATED})", parameters)
 
 
@@ -203,7 +203,7 @@ def counted_usage_sql(collection: str, ids: Sequence[str] | None = None) -> Sql:
     """
     absorbed = absorbed_sql(collection, ids)
     condition = "" if ids is None else "AND own.record_id IN (SELECT value FROM json_each(?)) "
-    parameters = (collection,) if ids is None else (collection, Texts(ids))
+    parameters = (collection,) if ids is None else (collection, TextArray(ids))
     return Sql(
         f"{absorbed.text} SELECT own.*, own.record_id AS counts_for FROM usage own WHERE own.collection = ? {condition}"
         "UNION ALL SELECT u.*, a.kept FROM absorbed a "
@@ -241,7 +241,7 @@ def change_uses(connection: Connection, operation_id: str, reason: int, *, is_se
 
 
 def _change_totals(connection: Connection, collection: str, record_id: str, n: int, n_successes: int) -> None:
-    """Add to the totals of a record, which lacks totals while all its uses wait."""
+    """Add to the totals of a record. The row is created if all its uses were pending."""
     connection.execute(
         "INSERT INTO usage (collection, record_id) VALUES (?, ?) ON CONFLICT DO NOTHING", (collection, record_id)
     )
@@ -277,7 +277,7 @@ def restore_uses(connection: Connection, collection: str, uses: Mapping[str, Seq
     """Write the imported uses of records. Records that already have uses are skipped."""
     rows = connection.execute(
         "SELECT DISTINCT record_id FROM events WHERE collection = ? AND record_id IN (SELECT value FROM json_each(?))",
-        (collection, Texts(uses)),
+        (collection, TextArray(uses)),
     ).fetchall()
     known_ids = {record_id for (record_id,) in rows}
     connection.executemany(
@@ -329,29 +329,29 @@ def _decode_usage(
     return Usage(
         n_uses=n_uses,
         n_successes=n_successes,
-        last_used_at=_instant(last_used_at),
+        last_used_at=_parse_time(last_used_at),
         n_retrieved=n_retrieved,
-        last_retrieved_at=_instant(last_retrieved_at),
+        last_retrieved_at=_parse_time(last_retrieved_at),
     )
 
 
-def _add(first: Usage, second: Usage) -> Usage:
+def _add_usage(first: Usage, second: Usage) -> Usage:
     if first == NO_USAGE:
         return second
     return Usage(
         n_uses=first.n_uses + second.n_uses,
         n_successes=first.n_successes + second.n_successes,
-        last_used_at=_latest(first.last_used_at, second.last_used_at),
+        last_used_at=_later_time(first.last_used_at, second.last_used_at),
         n_retrieved=first.n_retrieved + second.n_retrieved,
-        last_retrieved_at=_latest(first.last_retrieved_at, second.last_retrieved_at),
+        last_retrieved_at=_later_time(first.last_retrieved_at, second.last_retrieved_at),
     )
 
 
-def _latest(first: datetime | None, second: datetime | None) -> datetime | None:
+def _later_time(first: datetime | None, second: datetime | None) -> datetime | None:
     return max(first, second) if first and second else first or second
 
 
-def _instant(text: str | None) -> datetime | None:
+def _parse_time(text: str | None) -> datetime | None:
     return instant(text) if text else None
 
 

@@ -13,10 +13,10 @@ from atlas.embedding.chunking import EncodedText
 from atlas.storage.damage import parse_row
 from atlas.storage.records import PROJECTION, Seqs
 from atlas.storage.sql import meta
-from atlas.storage.sql.connection import Connection, Database, Numbers, Texts
+from atlas.storage.sql.connection import Connection, Database, IntegerArray, TextArray
 from atlas.storage.sql.meta import GONE
 from atlas.storage.sql.records import FLOAT, join_vectors, write_vectors
-from atlas.storage.sql.token_vectors import forget_tokens, text_hash, write_tokens
+from atlas.storage.sql.token_vectors import delete_tokens_except, text_hash, write_tokens
 
 BATCH = 500
 """Batch size of looked up texts."""
@@ -30,24 +30,24 @@ class SqlVectors:
     def __init__(self, database: Database) -> None:
         self._database = database
 
-    def at(self, seqs: Seqs) -> tuple[Seqs, Vectors]:
-        """Return the vectors of records, a row for each window, and the record that each row belongs to."""
+    def by_seq(self, seqs: Seqs) -> tuple[Seqs, Vectors]:
+        """Return the record number of each row, and the rows: the vectors of the records, one per window."""
         with self._database.read() as connection:
             rows = connection.execute(
                 "SELECT seq, vector FROM vectors WHERE seq IN (SELECT value FROM json_each(?)) ORDER BY seq, window",
-                (Numbers(seqs.tolist()),),
+                (IntegerArray(seqs.tolist()),),
             ).fetchall()
             return np.array([row[0] for row in rows], np.int64), join_vectors([row[1] for row in rows])
 
     def of_records(self, seqs: Sequence[int]) -> dict[int, Vectors]:
-        """Return the vectors of each record, of shape (n_windows, dim), empty for records without vectors."""
+        """Return the vectors of each record, keyed by record number, of shape (n_windows, dim). May be empty."""
         numbers = np.array(seqs, np.int64)
-        owners, vectors = self.at(numbers)
+        owners, vectors = self.by_seq(numbers)
         starts, ends = np.searchsorted(owners, numbers, "left"), np.searchsorted(owners, numbers, "right")
         return {seq: vectors[start:end] for seq, start, end in zip(seqs, starts, ends, strict=True)}
 
     def by_text(self, documents: Sequence[str]) -> dict[str, Vectors]:
-        """Return the vectors of the texts that live records contain, each of shape (n_windows, dim)."""
+        """Return the vectors of the texts that live records contain, keyed by text, each of shape (n_windows, dim)."""
         hashes = {text_hash(document): document for document in documents}
         seqs: dict[str, int] = {}
         with self._database.read() as connection:
@@ -63,12 +63,12 @@ class SqlVectors:
         return {document: vectors[seqs[document]] for document in dict.fromkeys(documents) if document in seqs}
 
     def whole_vectors(self, collection: str, ids: Sequence[str]) -> dict[str, Vector]:
-        """Return each record's vector for its whole text (window 0), by id."""
+        """Return each record's vector for its whole text (window 0), keyed by id."""
         with self._database.read() as connection:
             rows = connection.execute(
                 "SELECT r.id, v.vector FROM records r JOIN vectors v ON v.seq = r.seq AND v.window = 0 "
                 "WHERE r.collection = ? AND r.deleted = 0 AND r.id IN (SELECT value FROM json_each(?))",
-                (collection, Texts(ids)),
+                (collection, TextArray(ids)),
             ).fetchall()
             return dict(zip([row[0] for row in rows], join_vectors([row[1] for row in rows]), strict=True))
 
@@ -108,7 +108,7 @@ class SqlVectors:
         """Replace all vectors by another model's, bind the store to that model, and return the number of texts.
 
         Args:
-            vectors: By text.
+            vectors: The new vectors, keyed by text.
             prompts: Prompts of the model, as text.
             embed: Embeds texts that were added in the meantime.
             projection: The packing of the token vectors, empty if the model gives no token vectors.
@@ -129,10 +129,10 @@ class SqlVectors:
 
 def read_texts_embedded(connection: Connection) -> list[str]:
     """Return the distinct texts that were embedded, of records and of their history."""
-    return list(dict.fromkeys(_texts(connection)))
+    return list(dict.fromkeys(_collect_texts(connection)))
 
 
-def _texts(connection: Connection) -> Iterator[str]:
+def _collect_texts(connection: Connection) -> Iterator[str]:
     for (document,) in connection.execute("SELECT document FROM records WHERE deleted = 0"):
         yield document
     for (before,) in connection.execute(f"SELECT before FROM changes WHERE {_IS_IMAGE}"):
@@ -140,12 +140,12 @@ def _texts(connection: Connection) -> Iterator[str]:
 
 
 def _replace_tokens(connection: Connection, texts: Mapping[str, EncodedText], projection: str) -> None:
-    forget_tokens(connection)
+    delete_tokens_except(connection)
     for text, encoded in texts.items():
         if encoded.tokens is not None:
             write_tokens(connection, text, encoded.tokens)
     connection.execute("DELETE FROM meta WHERE name = ?", (PROJECTION,))
-    meta.write_texts(connection, PROJECTION, {"": projection} if projection else {})
+    meta.write_notes(connection, PROJECTION, {"": projection} if projection else {})
 
 
 def _replace_records(connection: Connection, vectors: Mapping[str, EncodedText]) -> None:

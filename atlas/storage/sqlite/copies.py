@@ -24,8 +24,8 @@ from atlas.storage.sql.meta import (
     read_ledger_id,
     read_model,
     read_moment,
+    read_notes,
     read_purge_id,
-    read_texts,
     renew_ledger_id,
 )
 from atlas.storage.sqlite.database import SqliteConnection, SqliteDatabase
@@ -65,7 +65,7 @@ class SqliteCopies:
         return count
 
     def leave_out_hidden(self, copy: Path, operation: OperationDraft, reword: Reword | None) -> int:
-        """Remove deleted records and those pending review from a copy, and return their number.
+        """Remove deleted, pending and quarantined records from a copy, and return their number.
 
         Args:
             copy: A ledger's file that nothing else has open.
@@ -109,7 +109,7 @@ class SqliteCopies:
             raise InvalidInput(f"the ledger in {source} is damaged ({error}); the store is unchanged") from error
 
     def contents(self, copy: Path) -> CopyContents:
-        """Return the number of records in a copy, and its model.
+        """Return the record counts and the embedding model of a copy.
 
         Raises:
             InvalidInput: The model cannot be read.
@@ -145,7 +145,7 @@ def _connect(path: Path) -> SqliteConnection:
 def find_purged(database: Database, copy: Path) -> tuple[str, ...]:
     """Return the ids of records that were purged from a ledger, but are still in a copy."""
     with database.read() as connection:
-        purged = [name.partition(":") for name in read_texts(connection, PURGED)]
+        purged = [name.partition(":") for name in read_notes(connection, PURGED)]
     with closing(_connect(copy)) as copy_connection:
         ids = (
             record_id

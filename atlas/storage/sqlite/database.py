@@ -15,10 +15,10 @@ from atlas.infra.actor import Role, check_role
 from atlas.infra.directories import store_removed_error
 from atlas.infra.permissions import create_private
 from atlas.storage.damage import UnreadableRow, damage_error
-from atlas.storage.sql.connection import Dialect, Numbers, Texts
+from atlas.storage.sql.connection import Dialect, IntegerArray, TextArray
 from atlas.storage.sql.connection_pool import ConnectionPool
 from atlas.storage.sqlite.dialect import SqliteDialect
-from atlas.storage.text.analyzer import searchable
+from atlas.storage.text.analyzer import expand_for_index
 
 _DAMAGE_CODES = (
     sqlite3.SQLITE_CORRUPT,
@@ -125,7 +125,7 @@ class LedgerFile:
         return store_removed_error(self.path.parent, self.path)
 
 
-for _kind in (Texts, Numbers):
+for _kind in (TextArray, IntegerArray):
     sqlite3.register_adapter(_kind, json.dumps)
 
 
@@ -210,7 +210,7 @@ class SqliteDatabase:
             connection.execute("PRAGMA journal_mode = WAL")
 
     def close(self) -> None:
-        """Close every connection, those in use once they are released. A later use opens new ones."""
+        """Close every connection, or as soon as it is released if it is in use. A later use opens new ones."""
         self._connections.close(self._file.forget_file)
 
     def copy_to(self, target: Path) -> None:
@@ -257,7 +257,7 @@ class SqliteDatabase:
             connection.execute("PRAGMA secure_delete = ON")
             connection.execute("VACUUM")
 
-    def n_bytes_elsewhere(self) -> int:
+    def n_bytes_on_server(self) -> int:
         """Return 0, because the whole ledger is in the store's directory."""
         return 0
 
@@ -276,12 +276,12 @@ class SqliteDatabase:
         return "" if rows == ["ok"] else f"SQLite finds: {'; '.join(rows)}"
 
     def finish(self) -> None:
-        """Merge the WAL into a file without other connections, so that readers need no WAL."""
+        """Merge the WAL into a file that nobody else has open, so that the file is complete without its WAL."""
         with self.session() as connection:
             connection.execute("PRAGMA journal_mode = DELETE")
 
-    def empty_journal(self) -> bool:
-        """Move recent writes into the file, and truncate the WAL. Return False while a reader needs it."""
+    def truncate_wal(self) -> bool:
+        """Move recent writes into the file, truncate the WAL and return True, or False while a reader needs it."""
         with self._translate_errors(), closing(self._connect()) as connection:
             connection.execute(f"PRAGMA busy_timeout = {JOURNAL_SECONDS * 1000}")
             is_busy, *_ = connection.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchone()
@@ -312,8 +312,8 @@ class SqliteDatabase:
                 connection.execute("PRAGMA page_size = 8192")
                 connection.execute("PRAGMA synchronous = FULL")
             connection.create_function("float_from_hex", 1, float.fromhex, deterministic=True)
-            connection.create_function("searchable", 1, searchable, deterministic=True)
-            connection.execute("PRAGMA trusted_schema = ON")  # or the view and triggers may not call `searchable`
+            connection.create_function("searchable", 1, expand_for_index, deterministic=True)
+            connection.execute("PRAGMA trusted_schema = ON")  # or the view and triggers may not call `expand_for_index`
             connection.execute("PRAGMA temp_store = MEMORY")
             connection.execute("PRAGMA cache_size = -32000")
             connection.execute("SELECT count(*) FROM sqlite_master").fetchone()
@@ -332,7 +332,9 @@ class SqliteDatabase:
         except UnicodeDecodeError as error:  # damaged text in the schema, or in an error message
             raise damage_error(self.path, str(error)) from error
         except UnicodeEncodeError as error:
-            raise InvalidInput(f"{error.object[:40]!r} holds a lone surrogate; it is not valid text") from error
+            raise InvalidInput(
+                f"{error.object[:40]!r} contains a lone surrogate, which is not valid text; remove it"
+            ) from error
 
     def _explain(self, error: sqlite3.DatabaseError | UnreadableRow) -> Exception:
         problem = self._file.problem()

@@ -6,7 +6,7 @@ import json
 from collections.abc import Iterable, Sequence
 from typing import Any
 
-from atlas.core.filters import Compare, Scalar
+from atlas.core.filters import Comparison, Scalar
 from atlas.storage.sql.connection import Connection, Sql, Words
 from atlas.storage.sql.filters import OPERATORS, to_bindable
 from atlas.storage.sqlite.words import fts_tables
@@ -38,7 +38,7 @@ class SqliteDialect:
         """Return the condition that two values are equal."""
         return f"{a}.value = {b}.value"
 
-    def test(self, compare: Compare) -> Sql:
+    def test(self, compare: Comparison) -> Sql:
         """Return the condition that a value passes a comparison."""
         if compare.operator == "$in":
             return _in_list([to_bindable(value) for value in compare.value])
@@ -48,14 +48,14 @@ class SqliteDialect:
         return Sql(f"value {OPERATORS[compare.operator]} ?{type_check if compare.operator != '$eq' else ''}", (value,))
 
     def put_attributes(self, connection: Connection, rows: Iterable[tuple[int, Any, int]]) -> None:
-        """Add attributes, each a key, a value and its record's number."""
+        """Insert attributes, each a key, a value and its record's number."""
         connection.executemany("INSERT OR IGNORE INTO attributes VALUES (?, ?, ?)", rows)
 
     def forget_results(self, connection: Connection) -> None:
         """Do nothing, because the results are files in the store's directory."""
 
     def read_values(self, connection: Connection, condition: Sql) -> list[tuple[int, Any]]:
-        """Return pairs of a record's number and its value."""
+        """Return (record number, value) pairs of the rows of `attributes AS a` that match a condition."""
         source = f"FROM attributes a WHERE {condition.text} AND typeof(a.value)"
         # Two JSON arrays, because fetching thousands of rows is slow. Floats are rows, as JSON would round them.
         numbers, values = connection.execute(

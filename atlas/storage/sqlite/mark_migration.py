@@ -23,7 +23,7 @@ from atlas.storage.marks.files import has_file, marks_file
 from atlas.storage.marks.reading import read_marks_file
 from atlas.storage.records import OperationDraft
 from atlas.storage.sql.connection import Connection
-from atlas.storage.sql.marks import forget_lost, mark, read_marks, write_marks
+from atlas.storage.sql.marks import change_marks, forget_lost, read_marks, write_marks_without_history
 from atlas.storage.sql.meta import read_purged_ids
 from atlas.storage.sql.records import MARKS, LedgerWriter, read_collections
 
@@ -96,7 +96,7 @@ def _import_file(connection: Connection, collection: str, file_marks: Mapping[st
     for record_id in sorted({*file_marks, *ledger_marks} - skipped_ids):
         before, after = ledger_marks.get(record_id, NO_MARKS), file_marks.get(record_id, NO_MARKS)
         if before != after:
-            mark(writer, collection, record_id, before, after)
+            change_marks(writer, collection, record_id, before, after)
     writer.close()
 
 
@@ -113,7 +113,7 @@ def fill_tables(connection: Connection, pending: Iterable[OldRow], read_file: Ol
         if marks is None or not has_file(collection):
             logger.warning("the pending marks of %r in %r are skipped: they are not marks", record_id, collection)
             continue
-        write_marks(connection, collection, {record_id: marks})
+        write_marks_without_history(connection, collection, {record_id: marks})
         connection.execute("INSERT INTO pending_marks VALUES (?, ?, 0)", (collection, record_id))
         forget_lost(connection, collection, [record_id])
 
@@ -122,11 +122,11 @@ def _fill_collection(connection: Connection, collection: str, marks: Mapping[str
     if marks is None:
         marks, lost = _restore_from_history(connection, collection)
         connection.executemany("INSERT INTO lost_marks VALUES (?, ?)", [(collection, record_id) for record_id in lost])
-    write_marks(connection, collection, marks)
+    write_marks_without_history(connection, collection, marks)
 
 
 def _restore_from_history(connection: Connection, collection: str) -> tuple[dict[str, Marks], list[str]]:
-    """Return the marks of records, and the ids of records whose last marks are lost, which get the marks before.
+    """Return the marks of records, and the ids whose last marks are lost, so that their earlier marks are returned.
 
     Marks are read from before-images. An undo restores an earlier state, which is in the before-image of the first
     change that replaced it.

@@ -87,7 +87,7 @@ def foreign_objects(connection: Connection | sqlite3.Connection, version: int = 
 def _read_collections(
     connection: Connection | sqlite3.Connection, objects: Sequence[SchemaObject], expected: Sequence[SchemaObject]
 ) -> dict[int, str]:
-    """Return the collections with keyword indexes, by key, including collections whose row was lost."""
+    """Return the collections with keyword indexes, keyed by index key, also those whose row was lost."""
     views = (_VIEW.fullmatch(str(statement)) for kind, _, _, statement in objects if kind == "view")
     collections = {int(view["key"]): view["collection"].replace("''", "'") for view in views if view}
     registry = {row for row in expected if row[1] == "word_tables"}

@@ -48,7 +48,7 @@ def _rebuild_word_index(connection: Connection, _: OldFiles) -> None:
 
 
 def _link_uses_to_operations(connection: Connection, _: OldFiles) -> None:
-    """Link uses to operations. In version 2, uses were not linked, so they still counted after an undo."""
+    """Link uses to operations. In version 2 they were not linked, so uses still counted after an undo."""
     connection.execute("ALTER TABLE events ADD COLUMN operation TEXT NOT NULL DEFAULT ''")
     connection.execute("ALTER TABLE events ADD COLUMN undone INTEGER NOT NULL DEFAULT 0")
     connection.execute("CREATE INDEX events_by_operation ON events (operation) WHERE operation <> ''")

@@ -1,12 +1,12 @@
 """The search terms of a text: words, stems, parts of identifiers, and bigrams of CJK characters.
 
 SQLite's tokenizer `unicode61` splits a text at characters that are neither letters nor digits, and folds case and
-accents. The tokenizer treats `getUserById` as one word, and also a run of CJK, which has no spaces. `searchable` adds
-the missing terms to the index, and `query_terms` to the query, so that each spelling finds the other.
+accents. The tokenizer treats `getUserById` as one word, and also a run of CJK, which has no spaces. The missing terms
+are added to the index by `expand_for_index`, and to the query by `query_terms`, so that each spelling finds the other.
 
-To remove a record from the index, SQLite needs its text again. So `searchable` must return the same result for as long
-as the schema is the same. The function uses fixed ranges of characters, and Unicode 3.2's normalisation instead of
-Python's. A change of its result needs a new schema version, which rebuilds the index.
+To remove a record from the index, SQLite needs its indexed text again. So `expand_for_index` must not change its result
+unless the schema version changes too, which rebuilds the index. For this, it uses fixed ranges of characters, and
+Unicode 3.2's normalisation instead of Python's.
 """
 
 from __future__ import annotations
@@ -75,7 +75,7 @@ class Term:
     """True if other terms cover its parts: the parts of an identifier, the stem of a word."""
 
 
-def searchable(text: str) -> str:
+def expand_for_index(text: str) -> str:
     """Return a text for the index, with CJK runs split into bigrams, and with stems and parts of identifiers added.
 
     The stems and parts are added at the end, so that adjacent words remain adjacent.
@@ -118,11 +118,11 @@ def prefix_terms(text: str) -> list[Term]:
 
 def find_phrases(text: str) -> list[Term]:
     """Return the phrases in quotation marks, each as consecutive words."""
-    terms = map(_phrase, _QUOTED.findall(_normalize(text[:MAX_QUERY_CHARACTERS])))
+    terms = map(_parse_phrase, _QUOTED.findall(_normalize(text[:MAX_QUERY_CHARACTERS])))
     return [phrase for phrase in terms if phrase.text]
 
 
-def _phrase(quoted: str) -> Term:
+def _parse_phrase(quoted: str) -> Term:
     words: list[str] = []
     for token in _TOKEN.findall(quoted):
         words += CJK_RUN.sub(_split_bigrams, token).split() if CJK_RUN.match(token) else _BREAKS.split(token)

@@ -109,7 +109,7 @@ class Scores:
         Args:
             weights: The inverse document frequency of each word.
             other_values: Values that other terms add to records.
-            lengths_of: Function that returns lengths of records, as multiples of the usual length.
+            lengths_of: Function that returns the lengths of records, as multiples of the average length.
         """
         other_seqs, other_scores = np.array([*other_values], np.int64), np.array([*other_values.values()], np.float64)
         self._seqs = np.concatenate([np.zeros(0, np.int64), *(part.seqs for part in postings)])
@@ -134,7 +134,7 @@ class Scores:
         best = np.lexsort((scored_seqs, -values))[: max(n, 0)]
         return dict(zip(scored_seqs[best].tolist(), values[best].tolist(), strict=True))
 
-    def of(self, seqs: Seqs) -> dict[int, float]:
+    def of_records(self, seqs: Seqs) -> dict[int, float]:
         """Return the scores of the given records that contain any of the words."""
         is_given = np.zeros(self._size, bool)
         is_given[seqs[seqs < self._size]] = True

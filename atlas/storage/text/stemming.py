@@ -49,13 +49,13 @@ def stem(word: str) -> str:
         return word
     word = _remove_plural(word)
     word = _remove_past(word)
-    if word.endswith("y") and "v" in _shape(word[:-1]):
+    if word.endswith("y") and "v" in _letter_pattern(word[:-1]):
         word = word[:-1] + "i"
-    word = _replace(word, _STEP_2, above=0)
-    word = _replace(word, _STEP_3, above=0)
+    word = _replace_suffix(word, _STEP_2, above=0)
+    word = _replace_suffix(word, _STEP_3, above=0)
     if not word.endswith("ion") or word.endswith(("sion", "tion")):
-        word = _replace(word, _STEP_4, above=1)
-    return _tidy(word)
+        word = _replace_suffix(word, _STEP_4, above=1)
+    return _remove_final_letter(word)
 
 
 def _remove_plural(word: str) -> str:
@@ -72,20 +72,20 @@ def _remove_past(word: str) -> str:
     for ending in ("ed", "ing"):
         root = word.removesuffix(ending)
         if root != word:
-            return _complete(root) if "v" in _shape(root) else word
+            return _restore_base_form(root) if "v" in _letter_pattern(root) else word
     return word
 
 
-def _complete(word: str) -> str:
+def _restore_base_form(word: str) -> str:
     """Return the base form of a word whose -ed or -ing was removed."""
     if word.endswith(("at", "bl", "iz")):
         return word + "e"
-    if len(word) > 1 and word[-1] == word[-2] and _shape(word)[-1] == "c":
+    if len(word) > 1 and word[-1] == word[-2] and _letter_pattern(word)[-1] == "c":
         return word if word[-1] in "lsz" else word[:-1]
     return word + "e" if _measure(word) == 1 and _ends_short(word) else word
 
 
-def _replace(word: str, endings: Mapping[str, str], *, above: int) -> str:
+def _replace_suffix(word: str, endings: Mapping[str, str], *, above: int) -> str:
     """Apply one of steps 2 to 4: replace the longest suffix, if the measure of the stem exceeds a number."""
     for n_letters in range(_LONGEST, 1, -1):
         ending = word[-n_letters:]
@@ -95,7 +95,7 @@ def _replace(word: str, endings: Mapping[str, str], *, above: int) -> str:
     return word
 
 
-def _tidy(word: str) -> str:
+def _remove_final_letter(word: str) -> str:
     """Apply step 5: remove a final `e`, and one `l` of two."""
     if word.endswith("e"):
         measure = _measure(word[:-1])
@@ -104,7 +104,7 @@ def _tidy(word: str) -> str:
     return word[:-1] if word.endswith("ll") and _measure(word[:-1]) > 1 else word
 
 
-def _shape(word: str) -> str:
+def _letter_pattern(word: str) -> str:
     """Return a word's letters as c for consonants and v for vowels. Y is a vowel after a consonant."""
     shape = word.translate(_VOWELS)
     while "y" in shape:
@@ -115,9 +115,9 @@ def _shape(word: str) -> str:
 
 def _measure(word: str) -> int:
     """Return the number of consonant groups after a vowel, about the number of closed syllables."""
-    return _shape(word).count("vc")
+    return _letter_pattern(word).count("vc")
 
 
 def _ends_short(word: str) -> bool:
     """Return whether a word ends in consonant, vowel, consonant, where the last is not w, x or y."""
-    return _shape(word).endswith("cvc") and word[-1] not in "wxy"
+    return _letter_pattern(word).endswith("cvc") and word[-1] not in "wxy"

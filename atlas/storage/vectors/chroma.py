@@ -27,7 +27,7 @@ from atlas.core.types import Vector, Vectors
 from atlas.infra import fork_safety
 from atlas.infra.directories import make_directory_in
 from atlas.infra.fork_safety import InterProcessLock
-from atlas.infra.permissions import tighten
+from atlas.infra.permissions import restrict_permissions
 from atlas.storage.following_index import IndexUnusable, LocalIndex, Seal, read_seal
 
 BATCH = 1_000
@@ -65,7 +65,7 @@ class ChromaIndex(LocalIndex):
         self._mark = ""
         """The text in place of the seal while this instance writes, else empty."""
 
-        fork_safety.watch(self)
+        fork_safety.register(self)
 
     @contextmanager
     def locked(self, timeout_seconds: float = -1, *, to_write: bool = True) -> Iterator[bool]:
@@ -117,7 +117,7 @@ class ChromaIndex(LocalIndex):
             IndexUnusable: The files contain another number of keys, or were deleted or replaced during the write.
         """
         with self._use():
-            n_stored = int(self._to_write().count())
+            n_stored = int(self._collection_to_write().count())
             if n_keys not in (None, n_stored):
                 raise IndexUnusable(f"the index contains {n_stored} vectors, but the ledger {n_keys}")
             mark = self._mark
@@ -133,7 +133,7 @@ class ChromaIndex(LocalIndex):
             )
             temporary = self._seal_path.with_suffix(".tmp")
             temporary.write_text(json.dumps(asdict(seal)), encoding="utf-8")
-            tighten(self._directory.parent.parent, [self._directory.parent])
+            restrict_permissions(self._directory.parent.parent, [self._directory.parent])
             if self._seal_path.read_text(encoding="utf-8") != mark:
                 raise IndexUnusable("the index's files were replaced while they were written")
             temporary.replace(self._seal_path)
@@ -141,7 +141,7 @@ class ChromaIndex(LocalIndex):
     def upsert(self, keys: Sequence[str], vectors: Vectors) -> None:
         """Insert or replace vectors by key."""
         with self._use():
-            collection = self._to_write()
+            collection = self._collection_to_write()
             for start in range(0, len(keys), BATCH):
                 end = start + BATCH
                 collection.upsert(ids=list(keys[start:end]), embeddings=vectors[start:end])
@@ -149,7 +149,7 @@ class ChromaIndex(LocalIndex):
     def remove(self, keys: Sequence[str]) -> None:
         """Remove vectors by key, ignoring unknown keys."""
         with self._use():
-            collection = self._to_write()
+            collection = self._collection_to_write()
             for start in range(0, len(keys), BATCH):
                 collection.delete(ids=list(keys[start : start + BATCH]))
 
@@ -165,7 +165,7 @@ class ChromaIndex(LocalIndex):
         if k <= 0:
             return []
         with self._use():
-            collection = self._to_read(self.seal() if seal is None else seal)
+            collection = self._collection_to_read(self.seal() if seal is None else seal)
             result = collection.query(query_embeddings=vector[None], n_results=k, include=["distances"])
             return [
                 (key, 1.0 - distance) for key, distance in zip(result["ids"][0], result["distances"][0], strict=True)
@@ -174,7 +174,7 @@ class ChromaIndex(LocalIndex):
     def count(self) -> int:
         """Return the number of keys."""
         with self._use():
-            return int(self._to_read(self.seal()).count())
+            return int(self._collection_to_read(self.seal()).count())
 
     def exists(self) -> bool:
         """Return whether there are any files, damaged or not."""
@@ -217,7 +217,7 @@ class ChromaIndex(LocalIndex):
     def after_fork(self, *, in_child: bool) -> None:
         """Reopen the files on demand. A forked child lacks the threads of ChromaDB."""
         if in_child:
-            fork_safety.abandon(self._system)
+            fork_safety.keep_inherited(self._system)
             self._system = self._collection = self._opened_seal = None
             self._mark = ""
             self._threads = threading.RLock()
@@ -226,13 +226,13 @@ class ChromaIndex(LocalIndex):
     def _seal_path(self) -> Path:
         return self._directory / "seal.json"
 
-    def _to_write(self) -> Any:
+    def _collection_to_write(self) -> Any:
         """Return the collection, with its seal broken until the writer sets a new one."""
         if self._collection is None or not self._mark:
             self._open(self.seal(), to_write=True)
         return self._collection
 
-    def _to_read(self, seal: Seal) -> Any:
+    def _collection_to_read(self, seal: Seal) -> Any:
         """Return the collection in the state that a seal describes.
 
         An open collection answers as before, even if its files were deleted meanwhile.

@@ -48,7 +48,7 @@ class ChromaVectorStore:
         self._collection_name = collection_name
         self._stores: dict[str, ChromaVectorStore] = {}
         self._opening = threading.RLock()
-        self._opened = None if collection_name is None else _open(client, collection_name)
+        self._opened = None if collection_name is None else _open_collection(client, collection_name)
 
     def for_collection(self, name: str) -> ChromaVectorStore:
         """Return the store of one collection of the client, or this one if it has a collection already.
@@ -70,7 +70,7 @@ class ChromaVectorStore:
         """ChromaDB's collection. The collection is created if it does not exist."""
         with self._opening:
             if self._opened is None:
-                self._opened = _open(self._client, DEFAULT_COLLECTION)
+                self._opened = _open_collection(self._client, DEFAULT_COLLECTION)
             return self._opened
 
     async def add(
@@ -88,7 +88,7 @@ class ChromaVectorStore:
         existing = [row["id"] for row in await self.get(ids)]
         if existing:
             raise InvalidInput(f"the record {existing[0]!r} exists already; delete it first")
-        await asyncio.to_thread(_write, self._collection.add, ids, embeddings, metadatas, documents)
+        await asyncio.to_thread(_write_batches, self._collection.add, ids, embeddings, metadatas, documents)
 
     async def update(
         self,
@@ -109,7 +109,7 @@ class ChromaVectorStore:
         old_metadatas = [rows[record_id]["metadata"] or {} for record_id in ids]
         # None removes a key.
         merged = [dict.fromkeys(old) | new for old, new in zip(old_metadatas, metadatas, strict=True)]
-        await asyncio.to_thread(_write, self._collection.update, ids, embeddings, merged, documents)
+        await asyncio.to_thread(_write_batches, self._collection.update, ids, embeddings, merged, documents)
 
     async def query(self, embedding: npt.ArrayLike, k: int, where: Where | None = None) -> QueryResult:
         """Return the k records nearest to a vector, nearest first.
@@ -127,7 +127,7 @@ class ChromaVectorStore:
             include=["distances", "metadatas", "documents"],
         )
         if len(result["ids"][0]) < min(k, await self.count(where)):
-            return await asyncio.to_thread(_nearest, self._collection, vector, k, _to_chroma_filter(where))
+            return await asyncio.to_thread(_find_nearest, self._collection, vector, k, _to_chroma_filter(where))
         return QueryResult(**{name: result[name][0] for name in ("ids", "distances", "metadatas", "documents")})
 
     async def delete(self, ids: list[str]) -> None:
@@ -164,11 +164,11 @@ class ChromaVectorStore:
         offset: int = 0,
     ) -> list[dict[str, Any]]:
         """Return records in order, without vectors."""
-        rows = await asyncio.to_thread(lambda: list(_rows(self._collection, None, ["metadatas", "documents"])))
+        rows = await asyncio.to_thread(lambda: list(_read_rows(self._collection, None, ["metadatas", "documents"])))
         return list_rows(rows, where, order_by=order_by, descending=descending, limit=limit, offset=offset)
 
 
-def _open(client: Any, name: str) -> Any:
+def _open_collection(client: Any, name: str) -> Any:
     """Return a collection of a client, created if it does not exist.
 
     Raises:
@@ -199,7 +199,7 @@ def _check_not_in_default(client: Any, name: str) -> None:
         )
 
 
-def _write(
+def _write_batches(
     method: Callable[..., Any],
     ids: list[str],
     embeddings: Sequence[npt.ArrayLike],
@@ -213,7 +213,7 @@ def _write(
         method(ids=ids[batch], embeddings=vectors[batch], metadatas=metadatas[batch], documents=documents[batch])
 
 
-def _rows(collection: Any, where: dict[str, Any] | None, include: list[str]) -> Iterator[dict[str, Any]]:
+def _read_rows(collection: Any, where: dict[str, Any] | None, include: list[str]) -> Iterator[dict[str, Any]]:
     """Yield the records that match a filter, in batches, because ChromaDB limits the size of a result."""
     names = {"embeddings": "embedding", "metadatas": "metadata", "documents": "document"}
     for offset in count(0, BATCH):
@@ -224,9 +224,9 @@ def _rows(collection: Any, where: dict[str, Any] | None, include: list[str]) -> 
             return
 
 
-def _nearest(collection: Any, vector: Vector, k: int, where: dict[str, Any] | None) -> QueryResult:
+def _find_nearest(collection: Any, vector: Vector, k: int, where: dict[str, Any] | None) -> QueryResult:
     """Return the k nearest records by comparing all that pass a filter."""
-    rows = list(_rows(collection, where, ["embeddings", "metadatas", "documents"]))
+    rows = list(_read_rows(collection, where, ["embeddings", "metadatas", "documents"]))
     vectors = np.asarray([row["embedding"] for row in rows], np.float32).reshape(len(rows), -1)
     lengths = np.linalg.norm(vectors, axis=1) * np.linalg.norm(vector)
     distances = 1.0 - vectors @ vector / lengths

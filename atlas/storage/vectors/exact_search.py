@@ -11,11 +11,11 @@ import threading
 
 from atlas.core.errors import AtlasError
 from atlas.core.types import Vector
-from atlas.infra.background import Background
+from atlas.infra.background import BackgroundTask
 from atlas.storage.engine import LedgerEngine
 from atlas.storage.records import Position, Seqs
 from atlas.storage.vectors.following import BATCH, Follower
-from atlas.storage.vectors.in_memory import InMemory, Neighbours, best, products
+from atlas.storage.vectors.in_memory import InMemoryVectors, Neighbours, best_windows, dot_products
 from atlas.storage.vectors.vector_count import VectorCount
 
 logger = logging.getLogger(__name__)
@@ -41,11 +41,11 @@ class ExactSearch:
         self._count = count
         self._exact_max_rows = exact_max_rows
         self._dimension = dimension
-        self.memory = InMemory(dimension)
+        self.memory = InMemoryVectors(dimension)
         """Vectors of all records, once a query has needed them."""
 
-        self.loading = Background("atlas-vectors", self._load_quietly)
-        self._loaded: InMemory | None = None
+        self.loading = BackgroundTask("atlas-vectors", self._load_quietly)
+        self._loaded: InMemoryVectors | None = None
         """Vectors that were read in the background, for the next query. Reading takes no lock, so forks are safe."""
 
         self._n_read = 0.0
@@ -71,12 +71,12 @@ class ExactSearch:
             self._follower.refresh(self.memory, now)
             return self.memory.query(vector, k, only_seqs=seqs)
         self._count_read(len(seqs), now)
-        return best(compare(self._ledger, vector, seqs).items(), k)
+        return best_windows(exact_similarities(self._ledger, vector, seqs).items(), k)
 
     def similarities(self, vector: Vector, seqs: Seqs, now: Position) -> dict[int, float]:
-        """Return the similarities of a few records, by number. Records without a vector are left out."""
+        """Return the similarities of a few records, keyed by number. Records without a vector are left out."""
         if not self._is_in_memory(now):
-            return compare(self._ledger, vector, seqs)
+            return exact_similarities(self._ledger, vector, seqs)
         self._follower.refresh(self.memory, now)
         return dict(self.memory.query(vector, len(seqs), only_seqs=seqs))
 
@@ -90,7 +90,7 @@ class ExactSearch:
         The method stops early on close. Each batch is read in its own snapshot. Reading restarts if a snapshot does not
         continue the previous one.
         """
-        memory, is_complete = InMemory(self._dimension), False
+        memory, is_complete = InMemoryVectors(self._dimension), False
         while not (is_complete or self._is_closed.is_set()):
             with self._ledger.reading():
                 now = self._follower.position()
@@ -100,7 +100,7 @@ class ExactSearch:
             self._loaded = memory
 
     def take_loaded(self) -> bool:
-        """Use vectors loaded in the background, and return whether there were any."""
+        """Start to use the vectors that were read in the background. Return False if there are none."""
         if self._loaded is None:
             return False
         self.memory, self._loaded = self._loaded, None
@@ -114,10 +114,10 @@ class ExactSearch:
 
     def forget(self) -> None:
         """Drop the vectors in memory."""
-        self.memory, self._loaded = InMemory(self._dimension), None
+        self.memory, self._loaded = InMemoryVectors(self._dimension), None
 
     def _is_in_memory(self, now: Position) -> bool:
-        """Return whether memory has all vectors, except for a few that are read quickly."""
+        """Return whether all vectors are in memory, except for a few that are quick to read."""
         is_same_ledger = self.memory.base.ledger_id == now.ledger_id
         return is_same_ledger and 0 <= now.revision - self.memory.seen <= self._exact_max_rows
 
@@ -138,9 +138,9 @@ class ExactSearch:
             logger.debug("the vectors could not be read into memory: %s", error)
 
 
-def compare(ledger: LedgerEngine, vector: Vector, seqs: Seqs) -> dict[int, float]:
-    """Return the similarities of some records by number, from their vectors in the ledger."""
-    owners, vectors = ledger.vectors.at(seqs)
+def exact_similarities(ledger: LedgerEngine, vector: Vector, seqs: Seqs) -> dict[int, float]:
+    """Return the similarities of some records, keyed by number, from their vectors in the ledger."""
+    owners, vectors = ledger.vectors.by_seq(seqs)
     if not len(owners):
         return {}
-    return dict(best(zip(owners.tolist(), products(vectors, vector).tolist(), strict=True), len(seqs)))
+    return dict(best_windows(zip(owners.tolist(), dot_products(vectors, vector).tolist(), strict=True), len(seqs)))

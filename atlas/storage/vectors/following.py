@@ -10,7 +10,7 @@ import numpy as np
 from atlas.storage.engine import LedgerEngine
 from atlas.storage.following_index import FollowingIndex, IndexUnreachable, IndexUnusable, Seal
 from atlas.storage.records import Position, Tip, VectorChange
-from atlas.storage.vectors.in_memory import InMemory
+from atlas.storage.vectors.in_memory import InMemoryVectors
 
 logger = logging.getLogger(__name__)
 
@@ -47,7 +47,7 @@ class Follower:
                 return 0
 
     def flaw(self, seal: Seal, now: Position) -> str:
-        """Return how a seal disagrees with the ledger, or an empty string.
+        """Return why a seal contradicts the ledger, as a phrase, or an empty string.
 
         Vectors are not counted here, because opening the index counts them.
         """
@@ -55,7 +55,7 @@ class Follower:
             return "has no index"
         if not seal.change_name:
             return "has an index of an earlier version, which may lack records"
-        if not self.is_past(_tip(seal), now):
+        if not self.has_passed(_tip_of(seal), now):
             return "has an index of another history than the ledger's"
         return "" if self._is_possible(seal) else "has an index with a seal that the ledger cannot have written"
 
@@ -63,36 +63,38 @@ class Follower:
         """Return the current position of the ledger."""
         return self._ledger.position(self._collection)
 
-    def refresh(self, memory: InMemory, now: Position, *, base: int = 0, limit: int | None = None) -> None:
+    def refresh(self, memory: InMemoryVectors, now: Position, *, base: int = 0, limit: int | None = None) -> None:
         """Read the ledger's changes into memory, or the next `limit` of them.
 
         Args:
             base: The revision after which memory starts.
         """
         is_same_base = memory.base.ledger_id == now.ledger_id and memory.base.revision == base
-        is_in_history = memory.seen == base or self.is_past(memory.tip, now)
+        is_in_history = memory.seen == base or self.has_passed(memory.tip, now)
         if not is_same_base or not is_in_history:
             memory.clear(Position(now.ledger_id, base))
-        while memory.seen < now.revision and (entries := self._ledger.follow(self._collection, memory.seen, BATCH)):
+        while memory.seen < now.revision and (
+            entries := self._ledger.vector_changes(self._collection, memory.seen, BATCH)
+        ):
             memory.apply(entries)
             if limit is not None and len(entries) >= limit:
                 break
         memory.tip = now.tip
 
-    def is_past(self, tip: Tip, now: Position) -> bool:
-        """Return whether the ledger's history contains a change, and so all changes before it."""
+    def has_passed(self, tip: Tip, now: Position) -> bool:
+        """Return whether the ledger contains a change, and therefore all changes before it."""
         if tip == now.tip:
             return True
         return self._ledger.has_change(tip)
 
     def _is_possible(self, seal: Seal) -> bool:
-        """Return whether the ledger can have had a seal's revision when the seal's change was its newest.
+        """Return whether a seal's revision and change belong together in the ledger's history.
 
         A seal that is ahead of the index's content would hide the records in between.
         """
         if seal != self._possible_seal:
             if not self._ledger.is_in_history(
-                self._collection, Position(seal.ledger_id, seal.revision, tip=_tip(seal))
+                self._collection, Position(seal.ledger_id, seal.revision, tip=_tip_of(seal))
             ):
                 return False
             self._possible_seal = seal
@@ -109,7 +111,7 @@ class Follower:
         n_vectors = None
         if seal == Seal():
             index.clear()
-        position = Position(seal.ledger_id, seal.revision, tip=_tip(seal))
+        position = Position(seal.ledger_id, seal.revision, tip=_tip_of(seal))
         while True:
             with self._ledger.reading():  # changes and totals in one snapshot of the ledger
                 position, entries = self._next_changes(position)
@@ -118,7 +120,7 @@ class Follower:
                     break
             if not n_written:
                 index.begin(seal, self.position().revision - seal.revision)
-            _apply(index, entries)
+            _apply_changes(index, entries)
             n_written += len(entries)
             if index.is_resumable:
                 _set_seal(index, position)
@@ -129,14 +131,14 @@ class Follower:
     def _next_changes(self, position: Position) -> tuple[Position, list[VectorChange]]:
         """Return the position after the next changes, and these changes. The initial position has no ledger id."""
         now = self.position()
-        is_in_history = position.ledger_id == now.ledger_id and self.is_past(position.tip, now)
+        is_in_history = position.ledger_id == now.ledger_id and self.has_passed(position.tip, now)
         if position.ledger_id and not is_in_history:
             raise IndexUnusable("the ledger was restored from a copy while the index followed it")
-        entries = self._ledger.follow(self._collection, position.revision, BATCH)
+        entries = self._ledger.vector_changes(self._collection, position.revision, BATCH)
         return Position(now.ledger_id, entries[-1].revision if entries else position.revision, tip=now.tip), entries
 
 
-def _tip(seal: Seal) -> Tip:
+def _tip_of(seal: Seal) -> Tip:
     return Tip(seal.change, seal.change_name)
 
 
@@ -146,7 +148,7 @@ def _set_seal(index: FollowingIndex, position: Position, n_keys: int | None = No
     )
 
 
-def _apply(index: FollowingIndex, entries: Sequence[VectorChange]) -> None:
+def _apply_changes(index: FollowingIndex, entries: Sequence[VectorChange]) -> None:
     deleted_keys = [key for entry in entries for key in _keys_of(entry.seq, entry.n_windows, len(entry.vectors))]
     live = [entry for entry in entries if len(entry.vectors)]
     if deleted_keys:
@@ -157,10 +159,10 @@ def _apply(index: FollowingIndex, entries: Sequence[VectorChange]) -> None:
 
 
 def _keys_of(seq: int, n_windows: int, first: int = 0) -> list[str]:
-    """Return the keys of a record's windows in an index."""
+    """Return the index keys of a record's windows, from a first window on."""
     return [f"{seq}:{window}" for window in range(first, n_windows)]
 
 
-def owner(key: str) -> int:
-    """Return the record number in a key of an index."""
+def seq_of_key(key: str) -> int:
+    """Return the number of the record that a key of an index names."""
     return int(key.partition(":")[0])

@@ -17,8 +17,8 @@ MIN_ROWS = 256
 """Rows of a matrix that is not empty. A full one doubles."""
 
 
-class InMemory:
-    """The vectors of the records that changed after a position, in one growing matrix. Removed rows are reused."""
+class InMemoryVectors:
+    """The vectors of records that changed after a position, in one growing matrix that reuses removed rows."""
 
     def __init__(self, dimension: int) -> None:
         self._dimension = dimension
@@ -28,7 +28,7 @@ class InMemory:
         self.clear(Position("", 0))
 
     def clear(self, base: Position) -> None:
-        """Drop all vectors, and set the position."""
+        """Drop all vectors, and start again at a position."""
         self.base = base
         self.seen = base.revision
         """The newest revision that was read."""
@@ -61,7 +61,7 @@ class InMemory:
         self.seen = entries[-1].revision
 
     def covers(self, seq: int) -> bool:
-        """Return whether the memory contains a record's vectors, or its deletion."""
+        """Return whether the record has changed since the position, so that this object has its vectors or deletion."""
         return seq in self._rows
 
     def query(self, vector: Vector, k: int, only_seqs: Seqs | None = None) -> Neighbours:
@@ -73,8 +73,8 @@ class InMemory:
         owners, similarities = self._compare(vector, only_seqs)
         n_windows = k
         while True:
-            nearest = top(similarities, n_windows)
-            neighbours = best(zip(owners[nearest].tolist(), similarities[nearest].tolist(), strict=True), k)
+            nearest = top_indices(similarities, n_windows)
+            neighbours = best_windows(zip(owners[nearest].tolist(), similarities[nearest].tolist(), strict=True), k)
             if len(neighbours) >= k or n_windows >= len(similarities):
                 return neighbours
             n_windows *= 4
@@ -86,8 +86,8 @@ class InMemory:
             is_compared = np.zeros(max(owners.max(initial=0), only_seqs.max(initial=0)) + 1, bool)
             is_compared[only_seqs] = True
             rows = np.flatnonzero(is_compared[owners])
-            return owners[rows], products(matrix[rows], vector)
-        similarities = products(matrix, vector)
+            return owners[rows], dot_products(matrix[rows], vector)
+        similarities = dot_products(matrix, vector)
         if not self._free:
             return owners, similarities
         is_used = owners > 0
@@ -108,15 +108,15 @@ class InMemory:
             self._owners = np.concatenate([self._owners, np.zeros(n_more, np.int64)])
 
 
-def best(hits: Iterable[tuple[int, float]], k: int) -> Neighbours:
-    """Return each record once, by its best window, the k highest first."""
+def best_windows(hits: Iterable[tuple[int, float]], k: int) -> Neighbours:
+    """Return the k nearest records, nearest first, given the similarity of each of their windows."""
     highest: dict[int, float] = {}
     for seq, similarity in hits:
         highest[seq] = max(similarity, highest.get(seq, -2.0))
     return sorted(highest.items(), key=lambda item: -item[1])[:k]
 
 
-def top(values: npt.NDArray[np.float32], k: int) -> npt.NDArray[np.intp]:
+def top_indices(values: npt.NDArray[np.float32], k: int) -> npt.NDArray[np.intp]:
     """Return positions of the k highest values, highest first. Ties are in the order of positions."""
     if k <= 0 or not len(values):
         return np.zeros(0, np.intp)
@@ -128,7 +128,7 @@ def top(values: npt.NDArray[np.float32], k: int) -> npt.NDArray[np.intp]:
     return positions[np.argsort(-values[positions], kind="stable")][:k]
 
 
-def products(vectors: Vectors, vector: Vector) -> Vector:
+def dot_products(vectors: Vectors, vector: Vector) -> Vector:
     """Return the dot products of rows with one vector, computed in this thread.
 
     BLAS would parallelise it over all cores. As it is memory-bound, that gains little, and costs CPU time if other

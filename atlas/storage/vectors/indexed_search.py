@@ -18,9 +18,9 @@ from atlas.storage.following_index import (
     Seal,
 )
 from atlas.storage.records import Position, Seqs
-from atlas.storage.vectors.exact_search import compare
-from atlas.storage.vectors.following import Follower, owner
-from atlas.storage.vectors.in_memory import InMemory, Neighbours, best
+from atlas.storage.vectors.exact_search import exact_similarities
+from atlas.storage.vectors.following import Follower, seq_of_key
+from atlas.storage.vectors.in_memory import InMemoryVectors, Neighbours, best_windows
 
 logger = logging.getLogger(__name__)
 
@@ -29,7 +29,7 @@ LOCK_SECONDS = 0.2
 
 
 class IndexedSearch:
-    """One collection's index and its tail. A record in the tail replaces the same record in the index."""
+    """One collection's index and its tail: newer records in memory, which replace the same records of the index."""
 
     def __init__(
         self, ledger: LedgerEngine, follower: Follower, index: FollowingIndex, dimension: int, longest_tail: int
@@ -44,10 +44,10 @@ class IndexedSearch:
         self._index = index
         self._dimension = dimension
         self._longest_tail = longest_tail
-        self._tail = InMemory(dimension)
+        self._tail = InMemoryVectors(dimension)
 
     def query(self, vector: Vector, k: int, now: Position, only_seqs: Seqs | None = None) -> Neighbours | None:
-        """Return the k nearest records, or None if the index is of no use now.
+        """Return the k nearest records, or None if the index cannot be used now.
 
         Args:
             only_seqs: The records that may be returned, or None for all. Only a `FilteredIndex` takes them.
@@ -68,7 +68,7 @@ class IndexedSearch:
 
     def forget(self) -> None:
         """Drop the tail."""
-        self._tail = InMemory(self._dimension)
+        self._tail = InMemoryVectors(self._dimension)
 
     def _query_sealed(self, vector: Vector, k: int, now: Position, only_seqs: Seqs | None) -> Neighbours | None:
         seal = self._index.seal()
@@ -81,7 +81,7 @@ class IndexedSearch:
                 return None  # another process is writing, has deleted or has rebuilt it
             try:
                 hits = [*self._search_index(seal, vector, k, only_seqs), *self._tail.query(vector, k, only_seqs)]
-                return best(hits, k)
+                return best_windows(hits, k)
             except IndexUnreachable:
                 raise
             except IndexUnusable as error:
@@ -92,7 +92,7 @@ class IndexedSearch:
     def _refresh_tail(self, seal: Seal, now: Position) -> None:
         """Read the changes after the seal.
 
-        The tail may begin before the seal, because its records replace those of the index.
+        The tail may begin before the seal, because its records replace the same records of the index.
         """
         base = self._tail.base
         is_usable = base.ledger_id == now.ledger_id and 0 <= seal.revision - base.revision <= self._longest_tail
@@ -105,7 +105,7 @@ class IndexedSearch:
                 hits = self._index.query_subset(vector, n_hits, only_seqs)
             else:
                 hits = self._index.query(vector, n_hits, seal=seal)
-            neighbours = best(self._drop_changed(hits, vector), k)
+            neighbours = best_windows(self._drop_changed(hits, vector), k)
             if len(neighbours) == k or len(hits) < n_hits:
                 return neighbours
             if n_hits == self._index.max_hits:
@@ -114,9 +114,11 @@ class IndexedSearch:
             n_hits = min(4 * n_hits, self._index.max_hits)
 
     def _drop_changed(self, hits: Iterable[tuple[str, float]], vector: Vector) -> Iterable[tuple[int, float]]:
-        """Return record numbers and similarities of hits, without records that have changed since."""
-        similarities = [(owner(key), similarity) for key, similarity in hits]
+        """Return the hits as (record number, similarity), without records that have changed since the seal."""
+        similarities = [(seq_of_key(key), similarity) for key, similarity in hits]
         current = [(seq, similarity) for seq, similarity in similarities if not self._tail.covers(seq)]
         if not self._index.is_remote:
             return current
-        return compare(self._ledger, vector, np.unique(np.array([seq for seq, _ in current], np.int64))).items()
+        return exact_similarities(
+            self._ledger, vector, np.unique(np.array([seq for seq, _ in current], np.int64))
+        ).items()

@@ -13,7 +13,7 @@ from atlas.core.settings import Settings
 from atlas.infra.actor import Role, check_role
 from atlas.storage.engine import LedgerEngine
 from atlas.storage.following_index import FollowingIndex
-from atlas.storage.vectors.upkeep import OUT_OF_REACH
+from atlas.storage.vectors.updater import OUT_OF_REACH
 
 if TYPE_CHECKING:
     from atlas.storage.vectors.remote import opening
@@ -42,10 +42,10 @@ class StoreIndexes:
 
     @property
     def problem(self) -> str:
-        """The fault as a sentence for users, without the host."""
+        """The fault as a sentence for users, without the name of the host, or empty."""
         return OUT_OF_REACH if self.fault else ""
 
-    def of(self, collection: str, dimension: int) -> FollowingIndex | None:
+    def index_of(self, collection: str, dimension: int) -> FollowingIndex | None:
         """Return the index of a collection, or None if it cannot have one."""
         if self._remote is not None:
             return self._remote.index(self._ledger, collection, dimension)
@@ -56,14 +56,14 @@ class StoreIndexes:
         return self._ledger.index(collection, dimension)
 
     def kept_in_services(self, collections: Iterable[str]) -> list[str]:
-        """Return the names of indexes in services that a purge of these collections does not remove.
+        """Return the names of remote indexes that a purge of these collections does not remove.
 
         Such an index belongs to the original of a copied store, or to a service that the store no longer uses.
         """
         return opening.list_kept_namespaces(self._ledger, collections)
 
-    def leave(self, address: str) -> list[str]:
-        """Abandon this store's vectors in a service, and return the names of its namespaces.
+    def abandon(self, address: str) -> list[str]:
+        """Stop using a service without deleting this store's vectors there, and return the names of their namespaces.
 
         Raises:
             NotAllowed: The actor is not a curator.

@@ -16,13 +16,13 @@ N_NEAREST = 16
 """Number of nearest records among which the nearest record with another text is searched."""
 
 
-def sample(ledger: LedgerEngine, collection: str, nearest: Nearest, n: int) -> tuple[Vector, Vector]:
-    """Return cosines of all pairs of n sampled records, and of each sampled record with its nearest other text.
+def sample_similarities(ledger: LedgerEngine, collection: str, nearest: Nearest, n: int) -> tuple[Vector, Vector]:
+    """Return the cosines of all pairs among n sampled records, and of each with its nearest record of another text.
 
     The records are spread evenly over the order in which they were added, so the sample of a store is always the same.
     """
     seqs = sample_seqs(ledger, collection, n)
-    owners, windows = ledger.vectors.at(seqs)
+    owners, windows = ledger.vectors.by_seq(seqs)
     _, first_windows = np.unique(owners, return_index=True)
     vectors = windows[first_windows]
     pairs = vectors @ vectors.T if len(vectors) else np.zeros((0, 0), np.float32)
@@ -35,7 +35,7 @@ def sample(ledger: LedgerEngine, collection: str, nearest: Nearest, n: int) -> t
 
 def sample_seqs(ledger: LedgerEngine, collection: str, n: int) -> Seqs:
     """Return the sequence numbers of at most n records, spread evenly over the order in which they were added."""
-    seqs = np.sort(ledger.matching(collection))
+    seqs = np.sort(ledger.matching_seqs(collection))
     return seqs[np.unique(np.linspace(0, max(len(seqs) - 1, 0), min(n, len(seqs))).astype(np.int64))]
 
 

@@ -22,7 +22,7 @@ from atlas.storage.vectors.exact_search import ExactSearch
 from atlas.storage.vectors.following import Follower
 from atlas.storage.vectors.in_memory import Neighbours
 from atlas.storage.vectors.indexed_search import LOCK_SECONDS, IndexedSearch
-from atlas.storage.vectors.upkeep import OUT_OF_REACH, IndexUpkeep
+from atlas.storage.vectors.updater import OUT_OF_REACH, IndexUpdater
 from atlas.storage.vectors.vector_count import VectorCount
 
 MAX_COMPARED = 1_000
@@ -45,7 +45,7 @@ class Nearest:
         self.index = index
         self.exact = ExactSearch(ledger, follower, count, model[1], exact_max_rows)
         self.indexed = IndexedSearch(ledger, follower, index, model[1], exact_max_rows) if index is not None else None
-        self.upkeep = IndexUpkeep(collection, index, follower, count, exact_max_rows)
+        self.updater = IndexUpdater(collection, index, follower, count, exact_max_rows)
         self._ledger = ledger
         self._collection = collection
         self._model = model
@@ -55,13 +55,13 @@ class Nearest:
         self._is_idle = False
         """True if no query was running when this process was forked."""
 
-        fork_safety.watch(self)
+        fork_safety.register(self)
 
     def query(self, vector: Vector, k: int) -> Neighbours:
         """Return the k records whose best window is nearest to a vector.
 
         Raises:
-            EmbeddingModelMismatch: The store has been bound to another model meanwhile.
+            EmbeddingModelMismatch: The store was bound to another model after this object was created.
         """
         if k <= 0:
             return []
@@ -77,7 +77,7 @@ class Nearest:
         """Return the k nearest of these records. The result is exact, unless there are many and the index can filter.
 
         Raises:
-            EmbeddingModelMismatch: The store has been bound to another model meanwhile.
+            EmbeddingModelMismatch: The store was bound to another model after this object was created.
         """
         if k <= 0 or not len(seqs):
             return []
@@ -87,10 +87,10 @@ class Nearest:
             return self.exact.query_subset(vector, k, seqs, now) if hits is None else hits
 
     def similarities(self, vector: Vector, seqs: Seqs) -> dict[int, float]:
-        """Return the similarities of a few records, by number. Records without vectors are left out.
+        """Return the similarities of a few records, keyed by number. Records without vectors are left out.
 
         Raises:
-            EmbeddingModelMismatch: The store has been bound to another model meanwhile.
+            EmbeddingModelMismatch: The store was bound to another model after this object was created.
         """
         if not len(seqs):
             return {}
@@ -98,18 +98,18 @@ class Nearest:
             return self.exact.similarities(vector, seqs, self._begin())
 
     def is_exact(self) -> bool:
-        """Return whether vectors are so few that queries compare all of them."""
+        """Return whether the collection is small enough for queries to compare every vector."""
         return not self._count.exceeds(self._exact_max_rows, self._ledger.position(self._collection))
 
     @property
     def problem(self) -> str:
-        """A sentence on why queries cannot use the index that they need, or empty."""
+        """Reason why queries cannot use the index that they need, as a sentence, or empty."""
         return OUT_OF_REACH if self.index is not None and self.index.fault and not self.is_exact() else ""
 
     def close(self) -> None:
         """Close the index's files, and end the work in the background. A later query opens them again."""
         self.exact.close()
-        self.upkeep.wait()
+        self.updater.wait()
         if self.index is not None and self.index.is_open:
             with self._lock, self.index.locked(to_write=False):
                 self.index.close()
@@ -145,10 +145,10 @@ class Nearest:
                     self.index.close()
 
     def _query_index(self, vector: Vector, k: int, now: Position, only_seqs: Seqs | None = None) -> Neighbours | None:
-        """Return the hits of index and tail, or None if every vector must be compared."""
+        """Return the nearest records by the index and its tail, or None if every vector must be compared."""
         if self.indexed is None or not self._count.exceeds(self._exact_max_rows, now):
             return None
-        self.upkeep.retry()
+        self.updater.retry()
         if self.exact.is_preferred(now):
             return None
         return self.indexed.query(vector, k, now, only_seqs)

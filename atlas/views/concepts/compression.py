@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from atlas.core.settings import Settings, listed
+from atlas.core.settings import Settings, join_directories
 from atlas.jobs.compression import LiveCompression as LiveCompression
 from atlas.jobs.compression import add_concepts, new_strategies, only_succeeded, read_attempts, successful_ids
 from atlas.jobs.compression_file import CompressionResult as CompressionResult
@@ -166,7 +166,7 @@ def searches(settings: Settings) -> dict[bool, str]:
 
 def program_path(settings: Settings) -> str:
     """Return the directories of modules that programs import, parsed from a text field."""
-    return listed(settings.program_path)
+    return join_directories(settings.program_path)
 
 
 def compressible(memory: MemorySystem, where: Mapping[str, Any]) -> Compressible:

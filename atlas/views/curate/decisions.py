@@ -113,7 +113,7 @@ def plan_request(name: Name, cases: Sequence[Case]) -> PlanRequest[Any]:
 
 def kept_names(memory: MemorySystem) -> frozenset[str]:
     """Return the names of the cases that were decided to stay as they are."""
-    return _book(memory).kept()
+    return _book(memory).names()
 
 
 def keep(memory: MemorySystem, cases: Sequence[Case]) -> None:
@@ -123,7 +123,7 @@ def keep(memory: MemorySystem, cases: Sequence[Case]) -> None:
         NotAllowed: The visitor may only look.
     """
     check_role(Role.WRITER, "decide what stays as it is")
-    _book(memory).keep([case.name for case in cases])
+    _book(memory).add([case.name for case in cases])
 
 
 def ask_again(memory: MemorySystem, cases: Sequence[Case]) -> None:
@@ -133,7 +133,7 @@ def ask_again(memory: MemorySystem, cases: Sequence[Case]) -> None:
         NotAllowed: The visitor may only look.
     """
     check_role(Role.WRITER, "decide what stays as it is")
-    _book(memory).forget([case.name for case in cases])
+    _book(memory).delete([case.name for case in cases])
 
 
 def accept_waiting(memory: MemorySystem, cases: Sequence[Case]) -> tuple[str, str]:

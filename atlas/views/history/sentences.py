@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 
 from atlas.core.errors import NotFound
-from atlas.core.operations import UNDO, Operation, RecordChange, undone_by
+from atlas.core.operations import UNDO, Operation, RecordChange, undone_operation_ids
 from atlas.memory.system import MemorySystem
 from atlas.views.kinds.kind import Kind
 from atlas.views.lists.word_diff import word_diff
@@ -131,7 +131,7 @@ def change_of(operation: Operation, first: RecordChange | None) -> str:
 
 
 def _undo_sentence(memory: MemorySystem, operation: Operation) -> str:
-    ids = undone_by(operation)
+    ids = undone_operation_ids(operation)
     if len(ids) != 1:
         return f"Undid {counted(len(ids), 'operation')}"
     try:

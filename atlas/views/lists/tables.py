@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
 from atlas.core.exchange import encode_line
-from atlas.core.imports.distribution import require
+from atlas.core.imports.distribution import require_extra
 from atlas.jobs.map import positions_on
 from atlas.maps.map import MemoryMap
 from atlas.memory.base.tables import for_spreadsheets
@@ -52,7 +52,7 @@ def _csv(frame: Any) -> bytes:
 
 
 def _parquet(frame: Any) -> bytes:
-    require("tables", "a Parquet file")
+    require_extra("tables", "a Parquet file")
     buffer = io.BytesIO()
     frame.to_parquet(buffer, index=False)
     return buffer.getvalue()

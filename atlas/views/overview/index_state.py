@@ -18,7 +18,7 @@ def index_state(memory: MemorySystem) -> str:
     if store.indexes.fault:
         return "out of reach: every record is compared"
     position = store.ledger.position(name)
-    seal = store.collection(name).parts.nearest.upkeep.seal()
+    seal = store.collection(name).parts.nearest.updater.seal()
     if seal.ledger_id != position.ledger_id:
         return "not built: every record is compared"
     n_behind = max(0, position.revision - seal.revision)

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from atlas.core.imports.lazy import LazyModule
 from atlas.core.statistics import Day as Day
 from atlas.core.statistics import SuccessRate as SuccessRate
-from atlas.core.statistics import growth
+from atlas.core.statistics import cumulative_days
 from atlas.memory.system import MemorySystem
 from atlas.views.shared.rates import interval_text, rate_text
 from atlas.views.shared.wording import OUTCOMES, UNKNOWN_VALUE, counted
@@ -72,7 +72,7 @@ def overview(memory: MemorySystem) -> Overview:
     counts = memory.experience.values("outcome")
     return Overview(
         rate=SuccessRate.of(counts),
-        days=growth(memory.experience.counts_by_day()),
+        days=cumulative_days(memory.experience.counts_by_day()),
         sources=_groups(memory, "source", counts),
         n_sample=sample.n_sample_experiences(memory),
         n_concepts=memory.concepts.count(),

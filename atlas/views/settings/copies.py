@@ -14,7 +14,7 @@ from atlas.memory.concepts.records import SOURCES as SOURCES
 from atlas.memory.kinds.table import known_lines
 from atlas.memory.system import MemorySystem
 from atlas.storage.maintenance import rotation
-from atlas.storage.maintenance.backup import BackupContents, BackupReport, backup, look_into, read_backups, restore
+from atlas.storage.maintenance.backup import BackupContents, BackupReport, backup, inspect_backup, read_backups, restore
 from atlas.storage.maintenance.rotation import RotationReport
 from atlas.views.kinds.concept import CONCEPT
 from atlas.views.kinds.experience import EXPERIENCE
@@ -171,7 +171,7 @@ def preview_restore(memory: MemorySystem, source: Path, name: str) -> RestorePre
         InvalidInput: The file is not a backup that this version can read.
         StoreUnavailable: It cannot be read.
     """
-    contents = look_into(memory.storage, source)
+    contents = inspect_backup(memory.storage, source)
     return RestorePreview(
         source=source,
         name=name,

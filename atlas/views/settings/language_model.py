@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from atlas.core.settings import Settings
-from atlas.infra.actor import actor_name, administers_all
+from atlas.infra.actor import actor_name, is_admin_of_all_stores
 from atlas.llm.check import check_model
 from atlas.llm.client import KEY as KEY
 from atlas.llm.client import ModelClient
@@ -37,7 +37,7 @@ def why_fixed(settings: Settings) -> str:
         return "ATLAS_LLM_FORBIDDEN is set: only language models that run on this machine can be used."
     if not may_administer():
         return ADMIN_ONLY
-    return "" if administers_all() else ADMIN_OF_ALL_ONLY
+    return "" if is_admin_of_all_stores() else ADMIN_OF_ALL_ONLY
 
 
 def checked_model(client: ModelClient) -> dict[str, str]:

@@ -10,7 +10,7 @@ from atlas.core.types import new_id
 from atlas.infra.actor import actor_name
 from atlas.memory.system import MemorySystem
 from atlas.storage.frozen import current_copy
-from atlas.storage.maintenance.freeze import thaw
+from atlas.storage.maintenance.freeze import remove_frozen_copy
 from atlas.views.settings.roles import check_admin
 from atlas.views.shared.wording import sortable_moment
 
@@ -54,7 +54,7 @@ def make_link(memory: MemorySystem, name: str, days: int) -> tuple[SharedLink, s
         by = actor_name(memory.storage.settings.actor)
         link, secret = links.add(name, ends_at, made_by=by, link_id=link_id)
     except BaseException:
-        thaw(memory.storage.path, link_id)
+        remove_frozen_copy(memory.storage.path, link_id)
         raise
     return link, f"/link/{secret}"
 
@@ -62,7 +62,7 @@ def make_link(memory: MemorySystem, name: str, days: int) -> tuple[SharedLink, s
 def end_link(memory: MemorySystem, link_id: str) -> SharedLink:
     """End a link, and remove its frozen copy. Raises `NotAllowed` unless the actor is an admin."""
     ended = links_of(memory).end(link_id)
-    thaw(memory.storage.path, link_id)
+    remove_frozen_copy(memory.storage.path, link_id)
     return ended
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from atlas.core.errors import NotAllowed
-from atlas.infra.actor import Role, administers_all, check_role, may
+from atlas.infra.actor import Role, check_role, is_admin_of_all_stores, may
 
 ADMIN_ONLY = "Only an admin may do this."
 ADMIN_OF_ALL_ONLY = "Only an admin of every store of this server may do this, as it holds for all of them."
@@ -30,5 +30,5 @@ def check_admin_of_all(act: str) -> None:
         act: See `check_admin`.
     """
     check_admin(act)
-    if not administers_all():
+    if not is_admin_of_all_stores():
         raise NotAllowed(f"you may not {act} here. {ADMIN_OF_ALL_ONLY}")

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from atlas.memory.journal import REFUSED_COLLECTION
 from atlas.memory.journal.conversations import COLLECTION as CONVERSATIONS
 from atlas.memory.system import MemorySystem
-from atlas.storage.history import Quote, Removal
+from atlas.storage.history import QuotingRecord, Removal
 from atlas.storage.maintenance.purge import PurgePlan, PurgeResult
 from atlas.views.kinds.kind import Kind
 from atlas.views.shared.kinds import kind_of
@@ -144,7 +144,7 @@ def _erased_row(memory: MemorySystem, record: Removal) -> PurgeRow:
     )
 
 
-def _remaining_row(memory: MemorySystem, quote: Quote) -> PurgeRow:
+def _remaining_row(memory: MemorySystem, quote: QuotingRecord) -> PurgeRow:
     how = f"shares {counted(quote.n_shared, 'passage')}" if quote.n_shared else "names it"
     return PurgeRow(
         id=quote.record_id,

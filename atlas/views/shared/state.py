@@ -6,7 +6,7 @@ from pathlib import Path, PurePath
 from typing import NamedTuple
 
 from atlas.core.address import is_address
-from atlas.core.settings import Settings, at
+from atlas.core.settings import Settings, for_store
 from atlas.infra.actor import Role as Role
 from atlas.infra.actor import actor_name, is_under_review, present_actor
 from atlas.infra.actor import check_role as check_role
@@ -66,7 +66,7 @@ def ledger_file(store: Path) -> Path:
 def store_settings() -> Settings:
     """Return the options of the environment, for the store of the visitor."""
     settings, actor = Settings.from_environment(), present_actor()
-    return at(settings, str(actor.store)) if actor and actor.store else settings
+    return for_store(settings, str(actor.store)) if actor and actor.store else settings
 
 
 def is_frozen(store: Path) -> bool:

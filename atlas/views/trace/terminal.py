@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from atlas.core.unseen import escape_invisible, has_unseen
+from atlas.core.unseen import escape_invisible, has_invisible
 
 _CODES = re.compile(
     r"\x1b\[[0-?]*[ -/]*[@-~]"  # colours and movements
@@ -23,7 +23,7 @@ def readable(text: str) -> str:
 
     No readable text is lost: a line that a program overwrites remains as a separate line.
     """
-    if not has_unseen(text):
+    if not has_invisible(text):
         return text
     bare = _LINE_ENDS.sub("\n", _OVERSTRUCK.sub("", _CODES.sub("", text)))
-    return "\n".join(escape_invisible(line) if has_unseen(line) else line for line in bare.split("\n"))
+    return "\n".join(escape_invisible(line) if has_invisible(line) else line for line in bare.split("\n"))

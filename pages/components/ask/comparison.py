@@ -131,7 +131,7 @@ def _save(memory: MemorySystem, side: Name, typed: str, weights: RankingWeights)
     name = st.session_state[typed]
     with announcing_problems():
         earlier = memory.storage.profiles.save(name, weights)
-        saved = memory.storage.profiles.named(name)
+        saved = memory.storage.profiles.get(name)
         st.session_state[f"evaluation_profile_{side}"] = saved.name
         _announce(earlier, f"Saved the profile {saved.name!r}")
 

@@ -11,7 +11,7 @@ from pages.components.shared.memory_map import page_worker
 
 def page_duplicates(memory: MemorySystem) -> DuplicatesResult:
     """Return the current groups."""
-    return live_duplicates(memory).known()
+    return live_duplicates(memory).latest()
 
 
 def live_duplicates(memory: MemorySystem) -> LiveDuplicates:

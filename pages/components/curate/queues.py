@@ -123,13 +123,15 @@ def _draw_search(memory: MemorySystem, duplicates: DuplicatesResult) -> None:
     if duplicates.is_known and duplicates.n_changed and not duplicates.is_running:
         st.caption(staleness(duplicates))
     if not duplicates.is_running and (duplicates.problem or duplicates.n_changed):
-        st.button("Look again", key="curate_look", icon=":material/refresh:", on_click=live_duplicates(memory).look)
+        st.button(
+            "Look again", key="curate_look", icon=":material/refresh:", on_click=live_duplicates(memory).search_again
+        )
 
 
 @st.fragment(run_every=1)
 def _draw_progress(memory: MemorySystem) -> None:
     """Draw the progress. The page is redrawn when the search is done."""
-    status = live_duplicates(memory).known().status
+    status = live_duplicates(memory).latest().status
     if status is None or status.state not in ("queued", "running"):
         st.rerun()
         return

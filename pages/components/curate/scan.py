@@ -15,7 +15,7 @@ from pages.components.lists.record_table import plain_table
 
 def page_scan(memory: MemorySystem) -> ScanState:
     """Return the findings so far."""
-    return _live(str(memory.storage.path), memory.storage.read_only, id(memory), _memory=memory).known()
+    return _live(str(memory.storage.path), memory.storage.read_only, id(memory), _memory=memory).latest()
 
 
 @st.cache_resource(show_spinner=False, max_entries=8, on_release=lambda live: live.close())

@@ -19,7 +19,7 @@ ENGINE = "map_engine"
 def draw_refit(memory: MemorySystem, sheet: Sheet) -> None:
     """Draw how the map was made, with the settings of a new one, or the progress of one that is being made."""
     live = live_map(memory)
-    if live.needs_worker():
+    if live.is_worker_needed():
         live.refit(_size())
     status = live.status()
     if status and status.state in REFITTING:

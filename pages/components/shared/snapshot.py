@@ -42,7 +42,7 @@ class Snapshot:
         size: int = st.session_state.get(MIN_SIZE, 0)
         if is_awaited or size not in self._maps:
             live = live_map(self.memory)
-            is_without = self.is_hurried and not is_awaited and not live.is_made()
+            is_without = self.is_hurried and not is_awaited and not live.has_map()
             self._maps[size] = None if is_without else live.shown(size, is_awaited=is_awaited)
         return self._maps[size]
 

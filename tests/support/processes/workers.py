@@ -145,7 +145,7 @@ def follow(path: str) -> None:
     ledger, seen = opened(path).storage.ledger, 0
     say("ready")
     while True:
-        for entry in patiently(lambda since=seen: ledger.follow(COLLECTION, since, 50)):
+        for entry in patiently(lambda since=seen: ledger.vector_changes(COLLECTION, since, 50)):
             seen = entry.revision
             say("told", entry.seq)
         time.sleep(0.02)

@@ -23,9 +23,9 @@ def missed(opened, ids=IDS):
 def await_followed(opened):
     """Wait until the index has been brought up to the ledger, which nobody asks for."""
     until = time.monotonic() + 60
-    while nearest_of(opened).upkeep.n_behind() and time.monotonic() < until:
+    while nearest_of(opened).updater.n_behind() and time.monotonic() < until:
         time.sleep(0.02)
-    assert nearest_of(opened).upkeep.n_behind() == 0
+    assert nearest_of(opened).updater.n_behind() == 0
 
 
 def filled(open_store, address, n=70, **options):

@@ -9,14 +9,14 @@ from contextlib import closing
 from pathlib import Path
 from typing import Any
 
-from atlas.core.address import companion
+from atlas.core.address import local_directory
 from atlas.core.operations import Marks
 from atlas.protocols.access import AUDIT
 from atlas.storage.location import access
 from atlas.storage.location.access import access_storage
 from atlas.storage.marks.codec import encode_marks
 from atlas.storage.marks.files import marks_file
-from atlas.storage.postgres.schema import in_postgres
+from atlas.storage.postgres.schema import translate_schema
 from atlas.storage.sqlite.mark_migration import FILE_TABLES
 from tests.support.storage.engines import rows_of, run_in
 
@@ -90,13 +90,13 @@ def make_version_5(path: Path) -> None:
 
 def make_postgres_version_4(address: str) -> None:
     """Turn a closed store in PostgreSQL into one of version 4, which had tables for marks files without using them."""
-    run_in(address, in_postgres(FILE_TABLES), "UPDATE meta SET value = '4' WHERE name = 'schema_version'")
+    run_in(address, translate_schema(FILE_TABLES), "UPDATE meta SET value = '4' WHERE name = 'schema_version'")
 
 
 def make_postgres_version_3(address: str) -> None:
     """Turn a closed store in PostgreSQL into one of version 3, whose keys and audit log were files of this machine."""
     make_postgres_version_4(address)
-    directory = companion(address)
+    directory = local_directory(address)
     for name, content in rows_of(address, "SELECT name, content FROM access_texts"):
         (directory / name).write_text(content, encoding="utf-8")
     lines = [f"{line}\n" for (line,) in rows_of(address, "SELECT line FROM audit_lines ORDER BY seq")]

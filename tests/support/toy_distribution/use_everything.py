@@ -25,7 +25,7 @@ with atlas.open_memory(settings=settings, embedder=HashEmbedder()) as memory:
     report = import_paths(MemorySink(memory, "toys"), [runs], settings=settings)
     memory.concepts.load_primitives(discover()["toy"])
     memory.storage.catch_up()
-    index = memory.storage.indexes.of(memory.experience.collection_name, memory.storage.model.dimension)
+    index = memory.storage.indexes.index_of(memory.experience.collection_name, memory.storage.model.dimension)
     used = {
         "imported": len(memory.experience),
         "rejected": [rejection.reason for rejection in report.rejections],

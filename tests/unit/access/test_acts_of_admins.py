@@ -10,11 +10,11 @@ import pytest
 import atlas
 from atlas.core.errors import NotAllowed
 from atlas.infra import actor as actors
-from atlas.infra.actor import Actor, Finder, Role, acting
+from atlas.infra.actor import Actor, ActorFinder, Role, acting
 from atlas.maps.labels import DomainNames
 from atlas.memory.experience.memory import COLLECTION
 from atlas.storage.location.audit import MODEL_CHOSEN
-from atlas.storage.maintenance.backup import backup, look_into, restore
+from atlas.storage.maintenance.backup import backup, inspect_backup, restore
 from atlas.storage.maintenance.doctor import examine
 from atlas.testing import HashEmbedder
 from atlas.views.settings.language_model import choose_model
@@ -34,7 +34,7 @@ def test_backups_are_for_admins(memory, tmp_path: Path, role):
     with acting(Actor("ada", role)):
         for act in (
             lambda: backup(memory.storage, tmp_path / "mine.zip"),
-            lambda: look_into(memory.storage, kept),
+            lambda: inspect_backup(memory.storage, kept),
             lambda: restore(memory.storage, kept),
         ):
             with pytest.raises(NotAllowed, match="needs the role admin"):
@@ -60,7 +60,7 @@ def test_a_writer_looks_for_damage_and_a_curator_repairs_it(memory):
 def test_the_language_model_of_the_process_takes_an_admin_of_every_store(memory, roles, may):
     chosen: list[str] = []
     choices = {f"store {number}": Actor("ada", role) for number, role in enumerate(roles)}
-    actors.look_up_actors(Finder(present=lambda: choices["store 0"], choices=lambda: choices, n_stores=2))
+    actors.set_actor_finder(ActorFinder(present=lambda: choices["store 0"], choices=lambda: choices, n_stores=2))
     try:
         with nullcontext() if may else pytest.raises(NotAllowed, match="of every store"):
             choose_model(memory, lambda: chosen.append("done"), "claude")

@@ -7,7 +7,7 @@ import pytest
 
 import atlas
 from atlas.cli import main
-from atlas.core.address import companion
+from atlas.core.address import local_directory
 from atlas.core.errors import ExtraMissing, StoreUnavailable
 from atlas.core.imports.distribution import NAME, extra
 from atlas.core.settings import Settings
@@ -56,4 +56,4 @@ def test_directories_of_caches_and_state_keep_the_name_that_they_had_before_the_
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
     monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "state"))
     assert Settings().cache == tmp_path / "cache" / "atlas-memory"
-    assert companion("postgresql://localhost/memories").parent == tmp_path / "state" / "atlas-memory"
+    assert local_directory("postgresql://localhost/memories").parent == tmp_path / "state" / "atlas-memory"

@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy.special import betainc, betaincinv
 
-from atlas.core.statistics import SuccessRate, beta_quantile, beta_share, growth, sign_test, wilson_interval
+from atlas.core.statistics import SuccessRate, beta_cdf, beta_quantile, cumulative_days, sign_test, wilson_interval
 
 PARAMETERS = (0.01, 0.1, 0.5, 1, 1.5, 2, 3, 7, 10, 33.3, 100, 1_000, 12_345, 1e5, 1e6)
 """Alphas and betas, from priors that are nearly none to millions of tries."""
@@ -38,7 +38,7 @@ def test_a_rate_of_nothing_is_none():
 
 
 def test_growth_counts_up_over_the_days_on_which_something_came():
-    days = growth({"2026-03-03": {"succeeded": 1, "unknown": 1}, "2026-02-28": {"succeeded": 1, "failed": 2}})
+    days = cumulative_days({"2026-03-03": {"succeeded": 1, "unknown": 1}, "2026-02-28": {"succeeded": 1, "failed": 2}})
     assert [day.on for day in days] == [date(2026, 2, 28), date(2026, 3, 3)]
     assert [day.added.n for day in days] == [3, 2]
     assert [day.until_then.n for day in days] == [3, 5]
@@ -46,7 +46,7 @@ def test_growth_counts_up_over_the_days_on_which_something_came():
 
 
 def test_nothing_has_not_grown():
-    assert growth({}) == ()
+    assert cumulative_days({}) == ()
 
 
 @pytest.mark.parametrize(
@@ -84,11 +84,11 @@ def test_quantiles_of_the_beta_distribution_are_those_of_scipy(probability):
 
 @given(st.floats(0, 1, allow_subnormal=False), st.floats(1e-3, 1e5), st.floats(1e-3, 1e5))
 def test_shares_of_the_beta_distribution_are_those_of_scipy(x, alpha, beta):
-    assert beta_share(x, alpha, beta) == pytest.approx(betainc(alpha, beta, x), abs=1e-9)
+    assert beta_cdf(x, alpha, beta) == pytest.approx(betainc(alpha, beta, x), abs=1e-9)
 
 
 def test_a_share_is_known_where_the_density_is_beyond_the_largest_number():
-    assert beta_share(5e-324, 0.03125, 1.0) == pytest.approx(5e-324**0.03125, rel=1e-12)
+    assert beta_cdf(5e-324, 0.03125, 1.0) == pytest.approx(5e-324**0.03125, rel=1e-12)
 
 
 def test_an_interval_of_a_success_rate_imports_no_scipy():

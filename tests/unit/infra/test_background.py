@@ -7,7 +7,7 @@ from concurrent.futures import Future, ThreadPoolExecutor
 
 import pytest
 
-from atlas.infra.background import Background, Batcher
+from atlas.infra.background import BackgroundTask, Batcher
 from tests.support.storage.forks import fork, went_through
 
 
@@ -19,7 +19,7 @@ def test_work_is_done_once_at_a_time_and_may_be_begun_again():
         may_end.acquire()
         n_done.append(1)
 
-    background = Background("work", work)
+    background = BackgroundTask("work", work)
     background.wait()  # nothing was begun
     background.begin()
     begun.acquire()
@@ -35,7 +35,7 @@ def test_work_is_done_once_at_a_time_and_may_be_begun_again():
 
 def test_a_forked_child_begins_anew():
     begun, may_end, n_done = threading.Semaphore(0), threading.Semaphore(0), []
-    background = Background("work", lambda: (begun.release(), may_end.acquire(), n_done.append(1)))
+    background = BackgroundTask("work", lambda: (begun.release(), may_end.acquire(), n_done.append(1)))
     background.begin()
     begun.acquire()
 

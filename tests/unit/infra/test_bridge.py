@@ -110,7 +110,7 @@ def test_a_sync_function_that_raises_stop_iteration_is_not_waited_for_for_ever()
     async def asking():
         await asyncio.wait_for(in_thread(lambda: next(iter(()))), 20)
 
-    with pytest.raises(RuntimeError, match=r"the call raised StopIteration\(\)"):
+    with pytest.raises(RuntimeError, match=r"called raised StopIteration\(\)"):
         asyncio.run(asking())
 
 

@@ -46,47 +46,47 @@ def live(memory):
 
 
 def test_a_large_store_is_looked_through_once_by_the_worker(live):
-    assert not live.known().is_known
-    assert live.known().is_running
+    assert not live.latest().is_known
+    assert live.latest().is_running
     live.worker.work()
-    assert len(live.known().groups[0]) == 3
+    assert len(live.latest().groups[0]) == 3
     assert len(live.worker.submitted) == 1
 
 
 def test_what_came_since_is_counted_and_what_is_gone_is_left_out(live, memory):
-    live.known()
+    live.latest()
     live.worker.work()
     memory.experience.store_many([attempt("Mend a shoe"), attempt("Mend a sock")])
-    memory.experience.delete(live.known().groups[0][:1])
-    assert live.known().n_changed == 2
-    assert len(live.known().groups[0]) == 2
+    memory.experience.delete(live.latest().groups[0][:1])
+    assert live.latest().n_changed == 2
+    assert len(live.latest().groups[0]) == 2
 
 
 def test_nothing_is_read_twice_for_the_same_state_of_the_store(live, monkeypatch):
-    live.known()
+    live.latest()
     live.worker.work()
-    found = live.known()
+    found = live.latest()
     monkeypatch.setattr(DuplicatesFile, "load", lambda file: pytest.fail("it was read again"))
-    assert live.known().groups is found.groups
+    assert live.latest().groups is found.groups
 
 
 def test_a_failed_search_is_told_beside_what_was_found_before(live):
-    live.known()
+    live.latest()
     live.worker.work()
     live.worker.said = JobStatus(state="failed", message="no memory left")
-    assert (live.known().problem, live.known().is_known) == ("no memory left", True)
+    assert (live.latest().problem, live.latest().is_known) == ("no memory left", True)
 
 
 def test_a_store_that_was_put_back_is_looked_through_anew(live, memory, tmp_path):
-    live.known()
+    live.latest()
     live.worker.work()
-    assert live.known().is_known
+    assert live.latest().is_known
     backup(memory.storage, tmp_path / "copy")
     restore(memory.storage, tmp_path / "copy")
-    assert not live.known().is_known
-    assert live.known().is_running
+    assert not live.latest().is_known
+    assert live.latest().is_running
     live.worker.work()
-    assert live.known().is_known
+    assert live.latest().is_known
     assert len(live.worker.submitted) == 2
     assert DuplicatesFile(memory.storage.path / CACHE, COLLECTION).load().ledger_id
 
@@ -94,7 +94,7 @@ def test_a_store_that_was_put_back_is_looked_through_anew(live, memory, tmp_path
 def test_what_was_kept_elsewhere_for_a_read_only_store_goes_when_it_is_closed(memory):
     with atlas.open_memory(memory.storage.path, embedder=HashEmbedder(16), read_only=True) as reading:
         live = LiveDuplicates(reading, Desk(), at_once=1)
-        live.known()
+        live.latest()
         kept = live._output_directory()
         assert kept.exists()
         live.close()

@@ -126,10 +126,10 @@ def test_a_map_that_cannot_follow_stays_as_it_was(large, memory, monkeypatch):
 
 def test_the_first_map_can_be_made_in_the_background(memory):
     live = LiveMap(memory, Desk())
-    assert not live.is_made()
+    assert not live.has_map()
     live.begin()
     live.wait()
-    assert (live.is_made(), live.n_followed) == (True, 1)
+    assert (live.has_map(), live.n_followed) == (True, 1)
     live.begin()
     live.wait()
     assert live.n_followed == 1
@@ -142,7 +142,7 @@ def test_no_sketch_is_made_of_a_large_store_for_who_does_not_wait(memory, readin
     live.wait()
     assert readings == []
     assert live.shown().domains == ()
-    assert live.needs_worker()
+    assert live.is_worker_needed()
 
 
 def test_a_store_that_was_put_back_has_its_own_map_at_the_same_revision(live, memory, tmp_path):
@@ -159,7 +159,7 @@ def test_a_store_that_was_put_back_has_its_own_map_at_the_same_revision(live, me
 
 def test_a_map_of_another_embedding_model_is_made_anew_at_once_or_by_the_worker(live, memory, large):
     before = live.shown()
-    assert not live.needs_worker()
+    assert not live.is_worker_needed()
     with memory.storage.ledger.database.write() as connection:
         connection.execute("UPDATE meta SET value = 'other' WHERE name = 'embedding_model'")
     assert live.shown().recipe.model == "other"
@@ -167,4 +167,4 @@ def test_a_map_of_another_embedding_model_is_made_anew_at_once_or_by_the_worker(
     file = MapFile(memory.storage.path / CACHE, COLLECTION)
     file.save(before)
     assert np.array_equal(large.shown().coordinates, before.coordinates)
-    assert large.needs_worker()
+    assert large.is_worker_needed()

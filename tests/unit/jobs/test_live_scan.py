@@ -24,23 +24,23 @@ def memory(tmp_path):
 
 def test_new_changed_and_deleted_records_are_followed(memory):
     live = LiveScan(memory)
-    assert live.known().findings == ()
+    assert live.latest().findings == ()
     (planted,) = memory.experience.store_many([attempt("water the plants", solution=ORDER)])
-    assert [finding.id for finding in live.known().findings] == [planted]
+    assert [finding.id for finding in live.latest().findings] == [planted]
     memory.experience.edit(planted, solution_output="water them")
-    assert live.known().findings == ()
+    assert live.latest().findings == ()
     memory.experience.edit(planted, solution_output=ORDER)
-    assert [finding.id for finding in live.known().findings] == [planted]
+    assert [finding.id for finding in live.latest().findings] == [planted]
     memory.experience.delete([planted])
-    assert live.known().findings == ()
+    assert live.latest().findings == ()
 
 
 def test_many_records_are_scanned_in_a_thread(memory):
     memory.experience.store_many([*attempts(30), attempt("water the plants", solution=ORDER)])
     live = LiveScan(memory, at_once=5)
-    assert live.known().n_left == 31
+    assert live.latest().n_left == 31
     live.wait()
-    state = live.known()
+    state = live.latest()
     assert (len(state.findings), state.n_left) == (1, 0)
     live.close()
 
@@ -48,19 +48,19 @@ def test_many_records_are_scanned_in_a_thread(memory):
 def test_signs_of_a_large_store_are_searched_again_after_a_while(memory, monkeypatch):
     memory.experience.store_many(attempts(30))
     live = LiveScan(memory, at_once=5)
-    live.known()
+    live.latest()
     live.wait()
-    assert live.known().findings == ()
+    assert live.latest().findings == ()
     (planted,) = memory.experience.store_many([attempt("water the plants")])
     sign = Reason(rule="hub", attack="hub", why="It is a hub.", excerpt="", weight=0.5)
     monkeypatch.setattr(module, "signs_of_store", lambda _: {("experience", planted): (sign,)})
-    assert live.known().findings == ()
+    assert live.latest().findings == ()
     live.wait()
-    assert live.known().findings == (), "the last search was less than a minute ago"
+    assert live.latest().findings == (), "the last search was less than a minute ago"
     live._next_signs_at = 0.0
-    live.known()
+    live.latest()
     live.wait()
-    [finding] = live.known().findings
+    [finding] = live.latest().findings
     assert (finding.id, finding.title, finding.score) == (planted, "water the plants", 0.5)
     live.close()
 
@@ -70,8 +70,8 @@ def test_a_batch_that_failed_is_scanned_at_the_next_look(memory, monkeypatch):
     live = LiveScan(memory)
     with monkeypatch.context() as patched, pytest.raises(StoreUnavailable):
         patched.setattr(module, "scan_record", Failing())
-        live.known()
-    assert [finding.id for finding in live.known().findings] == [planted]
+        live.latest()
+    assert [finding.id for finding in live.latest().findings] == [planted]
 
 
 class Failing:

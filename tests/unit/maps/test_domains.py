@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from atlas.core.words import words
+from atlas.core.words import content_words
 from atlas.maps import domains
 from atlas.maps.domains import UNCLUSTERED, default_min_size, find_domains, match_domains
 from atlas.maps.naming import name_domains
@@ -79,11 +79,11 @@ def test_names_are_of_words_that_siblings_do_not_share():
 
 def test_stop_words_numbers_and_ids_name_nothing():
     text = "The user 4711 asked for order FLT123 of mei_davis_8935 with 0xdeadbeef1, then 17 apples and URLParser_x2"
-    assert words(text) == {"order", "apples"}
+    assert content_words(text) == {"order", "apples"}
 
 
 def test_parts_of_identifiers_are_words():
-    assert words("is_prime parseHttpHeader") == {"prime", "parse", "http", "header"}
+    assert content_words("is_prime parseHttpHeader") == {"prime", "parse", "http", "header"}
 
 
 def test_a_plural_counts_as_its_singular():

@@ -69,7 +69,7 @@ def test_bursts_are_found_in_a_store_and_imports_are_none(memory, clock):
     assert {finding.id for finding in found} == set(planted)
     assert {(finding.score, finding.reasons[0].attack) for finding in found} == {(0.5, BURST)}
     assert memory.scan(planted).findings == (), "signs of the store belong to a full scan"
-    assert {finding.id for finding in LiveScan(memory).known().findings} == set(planted)
+    assert {finding.id for finding in LiveScan(memory).latest().findings} == set(planted)
 
 
 def test_a_curator_of_a_scope_sees_signs_of_its_records_only(memory, clock):

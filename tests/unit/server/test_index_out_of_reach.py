@@ -6,7 +6,7 @@ import httpx
 import pytest
 
 import atlas
-from atlas.storage.vectors.remote import patience
+from atlas.storage.vectors.remote import circuit_breaker
 from atlas.testing import HashEmbedder
 from atlas.views.overview.index_state import current_index_state, index_state
 from atlas.views.settings.store import search_facts
@@ -21,7 +21,7 @@ SAID = "The service with the index does not answer, so searches compare every ve
 @pytest.fixture
 def memory(tmp_path, monkeypatch):
     monkeypatch.setenv("PINECONE_API_KEY", "pcsk_of_a_test")
-    monkeypatch.setattr(patience, "MIN_REST_SECONDS", 60.0)
+    monkeypatch.setattr(circuit_breaker, "MIN_PAUSE_SECONDS", 60.0)
     settings = atlas.Settings(index=GONE, exact_max_rows=5, actor="tester")
     with atlas.open_memory(tmp_path / "store", embedder=HashEmbedder(), settings=settings) as opened:
         opened.experience.store_many(attempts(30))

@@ -109,8 +109,8 @@ def test_of_two_that_catch_up_at_once_one_does(opened, index, open_store):
     other = open_store(**FEW).store.collection(THINGS).parts.nearest
     with index.locked() as is_held:
         assert is_held
-        assert other.upkeep.catch_up(timeout_seconds=0.05) == 0
-    assert other.upkeep.catch_up() == 60
+        assert other.updater.catch_up(timeout_seconds=0.05) == 0
+    assert other.updater.catch_up() == 60
 
 
 def test_whoever_reads_an_older_state_goes_on_finding_all_of_it(opened, open_store):
@@ -160,7 +160,7 @@ def test_a_store_that_is_opened_for_reading_only_asks_the_index(opened, open_sto
     opened.add(*IDS)
     opened.store.catch_up()
     reader = open_store(read_only=True, **FEW)
-    monkeypatch.setattr(reader.store.ledger, "follow", None)  # it need not read what the index has
+    monkeypatch.setattr(reader.store.ledger, "vector_changes", None)  # it need not read what the index has
     assert reader.nearest("r5") == ["r5"]
 
 
@@ -179,5 +179,5 @@ def test_a_purged_text_leaves_no_vector_in_the_index(opened, index):
 def test_a_server_without_pgvector_is_said_with_what_to_install(postgres_server, postgres_address):
     run_in(postgres_address, "CREATE DATABASE bare TEMPLATE template0")
     bare = postgres_address.replace("/postgres?", "/bare?") + "&options=-c%20extension_control_path%3D/nowhere"
-    with pytest.raises(StoreUnavailable, match=r"has no pgvector; install it .*Nothing was made"):
+    with pytest.raises(StoreUnavailable, match=r"has no pgvector; install it .*Nothing was created"):
         Store.open(bare)

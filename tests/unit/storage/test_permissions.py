@@ -16,8 +16,8 @@ from atlas.access.keys import KeyRing
 from atlas.core.operations import Marks
 from atlas.core.settings import Settings
 from atlas.infra.actor import Role
-from atlas.infra.permissions import file_mode, temporary_path, tighten
-from atlas.storage.erasing import foreign_files
+from atlas.infra.permissions import file_mode, restrict_permissions, temporary_path
+from atlas.storage.erasing import find_foreign_files
 from atlas.storage.maintenance.backup import backup, restore
 from atlas.storage.maintenance.doctor import examine
 from atlas.storage.maintenance.freeze import freeze
@@ -162,7 +162,7 @@ def test_no_link_is_followed_that_took_the_place_of_a_file_meanwhile(tmp_path):
         file.symlink_to(target)
         yield last
 
-    tighten(tmp_path, swapped())
+    restrict_permissions(tmp_path, swapped())
     assert (modes(tmp_path)["target"], modes(tmp_path)["last"]) == (0o666, 0o600)
 
 
@@ -173,7 +173,7 @@ def test_a_ledger_that_is_tightened_keeps_the_locks_that_this_process_has_on_it(
     writing = "import sqlite3, sys; sqlite3.connect(sys.argv[1], timeout=0).execute('BEGIN IMMEDIATE')"
     with opened.store.ledger.database.write():
         locks.chmod(0o644)
-        tighten(opened.store.path, [locks])
+        restrict_permissions(opened.store.path, [locks])
         other = subprocess.run([sys.executable, "-c", writing, ledger], capture_output=True, text=True, check=False)
     assert "database is locked" in other.stderr
     assert modes(opened.store.path)[locks.name] == 0o600
@@ -211,7 +211,7 @@ def test_what_was_begun_in_place_of_a_file_is_the_stores_own(tmp_path, name):
     filled(tmp_path / "store").close()
     begun = temporary_path(tmp_path / "store" / name)
     begun.touch()
-    assert foreign_files(tmp_path / "store") == []
+    assert find_foreign_files(tmp_path / "store") == []
     assert temporary_path(tmp_path / "store" / name) != begun
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import psycopg
 import pytest
 
-from atlas.core.address import companion, read_address
+from atlas.core.address import local_directory, read_address
 from atlas.core.errors import InvalidInput, ReadOnlyStore, SchemaTooNew, StoreUnavailable
 from atlas.core.settings import Settings
 from atlas.storage.maintenance.backup import backup, restore
@@ -45,7 +45,7 @@ def test_an_address_is_shown_without_its_password(given, shown):
 def test_a_child_gets_the_address_with_its_password(given):
     address = read_address(given)
     assert read_address(address.with_password) == address
-    assert companion(address.with_password) == companion(given)
+    assert local_directory(address.with_password) == local_directory(given)
 
 
 @pytest.mark.parametrize("schema", ["Team", "a-b", "", "x" * 64, 'a"; DROP'])
@@ -56,7 +56,7 @@ def test_a_schema_that_is_no_plain_name_is_refused(schema):
 
 def test_the_files_of_this_machine_say_whose_they_are_and_open_the_store(opened, postgres_address):
     opened.add("a")
-    directory = companion(postgres_address)
+    directory = local_directory(postgres_address)
     assert opened.store.path == directory
     assert str(read_address(postgres_address)) in (directory / LABEL).read_text().replace("\\/", "/")
     again = Store.open(directory)
@@ -67,7 +67,7 @@ def test_the_files_of_this_machine_say_whose_they_are_and_open_the_store(opened,
 
 def test_settings_take_the_address_from_where_a_directory_would_be(postgres_address):
     settings = Settings.from_environment({"ATLAS_STORE": postgres_address})
-    assert (settings.address, settings.directory) == (postgres_address, companion(postgres_address))
+    assert (settings.address, settings.directory) == (postgres_address, local_directory(postgres_address))
 
 
 def test_a_misspelt_variable_opens_no_other_store():
@@ -126,11 +126,11 @@ def test_an_older_schema_is_brought_up_to_date(opened, postgres_address, version
 
 def test_a_lock_is_free_once_the_server_has_ended_the_connection_that_held_it(opened, postgres_address):
     other = Store.open(postgres_address)
-    with opened.store.one_at_a_time():
+    with opened.store.locked():
         run_in(postgres_address, "SELECT pg_terminate_backend(pid) FROM pg_locks WHERE locktype = 'advisory'")
-        with other.one_at_a_time():
+        with other.locked():
             pass
-    with opened.store.one_at_a_time():
+    with opened.store.locked():
         pass
     other.close()
 
@@ -296,7 +296,7 @@ def test_an_index_that_follows_is_nothing_foreign(postgres_address):
     with Store.open(postgres_address, settings=Settings(exact_max_rows=2, index_lag_rows=1)) as store:
         Opened(store).add(*(f"r{number}" for number in range(9)))
         store.catch_up()
-        assert store.collection(THINGS).parts.nearest.upkeep.seal().revision == 9
+        assert store.collection(THINGS).parts.nearest.updater.seal().revision == 9
         assert not any(finding.problem for finding in examine(store))
 
 

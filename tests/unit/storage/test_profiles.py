@@ -58,7 +58,7 @@ def test_taking_back_a_change_leaves_alone_what_others_have_done_since(book, mem
         other.storage.profiles.save("wordy", RankingWeights())
     with pytest.raises(PlanOutdated, match="the profile has changed since"):
         book.restore(saved)
-    assert book.named("wordy").weights == RankingWeights()
+    assert book.get("wordy").weights == RankingWeights()
 
 
 def test_a_saved_profile_is_there_again_and_saving_replaces_it(book, memory):
@@ -66,7 +66,7 @@ def test_a_saved_profile_is_there_again_and_saving_replaces_it(book, memory):
     book.save("wordy", WORDY)
     assert [profile.name for profile in book.all()] == [DEFAULT, "wordy"]
     with opened(memory.storage.path) as other:
-        assert other.storage.profiles.named("wordy").weights == WORDY
+        assert other.storage.profiles.get("wordy").weights == WORDY
 
 
 def test_what_is_used_holds_for_searches_at_once_and_can_be_taken_back(memory, book):
@@ -177,7 +177,7 @@ def test_spaces_around_a_name_and_two_spellings_of_a_letter_are_no_other_name(bo
     book.save(" caf\u0065\u0301 ", WORDY)
     book.save("caf\u00e9", WORDY)
     assert [profile.name for profile in book.all()] == [DEFAULT, "caf\u00e9"]
-    assert book.named("caf\u0065\u0301").weights == WORDY
+    assert book.get("caf\u0065\u0301").weights == WORDY
 
 
 @pytest.mark.parametrize("name", ["", "   ", "x" * (MAX_NAME + 1), "two\nlines", "a\x00b", "\x1b[31mred", "\u2028"])
@@ -241,7 +241,7 @@ def test_a_damaged_profile_costs_no_search_and_no_other_profile(memory, book, va
 
 def test_a_profile_of_an_earlier_version_has_what_it_did_not_know_as_it_is_built_in(memory, book):
     write_row(memory, "profile:old", json.dumps({"words": 1}))
-    assert book.named("old").weights == RankingWeights(words=1)
+    assert book.get("old").weights == RankingWeights(words=1)
 
 
 def test_what_is_chosen_and_gone_gives_way_to_the_built_in_one(memory, book):

@@ -14,7 +14,7 @@ from atlas.core.operations import Marks
 from atlas.storage import hybrid_search
 from atlas.storage.records import Context, Scope
 from atlas.storage.sql.columns import MAX_PREDECESSORS
-from atlas.storage.sqlite.words.fts_tables import MAX_PARTS, is_scattered
+from atlas.storage.sqlite.words.fts_tables import MAX_PARTS, is_fragmented
 from atlas.storage.vectors.vector_search import Nearest
 from tests.support.storage.engines import every_engine, of_files
 from tests.support.storage.ledgers import THINGS, vector_of
@@ -79,7 +79,7 @@ def test_many_small_writes_are_brought_together_and_find_what_they_did(open_stor
 
     def scattered() -> bool:
         with ledger.database.read() as connection:
-            return is_scattered(connection, THINGS)
+            return is_fragmented(connection, THINGS)
 
     before = found()
     assert (scattered(), len(before)) == (True, 3 * MAX_PARTS)
@@ -88,7 +88,7 @@ def test_many_small_writes_are_brought_together_and_find_what_they_did(open_stor
     assert found() == before
 
 
-CONTEXT = Context(within="colour", shares=(0.5, 0.25))
+CONTEXT = Context(log_key="colour", shares=(0.5, 0.25))
 
 
 def told(opened, text="zebra", **asked):

@@ -10,7 +10,7 @@ from datetime import UTC, datetime, timedelta
 import pytest
 
 import atlas
-from atlas.core.statistics import growth
+from atlas.core.statistics import cumulative_days
 from atlas.jobs.duplicates import LiveDuplicates
 from atlas.jobs.worker import Worker
 from atlas.testing import FixedClock, HashEmbedder
@@ -84,7 +84,7 @@ def test_removing_the_sample_data_leaves_the_rest_and_can_be_undone(memory):
 
 
 def test_the_growth_chart_stacks_outcomes_and_says_its_rate():
-    days = growth({"2026-01-01": {"succeeded": 3, "failed": 1}, "2026-01-03": {"unknown": 2}})
+    days = cumulative_days({"2026-01-01": {"succeeded": 3, "failed": 1}, "2026-01-03": {"unknown": 2}})
     chart = growth_chart(days)
     bars = {trace["name"]: trace["y"] for trace in chart["data"] if trace["type"] == "bar"}
     assert bars == {"succeeded": [3, 0, 0], "failed": [1, 0, 0], "unknown": [0, 0, 2]}
@@ -97,14 +97,16 @@ def test_the_growth_chart_stacks_outcomes_and_says_its_rate():
 def test_a_long_growth_is_shown_by_week_or_month_without_losing_any():
     for n_days, span, n_bars in ((300, "week", 43), (1200, "month", 40)):
         first = datetime(2023, 1, 2, tzinfo=UTC).date()
-        days = growth({str(first + timedelta(days=n)): {"succeeded": 1} for n in range(n_days)})
+        days = cumulative_days({str(first + timedelta(days=n)): {"succeeded": 1} for n in range(n_days)})
         chart = growth_chart(days)
         assert sum(chart["data"][0]["y"]) == n_days
         assert (len(chart["data"][0]["x"]), chart["layout"]["yaxis"]["title"]["text"]) == (n_bars, f"new by {span}")
 
 
 def test_a_zero_time_among_the_attempts_gives_a_chart_by_year_that_has_every_year():
-    days = growth({"0001-01-01": {"failed": 1}, "2026-03-01": {"succeeded": 1}, "2026-05-01": {"succeeded": 2}})
+    days = cumulative_days(
+        {"0001-01-01": {"failed": 1}, "2026-03-01": {"succeeded": 1}, "2026-05-01": {"succeeded": 2}}
+    )
     chart = growth_chart(days)
     assert chart["layout"]["yaxis"]["title"]["text"] == "new by year"
     assert (chart["data"][0]["x"][0], chart["data"][0]["x"][-1]) == ("0001-01-01", "2026-01-01")
@@ -172,10 +174,10 @@ def test_near_duplicates_follow_the_store(memory):
     worker = Worker()
     live = LiveDuplicates(memory, worker)
     ids = memory.experience.store_many([*alike(3), attempt("Mend a shoe")])
-    assert [set(group) for group in live.known().groups] == [set(ids[:2])]  # the third one ended otherwise
+    assert [set(group) for group in live.latest().groups] == [set(ids[:2])]  # the third one ended otherwise
     memory.experience.delete(ids[:2])
-    assert live.known().groups == ()
-    assert live.known().is_known
+    assert live.latest().groups == ()
+    assert live.latest().is_known
     worker.close()
 
 

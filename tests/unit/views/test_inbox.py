@@ -47,11 +47,11 @@ def cases_of(memory: atlas.MemorySystem, inside: frozenset[str] | None = None) -
     """What is left to decide, long after everything was stored."""
     worker = Worker()
     try:
-        duplicates = LiveDuplicates(memory, worker).known()
+        duplicates = LiveDuplicates(memory, worker).latest()
     finally:
         worker.close()
     found = health(memory, None, LATER)
-    findings = LiveScan(memory).known().findings
+    findings = LiveScan(memory).latest().findings
     return find_cases(memory, found, duplicates, inside=inside, kept=kept_names(memory), findings=findings)
 
 

@@ -25,7 +25,7 @@ DERIVED = ("trajectory_summary", "embedding_text")
 
 
 def read_changes(database: Database, operation_id: str, limit: int, offset: int) -> list[RecordChange]:
-    """Return an operation's changes of records, in the order in which they were made.
+    """Return the changes that an operation made to records, in the order in which they were made.
 
     Raises:
         NotFound: No operation, or several, begin with this id.
@@ -55,7 +55,7 @@ def _record_change(
     image = (after or before) if aspect == RECORD else _record_at(connection, seq, collection, record_id)
     differences: Iterable[tuple[str, str, str]] = ()
     if before is not None and after is not None:
-        differences = _find_differences(_fields(aspect, before), _fields(aspect, after))
+        differences = _find_differences(_flatten_fields(aspect, before), _flatten_fields(aspect, after))
     return RecordChange(
         collection=collection,
         record_id=record_id,
@@ -91,7 +91,7 @@ def _after_image(
 
 
 def _record_at(connection: Connection, seq: int, collection: str, record_id: str) -> Mapping[str, Any] | None:
-    """Return the record that a change marked: the before-image of its next change, or else its current state."""
+    """Return a record as it was at a change of its marks: its next before-image, or else its current state."""
     row = connection.execute(
         "SELECT before FROM changes WHERE collection = ? AND record_id = ? AND aspect = ? AND seq > ? "
         "AND before IS NOT NULL ORDER BY seq LIMIT 1",
@@ -119,16 +119,16 @@ def _title(image: Mapping[str, Any] | None) -> str:
     return str(parse_row(image["metadata"]).get("title", "")) if image else ""
 
 
-def _fields(aspect: str, image: Mapping[str, Any] | None) -> dict[str, str]:
-    """Return the flattened fields of a record or its marks, as strings by dotted name."""
+def _flatten_fields(aspect: str, image: Mapping[str, Any] | None) -> dict[str, str]:
+    """Return the flattened fields of a record or of its marks, as strings, keyed by dotted name."""
     if image is None:
         return {}
     if aspect == MARKS:
         return dict(_flatten({name: image[name] for name in MARK_NAMES if name in image}))
-    return dict(_flatten(_content(image)))
+    return dict(_flatten(_decode_content(image)))
 
 
-def _content(image: Mapping[str, Any]) -> dict[str, Any]:
+def _decode_content(image: Mapping[str, Any]) -> dict[str, Any]:
     """Return a record's content if it is a JSON object, else its metadata and texts."""
     with suppress(UnreadableRow):
         content = parse_row(image["content"])
@@ -141,10 +141,10 @@ def _flatten(values: Mapping[str, Any], prefix: str = "") -> Iterator[tuple[str,
         if isinstance(value, dict) and value:
             yield from _flatten(value, f"{prefix}{name}.")
         else:
-            yield f"{prefix}{name}", _text(value)
+            yield f"{prefix}{name}", _to_text(value)
 
 
-def _text(value: Any) -> str:
+def _to_text(value: Any) -> str:
     if value is None or value == {} or value == []:
         return ""
     if isinstance(value, str):

@@ -20,7 +20,7 @@ from atlas.storage.sql.connection import Database
 from atlas.storage.sql.history import diff, operations, trash
 from atlas.storage.sql.history.undo import blocker, undo, undo_many
 from atlas.storage.sql.history.versions import read_versions
-from atlas.storage.sql.marks import check_authors, put_marks, read_marks
+from atlas.storage.sql.marks import check_authors, read_marks, replace_marks
 from atlas.storage.sql.meta import read_purge_id
 from atlas.storage.sql.records import open_writer
 from atlas.storage.sql.review import accept
@@ -59,7 +59,7 @@ class SqlHistory:
             return operations.read_actors(connection)
 
     def changes(self, operation_id: str, limit: int, offset: int) -> list[RecordChange]:
-        """Return an operation's changes of records, in the order in which they were made."""
+        """Return the changes that an operation made to records, in the order in which they were made."""
         return diff.read_changes(self._database, operation_id, limit, offset)
 
     def collections_of(self, operation_id: str) -> set[str]:
@@ -73,7 +73,7 @@ class SqlHistory:
             check_authors(connection, actor, collection, ids)
 
     def origins(self, collection: str, ids: Sequence[str] | None = None) -> dict[str, Origin]:
-        """Return who stored, edited and accepted a collection's records, by id. Deleted records are included."""
+        """Return who stored, edited and accepted records, also deleted ones, keyed by record id."""
         with self._database.read() as connection:
             return operations.read_origins(connection, collection, ids)
 
@@ -143,14 +143,14 @@ class SqlHistory:
                 writer.remove("removed", collection, record_id)
             marks = read_marks(writer.connection, collection, [item.kept_id for item in merges])
             changed = {item.kept_id: item.marks for item in merges if item.marks != marks.get(item.kept_id, NO_MARKS)}
-            put_marks(writer, collection, changed)
+            replace_marks(writer, collection, changed)
 
     def versions(self, collection: str, record_id: str) -> list[Version]:
         """Return the earlier versions of a record, latest first."""
         return read_versions(self._database, collection, record_id)
 
     def purged(self, collection: str, ids: Sequence[str]) -> set[str]:
-        """Return those of the ids whose records were purged."""
+        """Return the subset of `ids` whose records were purged."""
         with self._database.read() as connection:
             return {record_id for record_id in ids if read_purge_id(connection, collection, record_id)}
 

@@ -11,7 +11,7 @@ from atlas.core.errors import NotFound, PlanOutdated
 from atlas.core.operations import Operation, Operations
 from atlas.storage.damage import instant
 from atlas.storage.records import Moment, Origin
-from atlas.storage.sql.connection import Connection, Texts, clamp_rows
+from atlas.storage.sql.connection import Connection, TextArray, clamp_rows
 from atlas.storage.sql.meta import read_moment
 from atlas.storage.sql.records import COUNTS, MARKS, RECORD
 
@@ -32,22 +32,22 @@ def read_operation(connection: Connection, operation_id: str) -> Operation:
             f"{'no' if not rows else 'more than one'} operation has an id that begins with {operation_id!r}; "
             "see: atlas history"
         )
-    return _decode(rows[0])
+    return _decode_operation(rows[0])
 
 
 def read_operations(connection: Connection, where: Operations, limit: int, offset: int) -> list[Operation]:
     """Return operations, newest first."""
-    condition, values = _condition(where)
+    condition, values = _condition_sql(where)
     rows = connection.execute(
         f"SELECT {_COLUMNS} FROM operations WHERE {condition} ORDER BY seq DESC LIMIT ? OFFSET ?",
         (*values, clamp_rows(limit), clamp_rows(offset)),
     ).fetchall()
-    return [_decode(row) for row in rows]
+    return [_decode_operation(row) for row in rows]
 
 
 def count_operations(connection: Connection, where: Operations) -> int:
     """Return the number of operations."""
-    condition, values = _condition(where)
+    condition, values = _condition_sql(where)
     row = connection.execute(f"SELECT count(*) FROM operations WHERE {condition}", values).fetchone()
     return int(row[0])
 
@@ -58,7 +58,7 @@ def read_actors(connection: Connection) -> list[str]:
     return [actor for (actor,) in rows]
 
 
-def _condition(where: Operations) -> tuple[str, list[Any]]:
+def _condition_sql(where: Operations) -> tuple[str, list[Any]]:
     """Return the SQL condition for operations that pass a filter, and its parameters."""
     values = {
         "actor = ?": where.actor,
@@ -87,9 +87,9 @@ def _check_same_ledger(connection: Connection, moment: Moment) -> None:
 
 
 def check_unchanged(connection: Connection, collection: str, moment: Moment) -> None:
-    """Raise `PlanOutdated` if a record that a collection had at a moment has changed since.
+    """Raise `PlanOutdated` if any record of a collection has changed since a moment.
 
-    New records do not count, because they are not part of the plan.
+    Records that were added since are ignored, because they are not part of the plan.
     """
     _check_same_ledger(connection, moment)
     row = connection.execute(
@@ -111,20 +111,22 @@ def check_records_unchanged(
     row = connection.execute(
         "SELECT record_id FROM changes WHERE collection = ? AND aspect IN (?, ?) AND seq > ? "
         "AND record_id IN (SELECT value FROM json_each(?)) LIMIT 1",
-        (collection, RECORD, MARKS if with_marks else RECORD, moment.change, Texts(ids)),
+        (collection, RECORD, MARKS if with_marks else RECORD, moment.change, TextArray(ids)),
     ).fetchone()
     if row:
-        raise PlanOutdated(f"{row[0]!r} has changed since it was read; nothing was done. Read it and change it again")
+        raise PlanOutdated(
+            f"the record {row[0]!r} has changed since it was read; nothing was done. Read it and change it again"
+        )
 
 
 def read_origins(connection: Connection, collection: str, ids: Sequence[str] | None = None) -> dict[str, Origin]:
-    """Return who stored, edited and accepted a collection's records, by id. Deleted records are included."""
+    """Return who stored, edited and accepted records, also deleted ones, keyed by record id."""
     chosen = "" if ids is None else "AND c.record_id IN (SELECT value FROM json_each(?)) "
     rows = connection.execute(
         "SELECT c.record_id, o.kind, o.actor FROM changes c JOIN operations o ON o.id = c.operation "
         f"WHERE c.collection = ? {chosen}AND o.kind NOT IN ('restore', 'undo') AND "
         "(c.aspect = ? AND c.before IS NULL OR o.kind IN ('accept', 'edit') AND o.undone_by IS NULL) ORDER BY c.seq",
-        (collection, *(() if ids is None else (Texts(ids),)), RECORD),
+        (collection, *(() if ids is None else (TextArray(ids),)), RECORD),
     )
     origins: dict[str, Origin] = {}
     for record_id, kind, actor in rows.fetchall():
@@ -136,7 +138,7 @@ def read_origins(connection: Connection, collection: str, ids: Sequence[str] | N
     return origins
 
 
-def _decode(row: tuple[Any, ...]) -> Operation:
+def _decode_operation(row: tuple[Any, ...]) -> Operation:
     operation_id, kind, actor, created_at, reason, undoes, undone_by, *counts = row
     return Operation(
         id=operation_id,

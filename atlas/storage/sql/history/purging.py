@@ -20,21 +20,21 @@ from atlas.storage.history import Image, PurgeTraces, Removal, Reword, Unfinishe
 from atlas.storage.marks.codec import encode_marks
 from atlas.storage.marks.judgements import JUDGED, read_judgement
 from atlas.storage.records import Moment, OperationDraft
-from atlas.storage.sql.connection import Connection, Database, Texts
+from atlas.storage.sql.connection import Connection, Database, TextArray
 from atlas.storage.sql.history.operations import check_records_unchanged
 from atlas.storage.sql.history.quotes import QuotableTexts, collect_quotable, find_quotes
-from atlas.storage.sql.marks import forget_lost, read_marks, write_marks
+from atlas.storage.sql.marks import forget_lost, read_marks, write_marks_without_history
 from atlas.storage.sql.meta import (
     GONE,
     note_purged,
     read_moment,
+    read_notes,
     read_purge_id,
-    read_texts,
     renew_ledger_id,
-    write_texts,
+    write_notes,
 )
 from atlas.storage.sql.records import RECORD, BeforeImage, LedgerWriter, open_writer, write_vectors
-from atlas.storage.sql.token_vectors import forget_tokens, text_hash, write_tokens
+from atlas.storage.sql.token_vectors import delete_tokens_except, text_hash, write_tokens
 from atlas.storage.sql.vectors import read_texts_embedded, replace_image
 
 REASON_GONE = "(purged)"
@@ -52,7 +52,7 @@ class SqlPurges:
         self._clock = clock
 
     def find_traces(self, ids: Sequence[str], collection: str) -> PurgeTraces:
-        """Return the traces of records in the ledger.
+        """Return what the ledger contains of records to purge: the records, and other texts that quote them.
 
         Args:
             ids: Ids, or unique prefixes of ids.
@@ -86,7 +86,7 @@ class SqlPurges:
         unchanged_since: Moment,
         reword: Reword | None = None,
     ) -> None:
-        """Purge records, by collection and id, as one operation, which cannot be undone.
+        """Purge records, given by collection and id, as one operation, which cannot be undone.
 
         Args:
             unfinished: Collects the remaining work.
@@ -103,25 +103,25 @@ class SqlPurges:
                 _erase(writer, *key)
             _forget_traces(connection, images, [record_id for _, record_id in keys])
             if reword is not None:
-                _reword(connection, images, reword)
-            forget_tokens(connection, texts=read_texts_embedded(connection))
+                _reword_records(connection, images, reword)
+            delete_tokens_except(connection, texts=read_texts_embedded(connection))
             renew_ledger_id(connection)  # invalidates vectors, maps and plans from before
             connection.dialect.forget_results(connection)  # after that, because later results are refused
             note_unfinished(connection, {operation.id: unfinished})
 
     def unfinished(self) -> dict[str, UnfinishedPurge]:
-        """Return the unfinished purges, by operation."""
+        """Return the unfinished steps of each unfinished purge, keyed by operation id."""
         with self._database.read() as connection:
-            texts = read_texts(connection, _UNFINISHED)
+            texts = read_notes(connection, _UNFINISHED)
         return {operation_id: _decode_unfinished(json.loads(text)) for operation_id, text in texts.items()}
 
     def note_unfinished(self, unfinished: Mapping[str, UnfinishedPurge]) -> None:
-        """Note the unfinished parts of purges, by operation."""
+        """Store the unfinished steps of purges, keyed by operation id."""
         with self._database.write() as connection:
             note_unfinished(connection, unfinished)
 
     def note_finished(self, operation_ids: Iterable[str]) -> None:
-        """Note that purges are finished."""
+        """Delete the notes on unfinished steps of these purges."""
         with self._database.write() as connection:
             connection.executemany(
                 "DELETE FROM meta WHERE name = ?", [(_UNFINISHED + operation_id,) for operation_id in operation_ids]
@@ -134,9 +134,9 @@ class SqlPurges:
                 connection.dialect.words.rebuild_word_table(connection, name)
         self._database.rewrite()
 
-    def empty_journal(self) -> bool:
-        """Empty the WAL, or return False while a reader needs it."""
-        return self._database.empty_journal()
+    def truncate_wal(self) -> bool:
+        """Truncate the WAL and return True, or return False while a reader needs it."""
+        return self._database.truncate_wal()
 
 
 def _erase(writer: LedgerWriter, collection: str, record_id: str) -> None:
@@ -147,7 +147,7 @@ def _erase(writer: LedgerWriter, collection: str, record_id: str) -> None:
         "UPDATE changes SET before = ?, vectors = NULL WHERE collection = ? AND record_id = ? AND before IS NOT NULL",
         (GONE, collection, record_id),
     )
-    write_marks(connection, collection, {record_id: NO_MARKS})
+    write_marks_without_history(connection, collection, {record_id: NO_MARKS})
     writer.next_revision()
     forget_lost(connection, collection, [record_id])
     note_purged(connection, collection, record_id, writer.operation.id)
@@ -159,13 +159,13 @@ def _decode_unfinished(encoded: Mapping[str, Any]) -> UnfinishedPurge:
 
 
 def note_unfinished(connection: Connection, unfinished: Mapping[str, UnfinishedPurge]) -> None:
-    """Note the unfinished parts of purges, as part of a transaction."""
-    write_texts(
+    """Store the unfinished steps of purges, keyed by operation id, in the caller's transaction."""
+    write_notes(
         connection, _UNFINISHED, {operation_id: json.dumps(asdict(purge)) for operation_id, purge in unfinished.items()}
     )
 
 
-def _reword(connection: Connection, images: Mapping[tuple[str, str], Sequence[Image]], reword: Reword) -> None:
+def _reword_records(connection: Connection, images: Mapping[tuple[str, str], Sequence[Image]], reword: Reword) -> None:
     for collection in {collection for collection, _ in images}:
         images_of_collection = [image for key, states in images.items() if key[0] == collection for image in states]
         _replace_texts(
@@ -253,7 +253,7 @@ def _find_quoting_reasons(connection: Connection, quotable: QuotableTexts) -> li
 
 def _find_judgements(connection: Connection, keys: Collection[tuple[str, str]], quotable: QuotableTexts) -> list[str]:
     """Return the names of judgements to delete: on the records, on queries that quote a record, or unreadable."""
-    judgements = {name: read_judgement(name, text) for name, text in read_texts(connection, JUDGED).items()}
+    judgements = {name: read_judgement(name, text) for name, text in read_notes(connection, JUDGED).items()}
     return [
         JUDGED + name
         for name, judgement in judgements.items()
@@ -291,7 +291,7 @@ def _forget_hashes(connection: Connection, hashes: Iterable[str]) -> None:
         "value IN (SELECT value FROM json_each(?)) AND key IN "
         "(SELECT key FROM attribute_keys WHERE name = 'merged_hashes')"
     )
-    parameters = (Texts(sorted(hashes)),)
+    parameters = (TextArray(sorted(hashes)),)
     for seq, *texts in connection.execute(
         f"SELECT seq, metadata, content FROM records WHERE seq IN (SELECT seq FROM attributes WHERE {condition})",
         parameters,
@@ -328,7 +328,7 @@ def _forget_tasks(connection: Connection, tasks: Iterable[str]) -> None:
         "UPDATE events SET task_id = '' WHERE task_id IN (SELECT value FROM json_each(?)) AND task_id NOT IN "
         f"(SELECT {connection.dialect.text('a')} FROM attributes a JOIN attribute_keys k ON k.key = a.key "
         "WHERE k.name = 'task_id' AND a.value IS NOT NULL)",
-        (Texts(sorted(tasks)),),
+        (TextArray(sorted(tasks)),),
     )
 
 

@@ -13,7 +13,7 @@ from itertools import chain
 from typing import Any
 
 from atlas.storage.damage import parse_row
-from atlas.storage.history import Quote
+from atlas.storage.history import QuotingRecord
 from atlas.storage.sql.connection import Connection
 from atlas.storage.sql.meta import GONE
 
@@ -78,13 +78,13 @@ def find_quotes(
     quotable: QuotableTexts,
     excluded: set[Key],
     marks: Iterable[tuple[str, str, dict[str, Any]]],
-) -> list[Quote]:
-    """Return the records with shared passages, each once, rare passages first.
+) -> list[QuotingRecord]:
+    """Return the other records that share a passage, each once. Records with the rarest passages come first.
 
     Args:
         marks: People's marks on records, by collection and id.
     """
-    quotes: dict[Key, Quote] = {}
+    quotes: dict[Key, QuotingRecord] = {}
     pieces_by_key: dict[Key, set[str]] = {}
     mark_images = ((collection, record_id, MARKED, image) for collection, record_id, image in marks)
     for collection, record_id, where, image in chain(
@@ -96,7 +96,7 @@ def find_quotes(
         pieces = quotable.find_in(iterate_texts(image))
         if pieces or any(name in str(text) for text in image.values() for name in quotable.names):
             pieces_by_key[key], title = pieces, _title(image)
-            quotes[key] = Quote(
+            quotes[key] = QuotingRecord(
                 collection=collection, record_id=record_id, title=title, where=where, n_shared=len(pieces)
             )
     n_holding = Counter(chain.from_iterable(pieces_by_key.values()))

@@ -30,7 +30,7 @@ def read_trash(database: Database, collection: str, limit: int, offset: int) -> 
             f"SELECT r.seq {_DELETED} ORDER BY r.revision DESC LIMIT ? OFFSET ?",
             (collection, clamp_rows(limit), clamp_rows(offset)),
         ).fetchall()
-        return [_decode(_read_deletion(connection, seq)) for (seq,) in rows]
+        return [_decode_trashed(_read_deletion(connection, seq)) for (seq,) in rows]
 
 
 def count_trash(database: Database, collection: str) -> int:
@@ -45,7 +45,7 @@ def count_trash(database: Database, collection: str) -> int:
 
 
 def _count_purged(connection: Connection, collection: str) -> int:
-    """Return how many records of a collection were purged."""
+    """Return the number of purged records of a collection."""
     prefix = f"{PURGED}{collection}"
     row = connection.execute("SELECT count(*) FROM meta WHERE name > ? AND name < ?", (f"{prefix}:", f"{prefix};"))
     return int(row.fetchone()[0])
@@ -95,7 +95,7 @@ def _read_deletion(connection: Connection, seq: int) -> tuple[Any, ...]:
     return row
 
 
-def _decode(row: tuple[Any, ...]) -> TrashedRecord:
+def _decode_trashed(row: tuple[Any, ...]) -> TrashedRecord:
     record_id, before, created_at, operation_id, kind, actor, reason = row
     metadata = parse_row(parse_row(before, "metadata")["metadata"])
     return TrashedRecord(

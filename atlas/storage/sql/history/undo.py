@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from atlas.core.errors import NotAllowed, PlanOutdated, UndoRefused
-from atlas.core.operations import NO_MARKS, UNDO, Operation, Operations, UndoneMany, undone_by
+from atlas.core.operations import NO_MARKS, UNDO, Operation, Operations, UndoneMany, undone_operation_ids
 from atlas.core.types import new_id
 from atlas.infra.actor import changes_own_only, is_under_review
 from atlas.protocols.infra import Clock
@@ -16,7 +16,7 @@ from atlas.storage.marks.codec import decode_marks
 from atlas.storage.records import OperationDraft
 from atlas.storage.sql.connection import Connection, Database
 from atlas.storage.sql.history.operations import read_operation, read_operations
-from atlas.storage.sql.marks import check_own, mark, read_marks
+from atlas.storage.sql.marks import change_marks, check_may_change, read_marks
 from atlas.storage.sql.meta import GONE, PURGED
 from atlas.storage.sql.records import (
     LAST_CHANGE,
@@ -118,7 +118,11 @@ def _operations_to_undo(connection: Connection, where: Operations) -> list[Opera
     ids = {operation.id for operation in matches}
     pending = [operation for operation in matches if not operation.undone_by]
     # An undo whose operations all match stays, because undoing it would redo them.
-    return [operation for operation in pending if operation.kind != UNDO or not ids.issuperset(undone_by(operation))]
+    return [
+        operation
+        for operation in pending
+        if operation.kind != UNDO or not ids.issuperset(undone_operation_ids(operation))
+    ]
 
 
 def _undo_expected(writer: LedgerWriter, operations: Sequence[Operation], expected: UndoneMany) -> UndoneMany:
@@ -155,7 +159,7 @@ def _undo_all(writer: LedgerWriter, operations: Iterable[Operation]) -> UndoneMa
 
 
 def _undo_operation(writer: LedgerWriter, operation: Operation) -> int:
-    """Undo an operation as part of a writer's operation, and return the number of its purged records.
+    """Undo an operation as part of a writer's operation, and return the number of its records that were purged.
 
     Raises:
         UndoRefused: For the reasons of `undo`. The store was not changed.
@@ -163,7 +167,7 @@ def _undo_operation(writer: LedgerWriter, operation: Operation) -> int:
     connection = writer.connection
     if operation.undone_by:
         raise UndoRefused(
-            f"{operation.kind} {operation.id[:8]} was undone already, by {operation.undone_by[:8]}; "
+            f"the operation {operation.kind} {operation.id[:8]} was undone already, by {operation.undone_by[:8]}; "
             f"to do it again: atlas undo {operation.undone_by[:8]}"
         )
     purged = _read_purges(connection, operation.id)
@@ -182,11 +186,11 @@ def _undo_operation(writer: LedgerWriter, operation: Operation) -> int:
 
 
 def _check_own(writer: LedgerWriter, operation: Operation, changes: Iterable[_Change]) -> None:
-    """Raise `NotAllowed` if a writer would change records of others, other than by taking back its own additions."""
+    """Raise `NotAllowed` if the undo would change records of other actors, unless it takes back own additions."""
     kinds = {origin.kind for origin, _ in _iterate_originals(writer.connection, operation)}
     draft = replace(writer.operation, changes_own_only=any(map(changes_own_only, kinds)))
     for change in changes:
-        check_own(writer.connection, draft, change.collection, [change.record_id])
+        check_may_change(writer.connection, draft, change.collection, [change.record_id])
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -203,7 +207,7 @@ class _ChangeReverter:
     def _revert_marks(self, change: _Change) -> None:
         current = read_marks(self.connection, change.collection, [change.record_id]).get(change.record_id, NO_MARKS)
         before = decode_marks(change.before or {})
-        mark(self.writer, change.collection, change.record_id, current, before, state=change.state_before)
+        change_marks(self.writer, change.collection, change.record_id, current, before, state=change.state_before)
 
     def _revert_record(self, change: _Change) -> None:
         exists = self.writer.exists(change.collection, change.record_id)
@@ -220,7 +224,7 @@ class _ChangeReverter:
 
 
 def _purge_suffix(n_purged: int) -> str:
-    """Return a suffix of an undo's reason on purged records."""
+    """Return the end of an undo's reason, which counts the records that were purged."""
     if not n_purged:
         return ""
     return f"; without {n_purged:,} {'record that was' if n_purged == 1 else 'records that were'} purged since"
@@ -233,10 +237,10 @@ def _check_not_purged(
         return
     (_, record_id), purge_id = next(iter(purged.items()))
     purge = read_operation(connection, purge_id)
-    reason = f"{record_id} was purged since, by {purge.actor} on {purge.created_at:%Y-%m-%d %H:%M} UTC"
+    reason = f"the record {record_id} was purged since, by {purge.actor} on {purge.created_at:%Y-%m-%d %H:%M} UTC"
     if purge.id == operation.id:
         reason = "a purge removes records for good"
-    raise UndoRefused(f"{operation.kind} {operation.id[:8]} cannot be undone: {reason}")
+    raise UndoRefused(f"the operation {operation.kind} {operation.id[:8]} cannot be undone: {reason}")
 
 
 def blocker(connection: Connection, operation_id: str) -> Operation | None:
@@ -251,7 +255,7 @@ def blocker(connection: Connection, operation_id: str) -> Operation | None:
 def _check_unchanged_since(connection: Connection, operation: Operation, changes: list[_Change]) -> None:
     conflict = _find_conflict(connection, changes)
     if conflict is not None:
-        raise _conflict(connection, operation, conflict)
+        raise _conflict_error(connection, operation, conflict)
 
 
 def _find_conflict(connection: Connection, changes: list[_Change]) -> _Change | None:
@@ -270,11 +274,12 @@ def _find_conflict(connection: Connection, changes: list[_Change]) -> _Change | 
     return None
 
 
-def _conflict(connection: Connection, operation: Operation, change: _Change) -> UndoRefused:
+def _conflict_error(connection: Connection, operation: Operation, change: _Change) -> UndoRefused:
     last = _read_last_operation(connection, change)
     return UndoRefused(
-        f"{operation.kind} {operation.id[:8]} cannot be undone: {change.record_id} was changed since, by "
-        f"{last.kind} {last.id[:8]} of {last.created_at:%Y-%m-%d %H:%M} UTC. Undo that first: atlas undo {last.id[:8]}"
+        f"the operation {operation.kind} {operation.id[:8]} cannot be undone: the record {change.record_id} was "
+        f"changed since, by {last.kind} {last.id[:8]} of {last.created_at:%Y-%m-%d %H:%M} UTC. Undo that first: "
+        f"atlas undo {last.id[:8]}"
     )
 
 
@@ -288,16 +293,16 @@ def _set_counted(connection: Connection, origin: Operation, *, counts: bool) -> 
 def _iterate_originals(
     connection: Connection, operation: Operation, is_in_force: bool = False
 ) -> Iterator[tuple[Operation, bool]]:
-    """Yield an operation, or those that a chain of undos reverts, each with whether it is in force again."""
+    """Yield an operation, or for an undo the operations that it reverts, with whether each is in effect again."""
     if operation.kind != UNDO:
         yield operation, is_in_force
-    for operation_id in undone_by(operation):
+    for operation_id in undone_operation_ids(operation):
         yield from _iterate_originals(connection, read_operation(connection, operation_id), not is_in_force)
 
 
 def _write_undo_state(connection: Connection, operation: Operation, undo_id: str) -> None:
     """Update the column `undone_by` of each operation that an undo affects."""
-    for operation_id in undone_by(operation):
+    for operation_id in undone_operation_ids(operation):
         connection.execute("UPDATE operations SET undone_by = NULL WHERE id = ?", (operation_id,))
     for original, is_in_force in _iterate_originals(connection, operation):
         undone_by_id = None if is_in_force else undo_id
@@ -346,7 +351,7 @@ def _read_last_operation(connection: Connection, change: _Change) -> Operation:
 
 
 def _read_purges(connection: Connection, operation_id: str) -> dict[tuple[str, str], str]:
-    """Return the purged records of an operation, each with its purge."""
+    """Return the ids of the purges of an operation's records, keyed by collection and record id."""
     rows = connection.execute(
         f"SELECT c.collection, c.record_id, m.value FROM changes c JOIN meta m ON m.name = '{PURGED}' || c.collection "
         "|| ':' || c.record_id WHERE c.operation = ?",

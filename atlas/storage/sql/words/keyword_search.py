@@ -66,7 +66,7 @@ class SqlWords:
         *,
         as_typed: bool = False,
     ) -> Matches:
-        """Return the n best records by keywords, and the scores of the records `extra_seqs`.
+        """Return the keyword scores of the n best records, and of the records with the numbers `extra_seqs`.
 
         Any text is literal. Ties are in the order of the records.
 
@@ -93,13 +93,13 @@ class SqlWords:
         min_count = 0 if totals.n_records >= FEW_RECORDS else 1
         missing = [term for term, n_holding in counts.items() if not n_holding and not term.is_composed]
         frequencies = {**search_terms, **dict.fromkeys(missing, min_count)}
-        weights = [_weight(term, n_holding, totals.n_records) for term, n_holding in frequencies.items()]
+        weights = [_term_weight(term, n_holding, totals.n_records) for term, n_holding in frequencies.items()]
         return Matches(values=values, information=(K1 + 1) * math.fsum(weights))
 
     def merge_parts(self, collections: Sequence[str]) -> None:
         """Merge postings fragmented by small writes, to speed up searches."""
         with self._database.read() as connection:
-            scattered = [name for name in collections if connection.dialect.words.is_scattered(connection, name)]
+            scattered = [name for name in collections if connection.dialect.words.is_fragmented(connection, name)]
         for name in scattered:
             last_word: str | None = ""
             while last_word is not None:
@@ -123,11 +123,11 @@ class SqlWords:
         other_values = _score_by_fts5(table.connection, table.name, remaining, scope, n_records) if remaining else {}
         scores = Scores(
             [_restrict_postings(postings[term], scope) for term in read_terms],
-            [_weight(term, len(postings[term].seqs), n_records) for term in read_terms],
+            [_term_weight(term, len(postings[term].seqs), n_records) for term in read_terms],
             other_values,
             lambda seqs: self._cache.lengths(table, seqs) / totals.mean_length,
         )
-        return scores.best(n) | scores.of(np.array(extra_seqs, np.int64))
+        return scores.best(n) | scores.of_records(np.array(extra_seqs, np.int64))
 
     def _read_postings(self, table: WordTable, terms: Iterable[Term]) -> dict[Term, Postings]:
         """Return the postings of the terms that are single words, without words that occur too often."""
@@ -188,7 +188,7 @@ def _is_accurate(count: int, counted_at: Position, now: Position) -> bool:
 
 
 def _select_terms(connection: Connection, table: str, counts: Mapping[Term, int], n_records: int) -> dict[Term, int]:
-    """Return the terms to search for, with their document frequencies. Common terms only if there are few others."""
+    """Return the terms to search for and their document frequencies. Common terms are used if others are few."""
     max_count = min(COMMON, n_records // 2)
     selected = _select_rarest(counts, max_count)
     if len(selected) < MIN_TERMS:
@@ -207,7 +207,7 @@ def _select_rarest(counts: Mapping[Term, int], max_count: int) -> dict[Term, int
 
 
 def _restrict_to_phrases(connection: Connection, table: str, quoted: Sequence[Term], scope: Scope) -> Scope:
-    """Return the part of a scope whose records contain all phrases."""
+    """Return a scope restricted to records that contain all phrases."""
     holding = connection.dialect.words.read_records_with(connection, table, quoted)
     if scope.passing is None:
         return Scope(passing=np.setdiff1d(holding, scope.hidden), hidden=scope.hidden)
@@ -236,7 +236,7 @@ def _score_by_fts5(
     return values
 
 
-def _weight(term: Term, n_holding: int, n_records: int) -> float:
+def _term_weight(term: Term, n_holding: int, n_records: int) -> float:
     """Return a term's weight: its inverse document frequency, exactly as FTS5 computes it, times its factor."""
     inverse_frequency = math.log((n_records - n_holding + 0.5) / (n_holding + 0.5))
     return (inverse_frequency if inverse_frequency > 0 else 1e-6) * _term_factor(term, n_records)

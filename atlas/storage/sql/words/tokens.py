@@ -12,7 +12,7 @@ import sqlite3
 import threading
 from functools import lru_cache
 
-from atlas.storage.text.analyzer import searchable
+from atlas.storage.text.analyzer import expand_for_index
 
 _PLAIN = re.compile("[a-z0-9]+")
 _SEPARATOR, _DROPPED = " ", ""
@@ -23,12 +23,12 @@ _tokenizer.execute("CREATE VIRTUAL TABLE texts USING fts5(text, tokenize = 'unic
 _tokenizer.execute("CREATE VIRTUAL TABLE terms USING fts5vocab(texts, instance)")
 
 
-def tokens_of_record(text: str) -> list[str]:
+def tokenize_record(text: str) -> list[str]:
     """Return the tokens of a record's text, and additional tokens for search."""
-    return tokens(searchable(text))
+    return tokenize(expand_for_index(text))
 
 
-def tokens(text: str) -> list[str]:
+def tokenize(text: str) -> list[str]:
     """Return the tokens of a text in order, with case and accents folded."""
     if text.isascii():
         return _PLAIN.findall(text.lower())

@@ -17,7 +17,7 @@ import numpy as np
 
 from atlas.infra.locks import lock_of
 from atlas.storage.records import Position, Seqs
-from atlas.storage.sql.connection import Connection, Numbers
+from atlas.storage.sql.connection import Connection, IntegerArray
 from atlas.storage.sql.meta import has_change
 from atlas.storage.text.bm25 import POSITION_BITS, SEARCH_TEXT, Postings
 from atlas.storage.text.bm25 import Numbers as Lengths
@@ -47,7 +47,7 @@ Words = Mapping[str, Sequence[int]]
 
 
 class WordCache:
-    """The postings that this process has read. Thread-safe, although two threads may read the same postings."""
+    """A cache of postings, per process. Thread-safe, although two threads may read the same postings."""
 
     def __init__(self) -> None:
         self._tables: dict[str, _CachedTable] = {}
@@ -165,7 +165,7 @@ class _CachedTable:
         return self._version
 
     def postings(self, words: Sequence[str], version: int) -> dict[str, Postings]:
-        """Return the postings of cached words in a version, without words that have to be read."""
+        """Return the postings of words at a version, keyed by word. Words that are not cached are left out."""
         cached: dict[str, Postings] = {}
         for word in words:
             since, postings = self._postings.get(word, (version, None))
@@ -180,7 +180,7 @@ class _CachedTable:
         return cached
 
     def _update_postings(self, word: str, postings: Postings, since: int, version: int) -> Postings:
-        """Return the postings of a word in one version, given those in an earlier one."""
+        """Return the postings of a word at a version, given its postings at an earlier version."""
         changed: dict[int, Words] = {}
         for step in self._steps_between(since, version):
             changed |= step.words
@@ -190,13 +190,13 @@ class _CachedTable:
         return postings.with_changes(np.array(seqs, np.int64), np.array(occurrences, np.int64))
 
     def add(self, postings: Mapping[str, Postings], version: int) -> None:
-        """Keep the postings of words in the cache, unless the cache has later ones."""
+        """Cache the postings of words at a version, unless later ones are cached."""
         for word, part in postings.items():
             if self._postings.get(word, (-1, None))[0] < version <= self._version:
                 self._postings[word] = version, part
 
     def lengths(self, seqs: Seqs, version: int | None) -> Lengths:
-        """Return the cached lengths of records, NaN for those that have to be read."""
+        """Return the cached lengths of records, in tokens, or NaN where a length is not cached."""
         size = int(seqs.max(initial=-1)) + 1
         if version is None or not self._only_adds(version, self._version):
             return np.full(len(seqs), np.nan)
@@ -206,7 +206,7 @@ class _CachedTable:
         return lengths
 
     def add_lengths(self, seqs: Seqs, lengths: Lengths, version: int | None) -> None:
-        """Keep the lengths of records in the cache, unless they may have changed since the version."""
+        """Cache the lengths of records at a version, unless they may have changed since."""
         if version == self._version and seqs.max(initial=-1) < len(self._lengths):
             self._lengths[seqs] = lengths
 
@@ -220,7 +220,7 @@ class _CachedTable:
         return self._steps[first + before : first + after]
 
     def _only_adds(self, before: int, after: int) -> bool:
-        """Return whether each change between two versions is known, and added records only."""
+        """Return whether all changes between two versions are known and only added records."""
         is_known = self._version - before <= len(self._steps)
         return before <= after and is_known and all(step.is_addition for step in self._steps_between(before, after))
 
@@ -250,22 +250,22 @@ def _read_last_seq(table: WordTable) -> int:
 
 
 def _read_words(table: WordTable, seqs: Seqs) -> dict[int, Words]:
-    """Return the words of each record, by number. A deleted record has no words."""
+    """Return the words of each record, keyed by record number. A deleted record has no words."""
     texts = table.connection.execute(
         "SELECT seq, document, search_text FROM records WHERE deleted = 0 AND seq IN (SELECT value FROM json_each(?))",
-        (Numbers(seqs.tolist()),),
+        (IntegerArray(seqs.tolist()),),
     ).fetchall()
-    words = {seq: _positions(document, search_text) for seq, document, search_text in texts}
+    words = {seq: _positions_by_word(document, search_text) for seq, document, search_text in texts}
     return {seq: words.get(seq, {}) for seq in seqs.tolist()}
 
 
 @lru_cache(maxsize=4 * MAX_CHANGED)
-def _positions(document: str, search_text: str) -> Words:
+def _positions_by_word(document: str, search_text: str) -> Words:
     """Return the positions of each word of a record."""
-    from atlas.storage.sql.words.tokens import tokens_of_record  # only needed after a change
+    from atlas.storage.sql.words.tokens import tokenize_record  # only needed after a change
 
     positions: dict[str, list[int]] = {}
     for first, text in ((0, document), (SEARCH_TEXT, search_text)):
-        for position, word in enumerate(tokens_of_record(text), start=first):
+        for position, word in enumerate(tokenize_record(text), start=first):
             positions.setdefault(word, []).append(position)
     return positions

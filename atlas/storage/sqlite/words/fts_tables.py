@@ -21,7 +21,7 @@ import numpy as np
 
 from atlas.core.ranking.tuned import FIELD_WEIGHTS
 from atlas.storage.records import Scope, Seqs
-from atlas.storage.sql.connection import Connection, Numbers, Texts, Totals
+from atlas.storage.sql.connection import Connection, IntegerArray, TextArray, Totals
 from atlas.storage.text.analyzer import Term
 from atlas.storage.text.bm25 import SEARCH_TEXT, Postings
 from atlas.storage.text.bm25 import Numbers as Lengths
@@ -103,16 +103,16 @@ def rebuild_word_table(connection: Connection, collection: str) -> None:
     """
     key = connection.execute("SELECT 1 + coalesce(max(key), 0) FROM word_tables").fetchone()[0]
     if name := word_table(connection, collection):
-        _drop(connection, name)
+        _drop_table(connection, name)
     connection.execute("INSERT OR REPLACE INTO word_tables VALUES (?, ?)", (key, collection))
     table = f"words_{key}"
-    _drop(connection, table)
+    _drop_table(connection, table)
     for statement in table_statements(key, collection):
         connection.execute(statement)
     connection.execute(f"INSERT INTO {table} ({table}) VALUES ('rebuild')")
 
 
-def is_scattered(connection: Connection, collection: str) -> bool:
+def is_fragmented(connection: Connection, collection: str) -> bool:
     """Return whether a collection's table is in too many parts for a fast look-up."""
     table = word_table(connection, collection)
     if table is None:
@@ -139,7 +139,7 @@ def check_word_table(connection: Connection, collection: str) -> str:
     if table is None:
         return "the table of words is missing"
     objects = {f"{kind.upper()} {name}" for kind, name in connection.execute("SELECT type, name FROM sqlite_master")}
-    if missing := set(_parts(table)) - objects:
+    if missing := set(_count_parts(table)) - objects:
         return f"there is no {min(missing)}"
     try:
         connection.execute(f"INSERT INTO {table} ({table}, rank) VALUES ('integrity-check', 1)")
@@ -172,7 +172,7 @@ def read_postings(connection: Connection, table: str, words: Sequence[str]) -> d
         "SELECT words.value, (SELECT group_concat(occurrence) FROM "
         f"(SELECT (doc << 32) + (col = 'search_text') * {SEARCH_TEXT} + offset AS occurrence "
         f"FROM {occurrences} WHERE term = words.value LIMIT ?)) FROM json_each(?) words",
-        (MAX_OCCURRENCES + 1, Texts(words)),
+        (MAX_OCCURRENCES + 1, TextArray(words)),
     ).fetchall()
     numbers = {word: np.fromstring(text or "", np.int64, sep=",") for word, text in rows}
     return {word: Postings.of_occurrences(array) for word, array in numbers.items() if len(array) <= MAX_OCCURRENCES}
@@ -183,11 +183,11 @@ def read_lengths(connection: Connection, table: str, seqs: Seqs) -> Lengths:
     row = connection.execute(
         f"SELECT group_concat(hex(sz), '') FROM json_each(?) numbers "
         f"CROSS JOIN {table}_docsize sizes ON sizes.id = numbers.value",
-        (Numbers(seqs.tolist()),),
+        (IntegerArray(seqs.tolist()),),
     ).fetchone()
     field_lengths = _decode_varints(bytes.fromhex(row[0] or ""))
     if len(field_lengths) != len(FIELD_WEIGHTS) * len(seqs):
-        raise _corruption(f"{table} lacks the lengths of some texts")
+        raise _corruption_error(f"{table} lacks the lengths of some texts")
     lengths: Lengths = field_lengths.reshape(-1, len(FIELD_WEIGHTS)).sum(axis=1).astype(np.float64)
     return lengths
 
@@ -207,7 +207,7 @@ def read_bm25(connection: Connection, table: str, terms: Sequence[Term], scope: 
     rows = connection.execute(
         f"SELECT rowid, -bm25({table}, {', '.join(map(str, FIELD_WEIGHTS))}) FROM {table} "
         f"WHERE {table} MATCH ? AND +rowid {operator} (SELECT value FROM json_each(?))",
-        (_match_any(terms), Numbers(seqs.tolist())),
+        (_match_any(terms), IntegerArray(seqs.tolist())),
     )
     return rows.fetchall()
 
@@ -217,7 +217,7 @@ def count_records_with(connection: Connection, table: str, terms: Sequence[Term]
     rows = connection.execute(
         f"SELECT (SELECT count(*) FROM (SELECT 1 FROM {table} WHERE {table} MATCH terms.value LIMIT ?)) "
         "FROM json_each(?) terms",
-        (limit, Texts(_match_any([term]) for term in terms)),
+        (limit, TextArray(_match_any([term]) for term in terms)),
     )
     return {term: int(count) for term, (count,) in zip(terms, rows.fetchall(), strict=True)}
 
@@ -233,17 +233,17 @@ def _match_any(terms: Sequence[Term]) -> str:
     return " OR ".join(f'"{term.text}"' + "*" * term.is_prefix for term in terms)
 
 
-def _drop(connection: Connection, table: str) -> None:
-    for part in _parts(table):
+def _drop_table(connection: Connection, table: str) -> None:
+    for part in _count_parts(table):
         connection.execute(f"DROP {' IF EXISTS '.join(part.split())}")
 
 
-def _parts(table: str) -> tuple[str, ...]:
+def _count_parts(table: str) -> tuple[str, ...]:
     view = table.replace("words", "searchable")
     return f"TABLE {table}", f"VIEW {view}", f"TRIGGER {table}_insert", f"TRIGGER {table}_update"
 
 
-def _corruption(problem: str) -> sqlite3.DatabaseError:
+def _corruption_error(problem: str) -> sqlite3.DatabaseError:
     """Return SQLite's error for a corrupt file."""
     error = sqlite3.DatabaseError(problem)
     error.sqlite_errorcode = sqlite3.SQLITE_CORRUPT

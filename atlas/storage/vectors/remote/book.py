@@ -96,7 +96,7 @@ class IndexNote:
         return IndexNote(dropped=(*self.dropped, self.namespace), stay=self.stay)
 
     def keep_all(self) -> IndexNote:
-        """Return the note for a ledger without its own namespaces, in which all listed namespaces are kept."""
+        """Return a note without a current namespace, in which every namespace of this note is kept in the service."""
         return IndexNote(stay=tuple(filter(None, (*self.stay, *self.dropped, self.namespace))))
 
 
@@ -125,7 +125,7 @@ class IndexBook:
         return not self._ledger.read_only
 
     def read(self) -> IndexNote:
-        """Return the note. If it was written by another copy of the ledger, all its namespaces are foreign."""
+        """Return the note. If another copy of the ledger wrote it, its namespaces are only kept, not used."""
         return self._decode(self._read_text(self._name))
 
     def acquire_lease(self) -> bool:
@@ -147,7 +147,7 @@ class IndexBook:
         """Renew the lease once a third of it is used.
 
         Raises:
-            IndexUnreachable: Another process took it over, because this process stalled for too long.
+            IndexUnreachable: Another process has taken over the lease, because this one stalled for too long.
         """
         remaining = _ends_at(self._lease) - self._ledger.clock.now()
         if remaining < timedelta(seconds=LEASE_SECONDS * 2 / 3):
@@ -165,7 +165,7 @@ class IndexBook:
         """Record that a request is about to be sent. Without `end_write`, others wait until the lease expires.
 
         Raises:
-            IndexUnreachable: Another process took the lease over.
+            IndexUnreachable: Another process has taken over the lease.
         """
         note, self._is_unsure = self.read(), True
         try:
@@ -195,18 +195,18 @@ class IndexBook:
         try:
             self._ledger.notes.write({self._lease_name: text}, expected={self._lease_name: lease})
         except PlanOutdated:
-            self.distrust()
+            self.drop_seals()
 
-    def distrust(self) -> None:
-        """Drop all seals, because a write may have followed the loss of the lease."""
+    def drop_seals(self) -> None:
+        """Drop all seals, because a write may have been sent after the lease was lost."""
         self._change(lambda note: replace(note, seals=()))
 
-    def leave(self) -> IndexNote:
-        """Abandon all namespaces in the service, regardless of the current writer, and return the note."""
+    def abandon_namespaces(self) -> IndexNote:
+        """Mark all namespaces as kept in the service, even if another process is writing, and return the note."""
         return self._change(IndexNote.keep_all)
 
     def cleared_text(self, text: str) -> str:
-        """Return the text of the notes after their namespace in a service was cleared."""
+        """Return the text of a note whose namespace in a service was cleared."""
         return self._encode(self._decode(text).without_namespace())
 
     def _change(self, change: Callable[[IndexNote], IndexNote]) -> IndexNote:
@@ -226,18 +226,18 @@ class IndexBook:
         try:
             self._ledger.notes.write({self._lease_name: lease, **texts}, expected=expected)
         except PlanOutdated as error:
-            self.distrust()
+            self.drop_seals()
             raise IndexUnreachable("another process took over the lock, because this one stalled") from error
         self._lease, self._written = lease, texts.get(self._name, self._written)
 
     def _new_lease(self, holder: str = "") -> str:
         until = self._ledger.clock.now() + timedelta(seconds=LEASE_SECONDS)
-        holder = holder or "/".join([_machine(), str(os.getpid()), new_id(), self._ledger.identity()])
+        holder = holder or "/".join([_boot_id(), str(os.getpid()), new_id(), self._ledger.identity()])
         lease = f"{holder} {until.isoformat()}"
         return f"{lease} {WRITING}" if self._is_unsure else lease
 
     def _is_expired(self, lease: str) -> bool:
-        """Return whether a lease has expired, or belongs to a dead process or to the ledger that was copied here.
+        """Return whether a lease has expired, or its holder is a dead process or the original of this copied ledger.
 
         A lease that ends implausibly late comes from a wrong clock. Only processes on this machine are checked.
         """
@@ -247,7 +247,7 @@ class IndexBook:
         remaining = _ends_at(lease) - self._ledger.clock.now()
         if not timedelta() < remaining < timedelta(seconds=LEASE_SECONDS + CLOCK_SECONDS):
             return True
-        if lease.endswith(WRITING) or not machine or machine != _machine():
+        if lease.endswith(WRITING) or not machine or machine != _boot_id():
             return False
         return not Path(f"/proc/{pid}").exists()
 
@@ -275,7 +275,7 @@ def addresses_of(ledger: LedgerEngine, collection: str) -> list[str]:
 
 
 def restore_notes(ledger: LedgerEngine, notes: Mapping[str, str]) -> None:
-    """Give a restored ledger the notes of its former indexes, so that they can be deleted in the service.
+    """Copy the notes of former indexes into a restored ledger, so that the indexes can be deleted in the service.
 
     Args:
         notes: The earlier notes whose names begin with `INDEX`.
@@ -305,7 +305,7 @@ def _ends_at(lease: str) -> datetime:
     return datetime.fromisoformat(lease.split(" ")[1])
 
 
-def _machine() -> str:
+def _boot_id() -> str:
     """Return an id of this machine's current boot, or an empty string if processes cannot be looked up."""
     try:
         boot_id = Path("/proc/sys/kernel/random/boot_id").read_text(encoding="ascii").strip()

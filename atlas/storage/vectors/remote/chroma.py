@@ -85,7 +85,7 @@ class ChromaService:
         self._seconds = seconds
         self._is_cloud = address.service is Service.CHROMA_CLOUD
         self._limits = CLOUD if self._is_cloud else SERVER
-        self._connection: Connection[Client] = Connection(self._connect, _close)
+        self._connection: Connection[Client] = Connection(self._connect, _close_client)
 
     @property
     def max_hits(self) -> int:
@@ -125,7 +125,7 @@ class ChromaService:
 
     def query(self, namespace: str, vector: Vector, k: int) -> Answer:
         """Return the keys of at most k nearest vectors. Approximate."""
-        hits = self._call_collection(namespace, partial(_query, vector=vector, k=k))
+        hits = self._call_collection(namespace, partial(_query_collection, vector=vector, k=k))
         return Answer(hits=hits, sees_up_to=AT_ONCE)
 
     def count(self, namespace: str) -> int:
@@ -182,7 +182,7 @@ class ChromaService:
         self._await_answer()  # a new client sends a request immediately, and would wait forever
         settings = Settings(anonymized_telemetry=False)
         api = self._cloud(settings) if self._is_cloud else self._server(settings)
-        session, admin_session = _sessions(api)
+        session, admin_session = _http_clients(api)
         session.timeout = self._seconds  # there is no option for it, and a call could wait forever
         admin_session.close()  # it was needed to look up the database
         return Client(api)
@@ -215,7 +215,7 @@ class ChromaService:
 
         key = os.environ.get(KEY, "").strip()
         if not key:
-            raise IndexUnreachable(f"the key is missing; set {KEY}")
+            raise IndexUnreachable(f"the API key is missing; set {KEY}")
         address = self._address
         address_options = {"cloud_host": address.host, "cloud_port": address.port, "enable_ssl": address.is_secure}
         return chromadb.CloudClient(
@@ -227,18 +227,18 @@ class ChromaService:
         )
 
 
-def _query(collection: Any, *, vector: Vector, k: int) -> list[tuple[str, float]]:
+def _query_collection(collection: Any, *, vector: Vector, k: int) -> list[tuple[str, float]]:
     result = collection.query(query_embeddings=vector[None], n_results=k, include=["distances"])
     nearest = zip(result["ids"][0], result["distances"][0], strict=True)
     return [(str(key), 1.0 - float(distance)) for key, distance in nearest]
 
 
-def _sessions(api: Any) -> tuple[httpx.Client, httpx.Client]:
+def _http_clients(api: Any) -> tuple[httpx.Client, httpx.Client]:
     """Return the HTTP clients of a ChromaDB client and of its admin client, which ChromaDB does not close."""
     return api._server._session, api._admin_client._server._session
 
 
-def _close(client: Client) -> None:
-    for session in _sessions(client.api):
+def _close_client(client: Client) -> None:
+    for session in _http_clients(client.api):
         session.close()
     client.api.close()  # type: ignore[attr-defined]

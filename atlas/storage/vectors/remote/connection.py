@@ -22,7 +22,7 @@ class Connection(Generic[C]):
 
         self._lock = threading.Lock()
         self._connection: C | None = None
-        fork_safety.watch(self)
+        fork_safety.register(self)
 
     @property
     def is_open(self) -> bool:
@@ -53,7 +53,7 @@ class Connection(Generic[C]):
     def after_fork(self, *, in_child: bool) -> None:
         """Drop the parent's client in a child, because its sockets are shared."""
         if in_child:
-            fork_safety.abandon(self._connection)
+            fork_safety.keep_inherited(self._connection)
             self._connection = None
             self._lock = threading.Lock()
             self._connecting = threading.Lock()

@@ -24,7 +24,7 @@ from atlas.infra import fork_safety
 from atlas.storage.following_index import IndexBehind, IndexUnreachable, IndexUnusable, Seal
 from atlas.storage.vectors.remote import book
 from atlas.storage.vectors.remote.book import IndexBook, IndexNote, PendingSeal
-from atlas.storage.vectors.remote.patience import Patience
+from atlas.storage.vectors.remote.circuit_breaker import CircuitBreaker
 from atlas.storage.vectors.remote.service import AT_ONCE, Answer, NoAnswer, VectorService
 
 T = TypeVar("T")
@@ -53,7 +53,14 @@ class RemoteIndex:
     is_counted = is_remote = is_resumable = True
 
     def __init__(
-        self, service: VectorService, patience: Patience, notes: IndexBook, name: str, dimension: int, *, seconds: float
+        self,
+        service: VectorService,
+        circuit_breaker: CircuitBreaker,
+        notes: IndexBook,
+        name: str,
+        dimension: int,
+        *,
+        seconds: float,
     ) -> None:
         """Use a service for a collection of this name.
 
@@ -61,7 +68,7 @@ class RemoteIndex:
             seconds: Timeout of a query.
         """
         self._service = service
-        self._patience = patience
+        self._circuit_breaker = circuit_breaker
         self._book = notes
         self._name = name
         self._dimension = dimension
@@ -87,7 +94,7 @@ class RemoteIndex:
         self._counted: set[str] = set()
         """Namespaces whose number of keys was correct at this process's last check."""
 
-        fork_safety.watch(self)
+        fork_safety.register(self)
 
     @property
     def max_hits(self) -> int:
@@ -97,12 +104,12 @@ class RemoteIndex:
     @property
     def fault(self) -> str:
         """The reason why the last request to the service failed, or empty if it succeeded."""
-        return self._patience.fault
+        return self._circuit_breaker.fault
 
     @property
-    def is_due(self) -> bool:
-        """True if the service failed, or did not answer a write, and the pause after that is over."""
-        return self._may_resume or (bool(self.fault) and not self._patience.is_resting())
+    def is_retry_due(self) -> bool:
+        """True if a request failed or a write got no answer, and the pause after it is over."""
+        return self._may_resume or (bool(self.fault) and not self._circuit_breaker.is_paused())
 
     @property
     def _may_resume(self) -> bool:
@@ -125,7 +132,7 @@ class RemoteIndex:
             return
         if (
             not self._book.can_write
-            or self._patience.is_resting()
+            or self._circuit_breaker.is_paused()
             or not self._threads.acquire(timeout=timeout_seconds)
         ):
             yield False
@@ -147,7 +154,7 @@ class RemoteIndex:
             self._threads.release()
 
     def seal(self) -> Seal:
-        """Return the visible seal, empty if a write is unfinished."""
+        """Return the newest seal whose writes are visible in the service. Empty if a write is unfinished."""
         note = self._note()
         pending = note.visible_seal(self._visible_position(note))
         return pending.seal if pending else Seal()
@@ -346,7 +353,7 @@ class RemoteIndex:
         return made_note
 
     def _drop(self, note: IndexNote) -> bool:
-        """Delete unneeded namespaces, and return whether all are deleted."""
+        """Delete unneeded namespaces, and return whether none is left."""
         remaining = list(note.dropped)
         try:
             while remaining:
@@ -370,10 +377,15 @@ class RemoteIndex:
         return self._known_positions.get(note.namespace, note.shown)
 
     def _visible_position(self, note: IndexNote, *, asks_now: bool = False) -> int:
-        """Return the position up to which writes are visible, asking the service if there are later writes."""
+        """Return the position up to which writes are visible. Ask the service if there are later writes."""
         known_position = self._known_position(note)
-        is_due = asks_now or time.monotonic() - self._polled_at > POLL_POSITION_SECONDS
-        if not note.seals or note.seals[-1].position <= known_position or not is_due or self._patience.is_resting():
+        is_retry_due = asks_now or time.monotonic() - self._polled_at > POLL_POSITION_SECONDS
+        if (
+            not note.seals
+            or note.seals[-1].position <= known_position
+            or not is_retry_due
+            or self._circuit_breaker.is_paused()
+        ):
             return known_position
         self._polled_at = time.monotonic()
         any_vector = np.eye(1, self._dimension, dtype=np.float32)[0]
@@ -399,9 +411,9 @@ class RemoteIndex:
             raise IndexUnreachable(f"the index answered with {len(answer.hits)} hits instead of {n_hits}")
 
     def _ask(self, call: Callable[[], T], seconds: float) -> T:
-        """Call the service. Distrust the namespace if it is missing or has other settings."""
+        """Return the result of a request. Drop the seals if the namespace is missing or has other settings."""
         try:
-            return self._patience.ask(call, seconds=seconds)
+            return self._circuit_breaker.call(call, seconds=seconds)
         except IndexUnreachable:
             raise
         except IndexUnusable:

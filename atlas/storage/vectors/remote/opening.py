@@ -9,8 +9,8 @@ from atlas.core.imports.plugins import INDEXES, find_plugin
 from atlas.core.index_address import IndexAddress, PluginIndexAddress, Service, read_index_address
 from atlas.storage.engine import LedgerEngine
 from atlas.storage.vectors.remote.book import IndexBook, addresses_of
+from atlas.storage.vectors.remote.circuit_breaker import CircuitBreaker
 from atlas.storage.vectors.remote.index import RemoteIndex
-from atlas.storage.vectors.remote.patience import Patience
 from atlas.storage.vectors.remote.service import VectorService
 
 MAX_PART_SECONDS = 60.0
@@ -32,18 +32,18 @@ class RemoteIndexes:
         index_address = read_index_address(address)
         self.location = str(index_address)
         self._service = _make_service(index_address, seconds=max(seconds, MAX_PART_SECONDS))
-        self._patience = Patience(self.location)
+        self._circuit_breaker = CircuitBreaker(self.location)
         self._seconds = seconds
 
     @property
     def fault(self) -> str:
         """The reason why the last request failed, or empty if it succeeded or no request was sent."""
-        return self._patience.fault
+        return self._circuit_breaker.fault
 
     def index(self, ledger: LedgerEngine, collection: str, dimension: int) -> RemoteIndex:
         """Return the index of a collection."""
         book = IndexBook(ledger, collection, self.location)
-        return RemoteIndex(self._service, self._patience, book, collection, dimension, seconds=self._seconds)
+        return RemoteIndex(self._service, self._circuit_breaker, book, collection, dimension, seconds=self._seconds)
 
     def close(self) -> None:
         """Close the connections."""
@@ -77,7 +77,7 @@ def list_kept_namespaces(ledger: LedgerEngine, collections: Iterable[str]) -> li
 
 
 def abandon(ledger: LedgerEngine, address: str) -> list[str]:
-    """Abandon a ledger's vectors in a service, and return the names of their namespaces.
+    """Stop using a service without deleting a ledger's vectors there, and return the names of their namespaces.
 
     Raises:
         NotFound: The service never had an index of the ledger.
@@ -87,7 +87,7 @@ def abandon(ledger: LedgerEngine, address: str) -> list[str]:
         raise NotFound(
             f"this store never had an index at {address}; atlas doctor lists the addresses that it waits for"
         )
-    return [namespace for book in books for namespace in book.leave().stay]
+    return [namespace for book in books for namespace in book.abandon_namespaces().stay]
 
 
 def clear_everywhere(ledger: LedgerEngine, collection: str, *, seconds: float) -> list[str]:

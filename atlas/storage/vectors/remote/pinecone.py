@@ -93,7 +93,7 @@ class PineconeService:
 
     def upsert(self, namespace: str, keys: Sequence[str], vectors: Vectors) -> int:
         """Store the vectors under the keys, and return the position of the write."""
-        rows = [{"id": key, "values": _round(vector)} for key, vector in zip(keys, vectors, strict=True)]
+        rows = [{"id": key, "values": _round_vector(vector)} for key, vector in zip(keys, vectors, strict=True)]
         reply = self._call(lambda index: index.upsert(vectors=rows, namespace=namespace))
         if reply.upserted_count != len(rows):
             raise IndexUnreachable(f"the service stored {reply.upserted_count} of {len(rows)} vectors")
@@ -111,7 +111,7 @@ class PineconeService:
 
     def query(self, namespace: str, vector: Vector, k: int) -> Answer:
         """Return the keys of at most k nearest vectors. Approximate."""
-        numbers = _round(vector)
+        numbers = _round_vector(vector)
         result = self._call(lambda index: index.query(vector=numbers, top_k=k, namespace=namespace))
         hits = [(match.id, match.score) for match in result.matches]
         sees_up_to = result.response_info.lsn_reconciled if result.response_info else None
@@ -136,7 +136,7 @@ class PineconeService:
 
         key = os.environ.get(KEY, "").strip()
         if not key:
-            raise IndexUnreachable(f"the key is missing; set {KEY}")
+            raise IndexUnreachable(f"the API key is missing; set {KEY}")
         index = Pinecone(api_key=key, timeout=self._seconds).index(host=self._host)
         # The option `retry_config` only affects the control plane.
         index._http._client._transport._config = RetryConfig(max_retries=0)  # type: ignore[attr-defined]
@@ -182,6 +182,6 @@ def _retry(call: Callable[[], T]) -> T:
         delay *= 2
 
 
-def _round(vector: Vector) -> list[float]:
+def _round_vector(vector: Vector) -> list[float]:
     rounded: list[float] = np.round(vector.astype(np.float64), DIGITS).tolist()
     return rounded

@@ -37,7 +37,7 @@ class Answer:
 
 @runtime_checkable
 class VectorService(Protocol):
-    """Vectors by namespace and key. Namespaces are created once, filled, and deleted.
+    """Vectors in namespaces, under keys. A namespace is created once, filled, and deleted.
 
     Every method raises `NoAnswer` on a timeout, `IndexUnreachable` for an error or an invalid answer, and
     `IndexUnusable` if a namespace is missing or has other settings.

@@ -13,7 +13,7 @@ import pytest
 from atlas.core.errors import InvalidInput
 from atlas.core.operations import Marks
 from atlas.core.settings import Settings
-from atlas.storage.maintenance.backup import backup, look_into, restore
+from atlas.storage.maintenance.backup import backup, inspect_backup, restore
 from atlas.storage.maintenance.copying import copy_store
 from atlas.storage.maintenance.doctor import examine
 from atlas.storage.sqlite.reference import foreign_objects
@@ -99,7 +99,7 @@ def test_a_backup_with_foreign_objects_is_refused_and_the_store_stays(tmp_path, 
     with Store.open(tmp_path / "live") as store:
         opened = Opened(store)
         opened.add("kept")
-        for use in (look_into, restore):
+        for use in (inspect_backup, restore):
             with pytest.raises(InvalidInput, match=f"contains foreign objects.*{named}.*the store is unchanged"):
                 use(store, crafted)
         assert opened.ids() == ["kept"]

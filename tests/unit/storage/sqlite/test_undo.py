@@ -51,7 +51,7 @@ def test_undoing_a_deletion_brings_everything_back_as_it_was(open_store):
     assert opened.marks("a") == Marks(note="mine")
     assert opened.nearest("y") == ["a"]
     assert things.search_text("umbrella", 5).ids == ["a"]
-    assert things.known_hashes(["abc", "abd"]) == {"abc": "a"}
+    assert things.ids_by_hash(["abc", "abd"]) == {"abc": "a"}
 
 
 def test_undoing_an_edit_brings_the_old_text_and_vector_back(open_store):

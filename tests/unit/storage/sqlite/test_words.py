@@ -18,7 +18,7 @@ from atlas.core.hits import Candidates
 from atlas.core.operations import Marks
 from atlas.storage.maintenance.doctor import examine
 from atlas.storage.sql.words import keyword_search as words
-from atlas.storage.text.analyzer import query_terms, searchable
+from atlas.storage.text.analyzer import expand_for_index, query_terms
 from tests.support.storage.engines import every_engine, of_files
 from tests.support.storage.ledgers import THINGS, Opened, vector_of
 
@@ -229,7 +229,7 @@ class Kept:
 
 
 def tokens(text: str) -> list[str]:
-    return re.findall("[a-z0-9]+", searchable(text).lower())
+    return re.findall("[a-z0-9]+", expand_for_index(text).lower())
 
 
 def words_and_pairs(held: list[str]) -> Counter[str]:

@@ -116,7 +116,7 @@ def test_what_other_terms_say_counts_for_the_bound_and_the_value():
         [Postings.of_occurrences(np.array([3]) << 32)], [1.0], {3: 2.0, 7: 4.0}, lambda seqs: np.ones(len(seqs))
     )
     assert scores.best(10) == {7: 4.0, 3: 3.0}
-    assert scores.of(np.array([3, 4, 99])) == {3: 3.0}
+    assert scores.of_records(np.array([3, 4, 99])) == {3: 3.0}
     assert Scores([], [], {}, lambda seqs: np.ones(len(seqs))).best(10) == {}
 
 
@@ -167,7 +167,7 @@ def test_a_pair_with_a_common_word_is_not_looked_for(open_store, monkeypatch):
     monkeypatch.setattr(words, "COMMON", 10)
     opened.store.ledger.words._counts.clear()
     apart = opened.store.ledger.words.find(THINGS, asked, scope, 5).information
-    weight = 2.2 * words._weight(words.Term("cancel"), 5, 20)
+    weight = 2.2 * words._term_weight(words.Term("cancel"), 5, 20)
     assert (whole, apart) == (pytest.approx(4 * weight), pytest.approx(2 * weight))
 
 

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from atlas.storage.text.analyzer import MAX_QUERY_CHARACTERS, MAX_TERMS, query_terms, searchable
+from atlas.storage.text.analyzer import MAX_QUERY_CHARACTERS, MAX_TERMS, expand_for_index, query_terms
 
 EVERYTHING = " ".join(
     [
@@ -24,7 +24,7 @@ EVERYTHING = " ".join(
 
 def added(text: str) -> str:
     """What is findable beside the text itself."""
-    return searchable(text).partition("\n")[2]
+    return expand_for_index(text).partition("\n")[2]
 
 
 def asked(text: str) -> list[str]:
@@ -96,15 +96,15 @@ def test_the_words_of_a_slug_too_long_for_an_identifier_are_stemmed():
     ],
 )
 def test_cjk_is_parted_in_pairs(text, expected):
-    assert searchable(text).partition("\n")[0].split() == expected.split()
+    assert expand_for_index(text).partition("\n")[0].split() == expected.split()
 
 
 def test_widths_ligatures_and_accents_do_not_matter():
-    assert searchable("\uff21\uff22\uff23 ﬁne cafe\u0301") == searchable("ABC fine café")
+    assert expand_for_index("\uff21\uff22\uff23 ﬁne cafe\u0301") == expand_for_index("ABC fine café")
 
 
 def test_what_is_added_comes_after_the_text_so_that_neighbours_stay_neighbours():
-    assert searchable("call getUserById now").startswith("call getUserById now\n")
+    assert expand_for_index("call getUserById now").startswith("call getUserById now\n")
 
 
 def test_the_terms_of_a_query_are_those_of_a_text():
@@ -147,7 +147,7 @@ def test_a_long_query_asks_for_its_beginning():
 
 def test_the_same_text_says_the_same_in_every_version_of_this_schema():
     """Else what is in the index could not be taken out again: to change it is a new schema that indexes again."""
-    said = searchable(EVERYTHING) + searchable("".join(map(chr, range(0x20, 0xD800))))
+    said = expand_for_index(EVERYTHING) + expand_for_index("".join(map(chr, range(0x20, 0xD800))))
     assert hashlib.sha256(said.encode()).hexdigest() == (
         "ba91b0351d42d0b53318ad4ce4fdde212cb07d1dd18b0bdf4c6f31abe4350960"
     )
@@ -174,7 +174,7 @@ SCRIPTS = [chr(code) for block in (*BLOCKS, *CJK, (0x1F600, 0x1F610)) for code i
 def test_a_text_is_found_by_each_of_its_terms(text):
     connection = sqlite3.connect(":memory:")
     connection.execute("CREATE VIRTUAL TABLE texts USING fts5(text, tokenize = 'unicode61 remove_diacritics 2')")
-    connection.execute("INSERT INTO texts VALUES (?)", (searchable(text),))
+    connection.execute("INSERT INTO texts VALUES (?)", (expand_for_index(text),))
     missed = [
         term
         for term in query_terms(text)

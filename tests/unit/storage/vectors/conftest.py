@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from atlas.storage.vectors.remote import patience
+from atlas.storage.vectors.remote import circuit_breaker
 from tests.support.storage.ledgers import DIMENSION
 from tests.support.storage.pinecone_server import KEY, PineconeServer, serving
 
@@ -23,5 +23,5 @@ def pinecone(monkeypatch: pytest.MonkeyPatch) -> Iterator[PineconeServer]:
 def no_rest(monkeypatch: pytest.MonkeyPatch) -> None:
     """A service that has failed is asked again at once, and one that counts another number is believed."""
     monkeypatch.setattr("atlas.storage.maintenance.doctor.SETTLING_SECONDS", 0.0)
-    monkeypatch.setattr(patience, "MIN_REST_SECONDS", 0.0)
-    monkeypatch.setattr(patience, "MAX_REST_SECONDS", 0.0)
+    monkeypatch.setattr(circuit_breaker, "MIN_PAUSE_SECONDS", 0.0)
+    monkeypatch.setattr(circuit_breaker, "MAX_PAUSE_SECONDS", 0.0)

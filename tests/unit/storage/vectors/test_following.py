@@ -26,7 +26,7 @@ def missed(opened: Opened, ids: list[str]) -> list[str]:
 
 
 def seal_of(store: Store) -> Seal:
-    return store.collection(THINGS).parts.nearest.upkeep.seal()
+    return store.collection(THINGS).parts.nearest.updater.seal()
 
 
 def problem_of(store: Store) -> str:
@@ -75,7 +75,7 @@ def test_an_index_that_goes_while_it_catches_up_is_whole_afterwards(open_store, 
 
 def call_at(store: Store, number: int, act: Callable[[], None]) -> None:
     """Do something just before the ledger is asked for changes for the n-th time."""
-    follow, n_calls = store.ledger.follow, 0
+    follow, n_calls = store.ledger.vector_changes, 0
 
     def follow_then(*arguments):
         nonlocal n_calls
@@ -84,7 +84,7 @@ def call_at(store: Store, number: int, act: Callable[[], None]) -> None:
             act()
         return follow(*arguments)
 
-    store.ledger.follow = follow_then
+    store.ledger.vector_changes = follow_then
 
 
 @pytest.mark.parametrize("interfere", [delete, empty, put_older_back])

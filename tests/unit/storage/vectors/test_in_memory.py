@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from atlas.storage.records import Position, VectorChange
-from atlas.storage.vectors.in_memory import InMemory
+from atlas.storage.vectors.in_memory import InMemoryVectors
 
 DIMENSION = 8
 
@@ -32,7 +32,7 @@ def found(neighbours):
 
 @pytest.mark.parametrize("seed", range(5))
 def test_after_many_edits_the_nearest_are_those_of_a_full_comparison(seed):
-    random, memory, stored = np.random.default_rng(seed), InMemory(DIMENSION), {}
+    random, memory, stored = np.random.default_rng(seed), InMemoryVectors(DIMENSION), {}
     for revision in range(1, 60):
         seqs = random.choice(np.arange(1, 200), size=random.integers(1, 40), replace=False).tolist()
         batch = {seq: unit(int(random.integers(0, 5)), revision * 1_000 + seq) for seq in seqs}
@@ -48,21 +48,21 @@ def test_after_many_edits_the_nearest_are_those_of_a_full_comparison(seed):
 
 
 def test_a_record_counts_by_its_best_window():
-    memory, (first, second, third) = InMemory(DIMENSION), unit(3, seed=9)
+    memory, (first, second, third) = InMemoryVectors(DIMENSION), unit(3, seed=9)
     memory.apply([change(1, np.stack([first, second])), change(2, third[None])])
     [(seq, similarity), _] = memory.query(second, 2)
     assert (seq, similarity) == (1, pytest.approx(1.0, abs=1e-6))
 
 
 def test_equal_vectors_come_in_the_order_of_their_rows():
-    memory, vector = InMemory(DIMENSION), unit(1, seed=3)
+    memory, vector = InMemoryVectors(DIMENSION), unit(1, seed=3)
     memory.apply([change(seq, vector) for seq in (5, 3, 9)])
     assert found(memory.query(vector[0], 3)) == [5, 3, 9]
     assert found(memory.query(vector[0], 1)) == [5]
 
 
 def test_a_cleared_memory_finds_nothing_and_begins_at_the_given_position():
-    memory, vectors = InMemory(DIMENSION), unit(2, seed=4)
+    memory, vectors = InMemoryVectors(DIMENSION), unit(2, seed=4)
     memory.apply([change(1, vectors)])
     memory.clear(Position("ledger", 7))
     assert memory.query(vectors[0], 5) == []
@@ -72,6 +72,6 @@ def test_a_cleared_memory_finds_nothing_and_begins_at_the_given_position():
 
 
 def test_among_no_records_none_is_nearest():
-    memory, vectors = InMemory(DIMENSION), unit(1, seed=5)
+    memory, vectors = InMemoryVectors(DIMENSION), unit(1, seed=5)
     memory.apply([change(1, vectors)])
     assert memory.query(vectors[0], 3, np.zeros(0, np.int64)) == []

@@ -37,14 +37,14 @@ def test_a_store_reembedded_in_the_midst_of_a_query_is_seen_as_it_was(open_store
     opened, other = open_store(), open_store()
     opened.add("a", "b")
     things = opened.store.collection(THINGS)
-    ledger, follow = opened.store.ledger, opened.store.ledger.follow
+    ledger, follow = opened.store.ledger, opened.store.ledger.vector_changes
 
     def reembed_and_follow(*arguments):
-        ledger.follow = follow
+        ledger.vector_changes = follow
         reembed(other.store.ledger, HashEmbedder(16, "new"))
         return follow(*arguments)
 
-    ledger.follow = reembed_and_follow
+    ledger.vector_changes = reembed_and_follow
     assert things.query(vector_of("a"), 1).ids == ["a"]
     with pytest.raises(EmbeddingModelMismatch, match="has vectors of 'new'"):
         things.query(vector_of("a"), 1)
@@ -60,7 +60,7 @@ def test_a_store_of_few_records_with_many_writes_is_scanned_whole(open_store):
     nearest = opened.store.collection(THINGS).parts.nearest
     opened.add("d", "e")
     assert opened.nearest("d") == ["d"]
-    assert nearest.upkeep.seal() == Seal()
+    assert nearest.updater.seal() == Seal()
     opened.add("f")
     assert nearest.index.count() == 6
 
@@ -93,7 +93,7 @@ def test_a_process_that_asks_often_holds_the_vectors_and_sees_what_others_write(
     opened.add(*"abcdefghijkl")
     things, nearest = opened.store.collection(THINGS), opened.store.collection(THINGS).parts.nearest
     answers = [opened.nearest("a", 3) for _ in range(MANY_QUERIES - 1)]
-    assert not nearest.exact.loading.is_under_way
+    assert not nearest.exact.loading.is_running
     answers.append(opened.nearest("a", 3))
     nearest.exact.loading.wait()
     answers.append(opened.nearest("a", 3))
@@ -115,4 +115,4 @@ def test_a_store_that_is_closed_ends_what_reads_beside_queries(open_store):
     for _ in range(MANY_QUERIES):
         opened.nearest("a")
     opened.store.close()
-    assert not nearest.exact.loading.is_under_way
+    assert not nearest.exact.loading.is_running

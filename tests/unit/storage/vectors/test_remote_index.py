@@ -17,7 +17,7 @@ from atlas.storage.following_index import IndexUnreachable, Seal
 from atlas.storage.maintenance.backup import backup, restore
 from atlas.storage.maintenance.doctor import examine
 from atlas.storage.maintenance.purge import apply_purge, plan_purge
-from atlas.storage.vectors.remote import patience
+from atlas.storage.vectors.remote import circuit_breaker
 from atlas.storage.vectors.remote.chroma import ChromaService, Client
 from atlas.storage.vectors.remote.connection import Connection
 from tests.support.storage.engines import every_engine, of_files
@@ -56,7 +56,7 @@ def await_no_fault(opened):
 
 def test_the_index_answers_and_what_it_has_not_followed_is_found_too(open_store, service):
     opened = filled(open_store, service.address)
-    assert nearest_of(opened).upkeep.seal().n_keys == 70
+    assert nearest_of(opened).updater.seal().n_keys == 70
     assert nearest_of(opened).index.count() == 70
     opened.add("late", "later")
     opened.edit("r3", "another text")
@@ -73,7 +73,7 @@ def test_the_index_answers_and_what_it_has_not_followed_is_found_too(open_store,
 def test_another_process_goes_on_from_where_the_first_one_left_it(open_store, service):
     filled(open_store, service.address)
     second = open_store(index=service.address, **FEW)
-    assert nearest_of(second).upkeep.n_behind() == 0
+    assert nearest_of(second).updater.n_behind() == 0
     second.add("new")
     assert second.store.catch_up() == 1
     assert missed(second, [*IDS, "new"]) == []
@@ -94,7 +94,7 @@ def test_what_does_not_show_yet_is_found_and_the_seal_waits_for_it(open_store, p
     pinecone.is_late = True
     opened.add(*IDS[40:])
     assert opened.store.catch_up() == 30
-    assert (nearest.index.writer_seal().revision, nearest.upkeep.seal().revision, nearest.upkeep.n_behind()) == (
+    assert (nearest.index.writer_seal().revision, nearest.updater.seal().revision, nearest.updater.n_behind()) == (
         70,
         40,
         30,
@@ -102,7 +102,7 @@ def test_what_does_not_show_yet_is_found_and_the_seal_waits_for_it(open_store, p
     assert missed(opened) == []
     assert opened.store.catch_up() == 0  # nothing is handed over twice
     pinecone.show()
-    assert (nearest.upkeep.seal().revision, nearest.upkeep.n_behind()) == (70, 0)
+    assert (nearest.updater.seal().revision, nearest.updater.n_behind()) == (70, 0)
     assert missed(opened) == []
     assert opened.store.indexes.fault == ""
 
@@ -111,19 +111,19 @@ def test_an_answer_that_sees_less_than_an_earlier_one_did_is_not_believed(open_s
     opened = filled(open_store, pinecone.address, n=40)
     opened.add(*IDS[40:])
     opened.store.catch_up()
-    assert nearest_of(opened).upkeep.seal().revision == 70
+    assert nearest_of(opened).updater.seal().revision == 70
     (namespace,) = pinecone.namespaces.values()
     namespace.position = 1  # another of its replicas answers from here on
     namespace.shown = {key: vector for key, vector in namespace.shown.items() if int(key.partition(":")[0]) <= 40}
     pinecone.is_late = True
     assert missed(opened) == []
-    assert nearest_of(opened).upkeep.seal().revision == 40
+    assert nearest_of(opened).updater.seal().revision == 40
 
 
 def test_without_positions_nothing_is_believed(open_store, pinecone):
     pinecone.sends_positions = False
     opened = filled(open_store, pinecone.address)
-    assert nearest_of(opened).upkeep.seal() == Seal()
+    assert nearest_of(opened).updater.seal() == Seal()
     assert opened.store.indexes.fault == (
         f"{pinecone.address} cannot be used: the reply lacks the position of the write, so its visibility is unknown"
     )
@@ -161,8 +161,8 @@ def test_a_service_that_is_slow_is_not_waited_for(open_store, pinecone):
 
 def test_a_service_that_has_failed_is_left_alone_for_a_while(open_store, pinecone, monkeypatch):
     opened = filled(open_store, pinecone.address)
-    monkeypatch.setattr(patience, "MIN_REST_SECONDS", 60.0)
-    monkeypatch.setattr(patience, "MAX_REST_SECONDS", 60.0)
+    monkeypatch.setattr(circuit_breaker, "MIN_PAUSE_SECONDS", 60.0)
+    monkeypatch.setattr(circuit_breaker, "MAX_PAUSE_SECONDS", 60.0)
     pinecone.key = "another"
     pinecone.exchanges.clear()
     assert missed(opened, IDS[:5]) == []
@@ -190,7 +190,7 @@ def test_an_index_that_was_never_built_is_built_by_whoever_searches(open_store, 
     assert first.store.catch_up() == 0
     with listening(server, port):
         second = open_store(index=server.address, **FEW)
-        assert nearest_of(second).upkeep.n_behind() == 70
+        assert nearest_of(second).updater.n_behind() == 70
         assert missed(second, IDS[:2]) == []
         await_followed(second)
         assert nearest_of(second).index.count() == 70
@@ -261,7 +261,7 @@ def test_no_key_and_no_sdk_are_said_with_what_to_do(open_store, pinecone, monkey
     opened.add(*IDS)
     monkeypatch.delenv("PINECONE_API_KEY")
     assert opened.store.catch_up() == 0
-    assert opened.store.indexes.fault.endswith("cannot be used: the key is missing; set PINECONE_API_KEY")
+    assert opened.store.indexes.fault.endswith("cannot be used: the API key is missing; set PINECONE_API_KEY")
     monkeypatch.setitem(sys.modules, "pinecone", None)
     assert opened.store.catch_up() == 0
     assert opened.store.indexes.fault.endswith(
@@ -273,7 +273,7 @@ def test_no_key_and_no_sdk_are_said_with_what_to_do(open_store, pinecone, monkey
 def test_a_key_may_end_with_a_line(open_store, pinecone, monkeypatch):
     monkeypatch.setenv("PINECONE_API_KEY", f"{KEY}\n")
     opened = filled(open_store, pinecone.address)
-    assert nearest_of(opened).upkeep.seal().n_keys == 70
+    assert nearest_of(opened).updater.seal().n_keys == 70
     assert opened.store.indexes.fault == ""
 
 
@@ -382,7 +382,7 @@ def test_half_an_index_that_somebody_emptied_is_not_believed(open_store, pinecon
     opened.add(*IDS[:40])
     pinecone.most_upserts = 1
     opened.store.catch_up()
-    assert (nearest_of(opened).upkeep.seal().revision, nearest_of(opened).upkeep.seal().n_keys) == (20, 0)
+    assert (nearest_of(opened).updater.seal().revision, nearest_of(opened).updater.seal().n_keys) == (20, 0)
     pinecone.most_upserts = sys.maxsize
     (namespace,) = pinecone.namespaces.values()
     namespace.shown.clear()
@@ -425,7 +425,7 @@ def test_a_copy_of_a_store_has_an_index_of_its_own(open_store, pinecone, store_p
     opened.store.close()
     shutil.copytree(store_place, tmp_path / "copy")
     copy = open_store(tmp_path / "copy", index=pinecone.address, **FEW)
-    assert nearest_of(copy).upkeep.seal() == Seal()
+    assert nearest_of(copy).updater.seal() == Seal()
     copy.edit("r3", "another text")
     copy.store.catch_up()
     assert copy.nearest("another text") == ["r3"]
@@ -440,7 +440,7 @@ def test_a_store_can_change_its_index_at_any_time(open_store, pinecone, chroma_s
         opened = open_store(index=address, **FEW)
         opened.add(*(f"r{i}" for i in range(20 * n, 20 * n + 20)))
         opened.store.catch_up()
-        assert nearest_of(opened).upkeep.n_behind() == 0
+        assert nearest_of(opened).updater.n_behind() == 0
         assert missed(opened, [f"r{i}" for i in range(20 * n + 20)]) == []
         opened.store.close()
     assert len(pinecone.namespaces) == 1  # the second time it went on from where it was

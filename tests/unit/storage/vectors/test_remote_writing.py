@@ -41,7 +41,7 @@ def test_half_a_write_is_written_again(open_store, pinecone):
     pinecone.troubles = [Trouble(), Trouble(), Trouble(body=b'{"upsertedCount": 3}')]
     assert opened.store.catch_up() == 0
     assert opened.store.indexes.fault == f"{pinecone.address} cannot be used: the service stored 3 of 70 vectors"
-    assert nearest_of(opened).upkeep.seal() == Seal()
+    assert nearest_of(opened).updater.seal() == Seal()
     assert opened.store.catch_up() == 70
     assert nearest_of(opened).index.count() == 70
 
@@ -72,7 +72,7 @@ def check_nobody_writes_before_it_is_done(open_store, pinecone, released, monkey
     opened.store.ledger.notes.write({lease: None})  # as if its time had run out
     assert opened.store.catch_up() == 1
     fresh = open_store(index=pinecone.address, **FEW)
-    assert nearest_of(fresh).upkeep.n_behind() == 0
+    assert nearest_of(fresh).updater.n_behind() == 0
     assert fresh.nearest("another text") == ["r3"]
 
 
@@ -122,17 +122,17 @@ def test_an_index_is_followed_again_once_what_had_no_answer_cannot_come(open_sto
     assert opened.store.catch_up() == 0
     assert opened.store.catch_up() == 0  # it is too soon, and is not forgotten over that
     until = time.monotonic() + 60
-    while nearest_of(opened).upkeep.n_behind() and time.monotonic() < until:
+    while nearest_of(opened).updater.n_behind() and time.monotonic() < until:
         opened.nearest("one text")  # whoever searches has it looked after
         time.sleep(0.05)
-    assert nearest_of(opened).upkeep.n_behind() == 0
+    assert nearest_of(opened).updater.n_behind() == 0
 
 
 def test_a_lease_of_a_clock_that_was_ahead_is_none(open_store, pinecone, monkeypatch):
     opened = edited_and_not_handed_over(open_store, pinecone.address)
     dead = open_store(index=pinecone.address, **FEW)
     with monkeypatch.context() as elsewhere:
-        elsewhere.setattr(book, "_machine", lambda: "another")
+        elsewhere.setattr(book, "_boot_id", lambda: "another")
         elsewhere.setattr(book, "LEASE_SECONDS", 10**8)
         assert nearest_of(dead).index._book.acquire_lease()
     assert opened.store.catch_up() == 1
@@ -171,7 +171,7 @@ def is_done_without_waiting(call, seconds=60.0):
 
 def test_a_service_that_falls_silent_holds_up_neither_closing_nor_purging_nor_opening(open_store, pinecone):
     with serving(DIMENSION) as server:
-        assert nearest_of(filled(open_store, server.address)).upkeep.n_behind() == 0
+        assert nearest_of(filled(open_store, server.address)).updater.n_behind() == 0
     options = {**FEW, "index": server.address, "index_timeout_seconds": 0.5}
     with socket.create_server(("127.0.0.1", int(server.address.rpartition(":")[2]))):
         opened = open_store(**options)
@@ -226,12 +226,12 @@ def test_a_writer_that_died_on_another_machine_holds_up_neither_closing_nor_sear
     opened = filled(open_store, pinecone.address)
     dead = open_store(index=pinecone.address, **FEW)
     with monkeypatch.context() as elsewhere:
-        elsewhere.setattr(book, "_machine", lambda: "another")
+        elsewhere.setattr(book, "_boot_id", lambda: "another")
         assert nearest_of(dead).index._book.acquire_lease()
     opened.add("late")
     assert opened.nearest("late") == ["late"]
     assert is_done_without_waiting(opened.store.close)
-    assert nearest_of(opened).upkeep.n_behind() == 1
+    assert nearest_of(opened).updater.n_behind() == 1
 
 
 def test_a_child_writes_once_its_parent_has_finished(open_store, pinecone):
@@ -266,17 +266,17 @@ def test_a_service_that_is_gone_for_good_can_be_left(open_store, pinecone, monke
         opened = filled(open_store, server.address)
         (before,) = server.namespaces
         with monkeypatch.context() as elsewhere:  # whose writer has died on another machine
-            elsewhere.setattr(book, "_machine", lambda: "another")
+            elsewhere.setattr(book, "_boot_id", lambda: "another")
             assert nearest_of(opened).index._book.acquire_lease()
     opened = open_store(index=pinecone.address, **FEW)
     plan = plan_purge(opened.store, ["r3"])
     assert plan.indexes == ()
     assert server.address in apply_purge(opened.store, plan).problem
     with pytest.raises(InvalidInput, match="is the service in use; set ATLAS_INDEX"):
-        opened.store.indexes.leave(pinecone.address)
+        opened.store.indexes.abandon(pinecone.address)
     with pytest.raises(NotFound, match="this store never had an index at pinecone://elsewhere"):
-        opened.store.indexes.leave("pinecone://elsewhere")
-    assert opened.store.indexes.leave(server.address) == [before]
+        opened.store.indexes.abandon("pinecone://elsewhere")
+    assert opened.store.indexes.abandon(server.address) == [before]
     assert opened.store.finish_purges() == ""
     assert plan_purge(opened.store, ["r4"]).indexes == (f"{before} at {server.address}",)
 
@@ -381,8 +381,8 @@ def test_a_seal_in_the_ledger_that_it_cannot_have_written_is_none(open_store, pi
     notes = opened.store.ledger.notes
     ((name, text),) = notes.read(book.INDEX).items()
     notes.write({book.INDEX + name: text.replace('"revision": 60', f'"revision": {revision}')})
-    assert nearest_of(opened).upkeep.seal() == Seal()
+    assert nearest_of(opened).updater.seal() == Seal()
     assert missed(opened) == []  # what is asked has it built anew, and so has doctor
     assert not any(finding.problem and not finding.is_fixed for finding in examine(opened.store, fix=True))
-    assert nearest_of(opened).upkeep.seal().revision == 70
+    assert nearest_of(opened).updater.seal().revision == 70
     assert missed(opened) == []

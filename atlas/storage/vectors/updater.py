@@ -6,7 +6,7 @@ import logging
 import time
 
 from atlas.core.errors import AtlasError
-from atlas.infra.background import Background
+from atlas.infra.background import BackgroundTask
 from atlas.storage.following_index import FollowingIndex, IndexUnusable, Seal
 from atlas.storage.vectors.following import Follower
 from atlas.storage.vectors.vector_count import VectorCount
@@ -19,8 +19,8 @@ LOOK_SECONDS = 60.0
 OUT_OF_REACH = "The service with the index does not answer, so searches compare every vector: slower, and complete."
 
 
-class IndexUpkeep:
-    """The upkeep of one collection's index."""
+class IndexUpdater:
+    """Updates one collection's index from the ledger: on writes, on close, and in the background of queries."""
 
     def __init__(
         self,
@@ -35,7 +35,7 @@ class IndexUpkeep:
         self._follower = follower
         self._count = count
         self._exact_max_rows = exact_max_rows
-        self._background = Background("atlas-index", self._catch_up_quietly)
+        self._background = BackgroundTask("atlas-index", self._catch_up_quietly)
         """Catches up a remote index in the background, and retries it after a failure."""
 
         self._next_check = float("-inf")
@@ -44,7 +44,7 @@ class IndexUpkeep:
         """Update the index from the ledger, unless another process does, and return the number of records added."""
         return self._follower.catch_up(self._index, timeout_seconds) if self._index is not None else 0
 
-    def keep_up(self, lag_rows: int) -> None:
+    def catch_up_if_behind(self, lag_rows: int) -> None:
         """Update the index if it is more than `lag_rows` revisions behind the ledger.
 
         An index in a service is updated in the background.
@@ -72,7 +72,7 @@ class IndexUpkeep:
 
     def retry(self) -> None:
         """Update an index that failed, or was never built, in the background."""
-        if self._index is not None and (self._index.is_due or self._is_far_behind(self._index)):
+        if self._index is not None and (self._index.is_retry_due or self._is_far_behind(self._index)):
             self._background.begin()
 
     def is_behind(self, lag_rows: int) -> bool:
@@ -99,7 +99,7 @@ class IndexUpkeep:
         return Seal() if self.flaw() else self._seal()
 
     def flaw(self) -> str:
-        """Return why the index is not used, as a phrase after the collection's name, or an empty string."""
+        """Return why the index is not used, as a predicate of the collection, or an empty string."""
         return self._follower.flaw(self._seal(), self._follower.position())
 
     def _seal(self) -> Seal:

@@ -14,49 +14,49 @@ from atlas.storage.vectors.remote.service import NoAnswer
 
 T = TypeVar("T")
 
-MIN_REST_SECONDS, MAX_REST_SECONDS = 1.0, 60.0
+MIN_PAUSE_SECONDS, MAX_PAUSE_SECONDS = 1.0, 60.0
 """Shortest and longest pause after a failure. The pause doubles with each failure, until the service answers."""
 
 
-class Patience:
-    """Timeouts and pauses for one service. Thread-safe."""
+class CircuitBreaker:
+    """Timeouts of the requests to one service, and a pause after each failure. Thread-safe."""
 
     def __init__(self, address: str) -> None:
         self.fault = ""
         """The reason why the last request failed, empty if it succeeded, or there was none."""
 
         self._address = address
-        self._rest_seconds = 0.0
-        self._rests_until = 0.0
+        self._pause_seconds = 0.0
+        self._paused_until = 0.0
 
-    def is_resting(self) -> bool:
+    def is_paused(self) -> bool:
         """Return whether the pause after a failure is not over."""
-        return time.monotonic() < self._rests_until
+        return time.monotonic() < self._paused_until
 
-    def ask(self, call: Callable[[], T], *, seconds: float) -> T:
-        """Return the result of a call of the service.
+    def call(self, request: Callable[[], T], *, seconds: float) -> T:
+        """Return the result of a request to the service.
 
-        The timeout is for the whole call. Other timeouts do not stop a service that sends a byte now and then.
+        The timeout is for the whole request. Other timeouts do not stop a service that sends a byte now and then.
 
         Raises:
-            NoAnswer: The call took longer.
-            IndexUnreachable: The call failed, or an earlier call failed a moment ago.
+            NoAnswer: The request took longer.
+            IndexUnreachable: The request failed, or an earlier one failed and the pause is not over.
         """
-        if self.is_resting():
+        if self.is_paused():
             raise IndexUnreachable(self.fault)
         try:
-            answer = _call_with_timeout(seconds, call)
+            answer = _call_with_timeout(seconds, request)
         except Late:
             raise NoAnswer(self._record_failure(f"{self._address} did not answer within {seconds:g} s")) from None
         except IndexUnreachable as error:
             raise type(error)(self._record_failure(f"{self._address} cannot be used: {error}")) from error
-        self.fault, self._rest_seconds, self._rests_until = "", 0.0, 0.0
+        self.fault, self._pause_seconds, self._paused_until = "", 0.0, 0.0
         return answer
 
     def _record_failure(self, fault: str) -> str:
         self.fault = fault
-        self._rest_seconds = min(MAX_REST_SECONDS, max(MIN_REST_SECONDS, 2 * self._rest_seconds))
-        self._rests_until = time.monotonic() + self._rest_seconds
+        self._pause_seconds = min(MAX_PAUSE_SECONDS, max(MIN_PAUSE_SECONDS, 2 * self._pause_seconds))
+        self._paused_until = time.monotonic() + self._pause_seconds
         return fault
 
 
