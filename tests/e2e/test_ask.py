@@ -306,7 +306,7 @@ def test_where_a_browser_has_no_clipboard_the_link_is_copied_or_shown_selected(
 def from_menu(page: Page, act: str) -> None:
     """Choose from the menu of the page."""
     page.locator(".st-key-ask_menu").get_by_role("button", name="More").click()
-    page.locator(".st-key-ask_menu_acts").get_by_text(act).click()
+    page.locator(".st-key-ask_menu_acts").get_by_text(act).first.click()
 
 
 def pasted(page: Page) -> str:
