@@ -47,7 +47,7 @@ def test_a_clump_is_found_lassoed_deleted_as_previewed_and_brought_back(page: Pa
         page.get_by_role("button", name="Delete …").click()
         dialog = page.get_by_role("dialog")
         expect(dialog.get_by_text("experiences would be deleted")).to_be_visible()
-        expect(dialog.get_by_text(f"No rule: you chose these {N_ALIKE}. A pinned one stays.")).to_be_visible()
+        expect(dialog.get_by_text(f"No rule: you chose these {N_ALIKE}. Pinned ones stay.")).to_be_visible()
         expect(dialog.get_by_text(re.compile(r"^Domains?: .+ → \d+.* unchanged\.$"))).to_be_visible()
         shoot(page, "first-visit-prune", themes=True)
         writer.write("add", "late")

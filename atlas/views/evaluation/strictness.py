@@ -21,11 +21,8 @@ from atlas.views.shared.wording import counted, percent, shortened
 MOST, STEP = 3.0, 0.1
 """The end of the slider, and how finely it moves."""
 
-HEIGHT_PIXELS, NARROWEST = 240, 0.25
-"""Height of the chart, and the difference of two shares under which the names at the ends of their lines overlap."""
-
-CHARACTER = 0.011
-"""Width of a character of a name, as a share of a chart with little room."""
+HEIGHT_PIXELS = 260
+"""Height of the chart."""
 
 QUERY_CHARACTERS = 100
 
@@ -89,7 +86,7 @@ def calibrated_curves(memory: MemorySystem) -> Curves:
 
 
 def curves_chart(curves: Curves, before: float, after: float) -> Chart:
-    """Return the curves, a dotted line at the present strictness and a full one at another, each with its name."""
+    """Return the curves, a dotted line at the present strictness and a full one at another, each with its value."""
     above: Chart = {"y": 1.0, "yref": "paper", "yanchor": "bottom", "showarrow": False}
     marks, lines = [{**above, "x": before, "text": f"now {before:g}"}], [_line(before, "dot")]
     if after != before:
@@ -110,28 +107,15 @@ def curves_chart(curves: Curves, before: float, after: float) -> Chart:
             for name, shares in curves.items()
         ],
         "layout": {
-            "height": HEIGHT_PIXELS, "margin": {"l": 10, "r": 10, "t": 24, "b": 10}, "hovermode": "x unified",
-            "dragmode": False, "showlegend": False,
+            "height": HEIGHT_PIXELS, "margin": {"l": 10, "r": 10, "t": 44, "b": 10}, "hovermode": "x unified",
+            "dragmode": False,
+            "legend": {"orientation": "h", "x": 1, "xanchor": "right", "y": 1.08, "yanchor": "bottom"},
             "xaxis": {"title": {"text": "strictness"}, "fixedrange": True, "zeroline": False, "automargin": True},
             "yaxis": {"range": [0, 1.02], **PERCENT_AXIS, "automargin": True},
             "shapes": lines,
-            "annotations": [*_names(curves), *marks],
+            "annotations": marks,
         },
     }  # fmt: skip
-
-
-def _names(curves: Curves) -> list[Chart]:
-    """Return the names of the curves, each above the end of its line, and clear of it."""
-    heights = {}
-    for name, shares in curves.items():
-        begins = max(shares) * (1 - CHARACTER * len(name))
-        heights[name] = max(share for strictness, share in shares.items() if strictness >= begins)
-    lowest = min(heights, key=heights.__getitem__)
-    apart = 20 if max(heights.values()) - heights[lowest] < NARROWEST else 0
-    at: Chart = {"x": 1.0, "xref": "paper", "xanchor": "right", "yanchor": "bottom", "showarrow": False}
-    return [
-        {**at, "y": height, "text": name, "yshift": 0 if name == lowest else apart} for name, height in heights.items()
-    ]
 
 
 def plan_sentence(plan: StrictnessPlan) -> str:

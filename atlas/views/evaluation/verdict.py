@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
 from atlas.core.statistics import Estimate
@@ -173,13 +174,27 @@ def figures(evaluation: OwnEvaluation | None, strictness: float | None = None) -
         questions.n_queries if questions else 0,
         f"of {counted(questions.n_queries, 'question')} that should find nothing{near}" if questions else "",
     )
-    shown = [own, replace(off_topic, is_bad=_mean(answered, 0.0) > MANY_ANSWERED)]
+    judged = verdict(evaluation, strictness) if evaluation else None
+    has_advice = judged is not None and bool(judged.advice)
+    shown = [
+        own,
+        *_judged_figure(evaluation, strictness, near),
+        replace(off_topic, is_bad=has_advice and _mean(answered, 0.0) > MANY_ANSWERED),
+    ]
     if task is not None and _mean(nothing, 0.0) > MUCH_HIDDEN:
         hidden = _figure(
             "Nothing found", nothing, task.n_groups, f"of the same searches, which should find something{near}"
         )
         shown.append(replace(hidden, is_bad=True))
     return shown
+
+
+def _judged_figure(evaluation: OwnEvaluation | None, strictness: float | None, near: str) -> Iterator[Figure]:
+    """Yield how often the first hit of a judged query is right, if queries were judged."""
+    step = measured_step(evaluation, 1.0 if strictness is None else strictness) if evaluation else None
+    if step is not None and step.judged_right is not None:
+        basis = f"of {counted(step.n_judged, 'judged query')}{near}"
+        yield _figure("First hit is right, judged queries", step.judged_right, step.n_judged, basis)
 
 
 def _nearby(evaluation: OwnEvaluation, strictness: float | None) -> str:

@@ -128,7 +128,7 @@ def _rule(plan: PrunePlan) -> str:
     if not n:
         return ""
     if not has_rule(plan):
-        return f"No rule: you chose these {n:,}. A pinned one stays." if n > 1 else "No rule: you chose this one."
+        return f"No rule: you chose these {n:,}. Pinned ones stay." if n > 1 else "No rule: you chose this one."
     used, is_tagged = plan.criteria.in_use(), plan.criteria.tag is not None
     parts = [clause.format(_limit_text(name, used[name])) for name, clause in CLAUSES.items() if name in used]
     chosen = "has the tag" if is_tagged else "was chosen"

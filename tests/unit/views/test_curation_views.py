@@ -221,7 +221,7 @@ def test_a_proposal_shows_the_memory_before_and_after_and_does_just_that(memory)
         ("3", "6"),
         ("50%", "50%"),
     ]
-    assert proposal.view.rule == "No rule: you chose these 3. A pinned one stays."
+    assert proposal.view.rule == "No rule: you chose these 3. Pinned ones stay."
     assert proposal.view.undo == "Undo brings back all 3 experiences."
     assert proposal.view.is_large
     operation_id = proposal.apply(memory)

@@ -168,6 +168,7 @@ def test_no_stricter_search_is_advised_that_hides_what_was_judged_right(measured
     assert stricter(loses, 1.0) is None
     assert verdict(loses, 1.0).headline == "Search finds the right memories. Stricter, it would hide some of them."
     assert search_row(loses, 1.0) is None
+    assert not any(figure.is_bad for figure in figures(loses, 1.0))
     keeps_some = with_steps(measured, STEPS[0], step(1.5, 0.98, 0.3), step(1.8, 0.97, 0.14, judged=0.3))
     assert stricter(keeps_some, 1.0).strictness == 1.5
 
@@ -191,14 +192,14 @@ def test_at_the_advised_strictness_nothing_is_advised_and_its_figures_are_shown(
     assert stricter(found, 1.8) is None
     assert search_row(found, 1.8) is None
     assert verdict(found, 1.8).headline == "Search finds the right memories. Stricter, it would hide some of them."
-    assert [figure.value for figure in figures(found, 1.8)] == ["97%", "14%"]
+    assert [figure.value for figure in figures(found, 1.8)] == ["97%", "50%", "14%"]
 
 
 def test_the_table_and_the_sentence_tell_the_same_of_the_present_strictness_as_the_verdict(measured):
     found = with_steps(measured, *STEPS)
     row, *others = simpler_searches(found, 1.8)
     assert (row.rate.text, row.off_topic) == ("97%", "14%")
-    assert [figure.value for figure in figures(found, 1.8)] == ["97%", "14%"]
+    assert [figure.value for figure in figures(found, 1.8)] == ["97%", "50%", "14%"]
     assert "14% of them find something anyway" in foreign_sentence(found, 1.8)
     assert others == simpler_searches(found, 1.0)[1:]
 
@@ -212,15 +213,16 @@ def test_a_strictness_between_the_measured_ones_is_judged_by_the_nearest(measure
         "Stricter: 30% → 14% of them, 50% → 50% of judged queries right",
     )
     shown = figures(found, 1.4)
-    assert [figure.value for figure in shown] == ["98%", "30%"]
-    assert [figure.basis.endswith(", at strictness 1.5") for figure in shown] == [True, True]
+    assert [figure.value for figure in shown] == ["98%", "50%", "30%"]
+    assert [figure.basis.endswith(", at strictness 1.5") for figure in shown] == [True, True, True]
+    assert shown[1].basis == "of 20 judged queries, at strictness 1.5"
     assert "strictness" not in figures(found, 1.5)[0].basis
 
 
 def test_beyond_the_measured_strictness_the_strictest_tells(measured):
     found = with_steps(measured, *STEPS)
     assert verdict(found, 3.5).headline == "Search finds the right memories. Nothing needs to change."
-    assert figures(found, 3.5)[1].basis.endswith(", at strictness 2")
+    assert figures(found, 3.5)[2].basis.endswith(", at strictness 2")
 
 
 def test_nothing_stricter_is_offered_where_search_hides_much_or_would(measured):
