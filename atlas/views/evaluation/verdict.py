@@ -104,6 +104,7 @@ def verdict(evaluation: OwnEvaluation, strictness: float | None = None) -> Verdi
     sentence = ", but wrongly ".join(parts) if is_contrast else " and ".join(parts)
     headline, advice, part = _judgement(
         _mean(first, 1.0), _mean(nothing, 0.0), _mean(answered, 0.0),
+        finds_judged=_finds_judged(evaluation, strictness),
         n_missing=n_judgements_missing(evaluation),
         can_be_stricter=stricter(evaluation, 1.0 if strictness is None else strictness) is not None,
     )  # fmt: skip
@@ -216,14 +217,16 @@ def _figure(label: str, rate: Estimate | None, n_groups: int, basis: str) -> Fig
 
 
 def _judgement(
-    first: float, nothing: float, answered: float, *, n_missing: int, can_be_stricter: bool
+    first: float, nothing: float, answered: float, *, finds_judged: bool, n_missing: int, can_be_stricter: bool
 ) -> tuple[str, str, str]:
     """Return the headline, the advice and where to follow it. Where both ends are bad, no strictness mends it."""
     if answered > MANY_ANSWERED and nothing > MUCH_HIDDEN:
         return "Search cannot tell well what this store holds from what it does not.", "", ""
     if nothing > MUCH_HIDDEN:
         return "Search hides too much of what this store holds.", LESS_STRICT, STRICTNESS
-    finds = "Search finds the right memories" if first >= MANY_FOUND else "Search often misses the right memory"
+    finds = "Search often misses the right memory"
+    if first >= MANY_FOUND:
+        finds = f"Search finds {'the right memories' if finds_judged else 'other attempts at the same task'}"
     if answered > MANY_ANSWERED and can_be_stricter:
         return (
             f"{finds}, {'but' if first >= MANY_FOUND else 'and'} answers too many off-topic questions.",
@@ -240,8 +243,14 @@ def _judgement(
             JUDGED,
         )
     if answered > MANY_ANSWERED:
-        return f"{finds}. Stricter, it would hide some of them.", "", ""
+        return f"{finds}. Stricter, it would hide right hits.", "", ""
     return f"{finds}. Nothing needs to change.", "", ""
+
+
+def _finds_judged(evaluation: OwnEvaluation, strictness: float | None) -> bool:
+    """Return whether the first hit is right for most judged queries, or too few were judged."""
+    step = measured_step(evaluation, 1.0 if strictness is None else strictness)
+    return step is None or n_judgements_missing(evaluation) > 0 or _mean(step.judged_right, 1.0) >= MANY_FOUND
 
 
 def _mean(rate: Estimate | None, absent: float) -> float:

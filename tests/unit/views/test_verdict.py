@@ -131,7 +131,7 @@ def test_what_was_not_measured_is_not_judged(measured):
 
 
 def step(
-    strictness: float, first: float, answered: float, nothing: float = 0.0, judged: float = 0.5, n_judged: int = 20
+    strictness: float, first: float, answered: float, nothing: float = 0.0, judged: float = 0.9, n_judged: int = 20
 ) -> StrictnessStep:
     rates = {"first_right": first, "found_nothing": nothing, "foreign_answered": answered, "judged_right": judged}
     return StrictnessStep(
@@ -157,7 +157,7 @@ def test_the_advised_strictness_hides_hardly_a_right_first_hit(measured):
     row = search_row(found, 1.0)
     assert (row.what, row.detail) == (
         "Search answers too many off-topic questions",
-        "Stricter: 65% → 14% of them, 50% → 50% of judged queries right",
+        "Stricter: 65% → 14% of them, 90% → 90% of judged queries right",
     )
     assert (row.action, row.next_step, row.page) == ("Adjust", "make search stricter", "evaluation")
     assert row.parameters == {}
@@ -166,11 +166,18 @@ def test_the_advised_strictness_hides_hardly_a_right_first_hit(measured):
 def test_no_stricter_search_is_advised_that_hides_what_was_judged_right(measured):
     loses = with_steps(measured, STEPS[0], step(1.8, 0.97, 0.14, judged=0.3))
     assert stricter(loses, 1.0) is None
-    assert verdict(loses, 1.0).headline == "Search finds the right memories. Stricter, it would hide some of them."
+    assert verdict(loses, 1.0).headline == "Search finds the right memories. Stricter, it would hide right hits."
     assert search_row(loses, 1.0) is None
     assert not any(figure.is_bad for figure in figures(loses, 1.0))
     keeps_some = with_steps(measured, STEPS[0], step(1.5, 0.98, 0.3), step(1.8, 0.97, 0.14, judged=0.3))
     assert stricter(keeps_some, 1.0).strictness == 1.5
+
+
+def test_a_search_that_misses_judged_queries_is_not_said_to_find_the_right_memories(measured):
+    found = with_steps(measured, step(1.0, 0.98, 0.65, judged=0.51), step(1.8, 0.97, 0.14, judged=0.27))
+    assert verdict(found, 1.0).headline == (
+        "Search finds other attempts at the same task. Stricter, it would hide right hits."
+    )
 
 
 @pytest.mark.parametrize(("n_judged", "queries"), [(0, "20 queries"), (19, "1 more")])
@@ -191,15 +198,15 @@ def test_at_the_advised_strictness_nothing_is_advised_and_its_figures_are_shown(
     found = with_steps(measured, *STEPS)
     assert stricter(found, 1.8) is None
     assert search_row(found, 1.8) is None
-    assert verdict(found, 1.8).headline == "Search finds the right memories. Stricter, it would hide some of them."
-    assert [figure.value for figure in figures(found, 1.8)] == ["97%", "50%", "14%"]
+    assert verdict(found, 1.8).headline == "Search finds the right memories. Stricter, it would hide right hits."
+    assert [figure.value for figure in figures(found, 1.8)] == ["97%", "90%", "14%"]
 
 
 def test_the_table_and_the_sentence_tell_the_same_of_the_present_strictness_as_the_verdict(measured):
     found = with_steps(measured, *STEPS)
     row, *others = simpler_searches(found, 1.8)
     assert (row.rate.text, row.off_topic) == ("97%", "14%")
-    assert [figure.value for figure in figures(found, 1.8)] == ["97%", "50%", "14%"]
+    assert [figure.value for figure in figures(found, 1.8)] == ["97%", "90%", "14%"]
     assert "14% of them find something anyway" in foreign_sentence(found, 1.8)
     assert others == simpler_searches(found, 1.0)[1:]
 
@@ -210,10 +217,10 @@ def test_a_strictness_between_the_measured_ones_is_judged_by_the_nearest(measure
     assert (verdict(found, 1.25).headline, verdict(found, 1.3).advice) == (headline, STRICTER)
     assert (stricter(found, 1.2).strictness, search_row(found, 1.3).detail) == (
         1.8,
-        "Stricter: 30% → 14% of them, 50% → 50% of judged queries right",
+        "Stricter: 30% → 14% of them, 90% → 90% of judged queries right",
     )
     shown = figures(found, 1.4)
-    assert [figure.value for figure in shown] == ["98%", "50%", "30%"]
+    assert [figure.value for figure in shown] == ["98%", "90%", "30%"]
     assert [figure.basis.endswith(", at strictness 1.5") for figure in shown] == [True, True, True]
     assert shown[1].basis == "of 20 judged queries, at strictness 1.5"
     assert "strictness" not in figures(found, 1.5)[0].basis
