@@ -99,7 +99,7 @@ def _split_address(text: str) -> SplitResult:
     if not is_known:
         scheme = f"{parts.scheme}://" if parts.scheme else "no scheme"
         raise InvalidInput(f"expected {FORMS} for ATLAS_INDEX, got {scheme}")
-    if parts.username is not None or parts.password is not None or _has_key_parameter(parts):
+    if parts.username is not None or parts.password is not None or _has_credential_in_query(parts):
         raise InvalidInput(
             "ATLAS_INDEX contains an API key, but is displayed to users; set PINECONE_API_KEY or CHROMA_API_KEY instead"
         )
@@ -112,7 +112,7 @@ def _split_address(text: str) -> SplitResult:
     return parts
 
 
-def _has_key_parameter(parts: SplitResult) -> bool:
+def _has_credential_in_query(parts: SplitResult) -> bool:
     """Return whether a parameter in a query string has the name of a key. Values are ignored: `database=turkey`."""
     names = [name.lower() for name, _ in parse_qsl(parts.query, keep_blank_values=True)]
     return any(word in name for name in names for word in ("key", "token", "secret"))

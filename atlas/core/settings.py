@@ -275,14 +275,14 @@ def parse_share(name: str, share: float) -> float:
 
 
 def _check_names(variables: Iterable[str]) -> None:
-    """Raise `InvalidInput` for an unknown variable, as a misspelt one would silently open another store."""
+    """Raise `InvalidInput` for an unknown variable. A misspelt `ATLAS_STORE`, ignored, would open another store."""
     names = _known_names()
     for name in sorted(variables):
         if name not in names:
             from difflib import get_close_matches
 
             matches = get_close_matches(name, names, n=1)
-            hint = f"did you mean {matches[0]}?" if matches else f"the variables are: {', '.join(sorted(names))}"
+            hint = f"did you mean {matches[0]}?" if matches else f"the variables are: {', '.join(sorted(names))}."
             raise InvalidInput(f"there is no variable {name}; {hint} To continue without it: unset {name}")
 
 

@@ -127,7 +127,7 @@ def prompts_to_use(model: Prompts, stored: Prompts | None) -> Prompts:
 
 
 def _configured_prompts(config: Mapping[str, Any]) -> Prompts | None:
-    """Return the prompts in a sentence-transformers configuration, or None if all are empty."""
+    """Return the prompts in a sentence-transformers configuration, or None if it has none for queries or documents."""
     raw = config.get("prompts")
     if not isinstance(raw, Mapping):
         return None

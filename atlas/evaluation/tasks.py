@@ -440,7 +440,7 @@ def measure_strictness(
 def _first_ids(
     row: AgentRow, asked: Sequence[tuple[str, Collection[str]]], on_progress: Progress
 ) -> npt.NDArray[np.str_]:
-    """Return the id of the first hit, or "", with a row for each query and a column for each strictness in `STEPS`."""
+    """Return the ids of first hits, of shape (n_queries, n_steps). "" where a strictness shows no hit."""
     hits_of_queries = list[list[Hit[str]]]()
     for text, excluded in asked:
         hits_of_queries.append(row.hits_without_threshold(text, excluded))

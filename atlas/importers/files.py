@@ -164,12 +164,12 @@ def _elements(path: Path, limits: Limits) -> Iterator[Record]:
         try:
             for position, span in enumerate(find_spans(path), start=1):
                 end = span.end
-                yield _element(handle, position, span.start, span.end, limits)
+                yield _read_element(handle, position, span.start, span.end, limits)
         except ImportFailed as error:  # truncated, or followed by other text: keep the elements before
             yield Record(position + 1, b"", end, str(error))
 
 
-def _element(handle: BinaryIO, position: int, start: int, end: int, limits: Limits) -> Record:
+def _read_element(handle: BinaryIO, position: int, start: int, end: int, limits: Limits) -> Record:
     try:
         return Record(position, read_span(handle, start, end, limits.max_row_bytes), end)
     except InvalidInput as error:

@@ -228,10 +228,10 @@ def main() -> None:
         with has_lines:
             has_lines.wait_for(lambda: lines)
             line = lines.pop(0)
-        _run_line(line, output)
+        _run_encoded_job(line, output)
 
 
-def _run_line(line: str, output: IO[str]) -> None:
+def _run_encoded_job(line: str, output: IO[str]) -> None:
     def report(**fields: Any) -> None:
         try:
             output.write(json.dumps(fields) + "\n")

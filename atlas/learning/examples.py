@@ -99,7 +99,7 @@ class RecordedProgram:
 
     @property
     def source(self) -> str:
-        """The program, with functions that record their calls."""
+        """The program, after its learned functions, each wrapped so that calls of it are recorded."""
         prelude = _PRELUDE.format(recorder=_RECORDER, most=MAX_CALLS, characters=MAX_CHARACTERS)
         wrappers = [f"{name} = {_RECORDER}[0]({name!r}, {name})" for name in self.called_by.values()]
         return "\n".join([self.functions, prelude, *wrappers, "\n", self.program])

@@ -137,7 +137,7 @@ def _source(attempt: Attempt) -> str | None:
     ]
     if not sources:
         sources = [source for text in _step_candidates(attempt) if (source := _whole_program(text))]
-    defining = (source for source in sources if _defines(source))
+    defining = (source for source in sources if _defines_function(source))
     return next(defining, sources[0] if sources else None)
 
 
@@ -205,7 +205,7 @@ def _has_effect(statement: ast.stmt) -> bool:
     return not is_label and not isinstance(statement, ast.Expr | ast.Pass)
 
 
-def _defines(source: str) -> bool:
+def _defines_function(source: str) -> bool:
     tree = try_parse(source)
     return tree is not None and any(isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef) for node in walk(tree))
 

@@ -82,7 +82,7 @@ class CurationLoss(Tabular):
 
     @property
     def details(self) -> tuple[str, ...]:
-        """Sentences on further losses, without texts of records."""
+        """Sentences on the sampling, on lost hits and evidence, and on unproven concepts. They quote no record."""
         if not self.n_tasks:
             return self._proofs
         sampling = (

@@ -100,7 +100,7 @@ class Run:
 
     def step(self, *, thought: Any = "", action: Any = "", observation: Any = "", **metadata: Any) -> None:
         """Add a step: the agent's thought, action and observation. Values other than strings are stored as JSON."""
-        plain = {name: _to_json(value) for name, value in metadata.items()}
+        plain = {name: _as_json_value(value) for name, value in metadata.items()}
         step = Step(_text(thought), _text(action), _text(observation), plain)
         with self._lock:
             self._steps.append(step)
@@ -315,7 +315,7 @@ def _task_id(description: str) -> str:
 
 
 def _text(value: Any) -> str:
-    """Return a value as a string: unchanged, as JSON, or else its `repr`."""
+    """Return a value as text of at most `TEXT_CHARACTERS`: a string as it is, else JSON, else the `repr`."""
     try:
         text = value if isinstance(value, str) else to_text(value)
     except Exception:  # noqa: BLE001 - agents may pass any object
@@ -323,7 +323,7 @@ def _text(value: Any) -> str:
     return _storable(text)[:TEXT_CHARACTERS]
 
 
-def _to_json(value: Any) -> Any:
+def _as_json_value(value: Any) -> Any:
     """Return a value that JSON can encode, with others replaced by their `repr`."""
     try:
         check_json(value, "value")

@@ -284,7 +284,10 @@ class Collection(ABC):
         return {key for row in self.scan() for key in row["metadata"]}
 
     def column(self, key: str, where: Where | None = None) -> dict[str, Any]:
-        """Return the value of a metadata key, of `marks.…` or of `usage.…` in each record that has it, keyed by id."""
+        """Return the values of a metadata key, keyed by record id. Records without the key are absent.
+
+        A ledger also takes `marks.…` and `usage.…`.
+        """
         values = {row["id"]: row["metadata"].get(key) for row in self.scan(where)}
         return {record_id: value for record_id, value in values.items() if value is not None}
 

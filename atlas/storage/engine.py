@@ -226,7 +226,12 @@ class Copies(Protocol):
         """Write a consistent copy of the ledger, and return its number of records."""
 
     def leave_out_hidden(self, copy: Path, operation: OperationDraft, reword: Reword | None) -> int:
-        """Remove deleted, pending and quarantined records from a copy, and return their number."""
+        """Remove deleted, pending and quarantined records from a copy, and return their number.
+
+        Args:
+            operation: The purge that the copy's history shows.
+            reword: Rewrites the reasons of operations that quote a removed record.
+        """
 
     def check(self, copy: Path, source: Path, marks: Mapping[str, Mapping[str, Marks]] | None) -> None:
         """Validate a copy of the ledger, and migrate it if its schema is older."""

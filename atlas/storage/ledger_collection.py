@@ -371,8 +371,8 @@ class LedgerCollection(Collection):
         is_waiting = is_under_review()
         if is_waiting and not self.operation_id:
             raise NotAllowed(
-                "under review, uses of a memory can only be recorded together with the attempt, so that a curator "
-                "accepts both; store the attempt with `used`"
+                "your writes are under review, so a use cannot be recorded alone; store the attempt with `used`, so "
+                "that a curator accepts both"
             )
         self._ledger.usage.record(
             self._name,

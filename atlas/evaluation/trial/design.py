@@ -96,7 +96,7 @@ class Cell:
         return hashlib.blake2b(self.key.encode(), digest_size=8).hexdigest()
 
 
-def ordered_cells(n_tasks: int, arms: Sequence[str], n_repeats: int, seed: int) -> Iterator[tuple[Cell, ...]]:
+def shuffled_cells(n_tasks: int, arms: Sequence[str], n_repeats: int, seed: int) -> Iterator[tuple[Cell, ...]]:
     """Yield a cell for each task, repeat and arm. The order of tasks, and of arms within a task, is random."""
     draw = random.Random(seed)
     for repeat in range(n_repeats):

@@ -15,7 +15,7 @@ from atlas.core.imports.distribution import __version__
 from atlas.core.settings import Settings
 from atlas.core.types import Outcome, Task, Trajectory
 from atlas.evaluation.trial.agents import run_command
-from atlas.evaluation.trial.design import Arm, Cell, ordered_cells, own_tasks
+from atlas.evaluation.trial.design import Arm, Cell, own_tasks, shuffled_cells
 from atlas.evaluation.trial.figures import TrialReport, build_report
 from atlas.evaluation.trial.forks import build_block, ensure_fork, freeze, has_attempt, open_fork, store_hash
 from atlas.evaluation.trial.journal import FinishedCell, TrialJournal
@@ -128,7 +128,7 @@ class _TrialRun:
     def run(self, on_progress: Progress | None) -> str:
         """Run the remaining cells, and return the name of the limit that ended the trial, or an empty string."""
         names = list(self._arms)
-        for cells in ordered_cells(len(self._tasks), names, self._plan.n_repeats, self._plan.seed):
+        for cells in shuffled_cells(len(self._tasks), names, self._plan.n_repeats, self._plan.seed):
             waiting = [cell for cell in cells if cell.key not in self.done]
             if waiting and (limit := self._plan.budget.find_reached_limit(list(self.done.values()))):
                 return limit

@@ -94,7 +94,7 @@ def captured_variables(region: Region, program: ProgramTree) -> Names:
     """
     inside = {id(node) for part in (region.statements or (region.node,)) for node in walk(part)}
     captured = set[str]()
-    for closure in walk(_function_of(region.node, program)):
+    for closure in walk(_enclosing_scope(region.node, program)):
         is_closure = isinstance(closure, (*FUNCTIONS, ast.GeneratorExp))
         if not is_closure or id(closure) in inside or _is_consumed(closure, program):
             continue
@@ -125,7 +125,7 @@ def is_guarded(node: ast.AST, program: ProgramTree) -> bool:
     return False
 
 
-def _function_of(node: ast.AST, program: ProgramTree) -> ast.AST:
+def _enclosing_scope(node: ast.AST, program: ProgramTree) -> ast.AST:
     for _, parent in _ancestors(node, program):
         if isinstance(parent, (ast.FunctionDef, ast.AsyncFunctionDef, ast.Module)):
             return parent

@@ -196,10 +196,10 @@ def code_run_at_definition(node: Definition) -> Iterator[ast.AST]:
 
 
 def _is_order_independent(code: ast.AST, later: Collection[str], context: _Context) -> bool:
-    """Return whether code that runs at a definition has the same result if it runs before the program.
+    """Return whether a decorator, default or class body has the same result if its definition moves to the beginning.
 
     Args:
-        later: Names that may be undefined at that time.
+        later: Names that may not be defined yet at the beginning of the program.
     """
     is_decorator = isinstance(code, ast.Name | ast.Attribute)
     if is_decorator and not _is_order_independent_call(code, context):

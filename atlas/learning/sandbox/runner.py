@@ -322,7 +322,10 @@ class _Worker:
         )
         ready = self._read_answer(GRACE_SECONDS * 3)
         if ready is None:
-            raise AtlasError(f"the process that runs programs did not start ({sys.executable}); check the free memory")
+            raise AtlasError(
+                f"the sandbox process ({sys.executable}) ended or did not answer within {GRACE_SECONDS * 3:g} s; check "
+                "the free memory"
+            )
         self.enforced: frozenset[str] = frozenset(ready["enforced"])
 
     def _ask(self, line: bytes, seconds: float) -> dict[str, Any] | None:

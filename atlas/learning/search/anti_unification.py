@@ -144,7 +144,7 @@ class Holes:
         return Term(f"{HOLE}{number}")
 
     def _roll_back(self, n_numbers: int, n_variables: int) -> None:
-        """Undo the latest changes: keep only the first holes and variables, up to these numbers."""
+        """Forget all but the first `n_numbers` holes and the first `n_variables` variables."""
         while len(self.numbers) > n_numbers:
             self.numbers.popitem()
         while len(self.variables) > n_variables:

@@ -140,8 +140,8 @@ CALL_COST = 400
 def cost_of(text: str) -> int:
     """Return the cost of a head: about 100 per token of its source code, without its children.
 
-    With these costs, compressing 400 programs saves 412 tokens, including the library. With 0 for syntax and 200 for a
-    call, it saves 321, because the search spends steps on code that is no longer than its call.
+    On 400 programs, these costs saved 412 tokens net of the library. With 0 for syntax and 200 for a call, they saved
+    321, because the search then prefers functions that are no shorter than their calls.
     """
     if text.startswith(("&", "#")):
         return 100

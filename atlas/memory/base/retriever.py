@@ -265,7 +265,7 @@ class Retriever:
         return vector
 
     def _is_filled(self) -> bool:
-        """Return whether the collection may have records. Once it had some, it is not counted again."""
+        """Return whether the collection has, or once had, records. The store is asked only until it has some."""
         self._was_filled = self._was_filled or not self.store.is_empty()
         return self._was_filled
 

@@ -56,7 +56,7 @@ def _may_compress() -> bool:
 
 
 def problem_file(directory: Path) -> Path:
-    """Return the path of the file with the error of the last search, if that could not open the store."""
+    """Return the path of the file with the error of the last search for concepts that could not open the store."""
     return directory / CACHE / "compression.problem"
 
 

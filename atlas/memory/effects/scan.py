@@ -52,7 +52,10 @@ class Finding:
 
     @property
     def is_in_text(self) -> bool:
-        """True if the record's own text has a sign. Rules quarantine no record for signs of the whole store alone."""
+        """True if the record's own text looks like an attack.
+
+        Rules do not quarantine a record that is suspect only beside others, such as in a burst.
+        """
         return any(reason.attack not in STORE_SIGNS for reason in self.reasons)
 
 

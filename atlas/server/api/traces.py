@@ -99,5 +99,5 @@ def _unpack(body: bytes, encoding: str) -> bytes:
     if unpacker.unconsumed_tail:
         raise TooLarge(MAX_UNPACKED_BYTES)
     if not unpacker.eof:
-        raise InvalidInput("the body should be gzip, but is truncated; send it again")
+        raise InvalidInput("the gzip body is truncated; send it again")
     return unpacked

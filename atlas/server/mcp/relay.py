@@ -33,7 +33,7 @@ class Relay:
         return await self._request(lambda session: session.list_tools(cursor=_cursor(params)))
 
     async def call_tool(self, context: Any, params: types.CallToolRequestParams) -> types.CallToolResult:
-        """Call a remote tool. A connection failure is reported as the tool's error."""
+        """Call a remote tool. A failed connection or a refusal by the server is returned as the tool's error."""
         try:
             return await self._request(lambda session: session.call_tool(params.name, params.arguments))
         except MCPError as error:

@@ -306,8 +306,8 @@ def _to_mb(n_bytes: int) -> str:
 def _decode_marks(marks: Any) -> dict[str, dict[str, Marks]]:
     if not is_marks_by_table(marks):
         raise InvalidInput(
-            f"expected objects of tags, pinned and note by collection and record in {MARKS}, got {marks!r:.120}; use "
-            "another backup"
+            f"{MARKS} in this backup is damaged: expected {{collection: {{record id: {{tags, pinned, note}}}}}}, got "
+            f"{marks!r:.120}; use another backup"
         )
     check_json(marks, MARKS)
     for collection in marks:

@@ -106,7 +106,7 @@ class PostgresConnection:
         self._run(statement, parameters)
 
     def stream(self, statement: str) -> Stream:
-        """Run a statement with a server-side cursor, in a transaction."""
+        """Run a statement with a server-side cursor. The caller must be in a transaction."""
         self._write_rows_of(statement)
         cursor = self.raw.cursor("stream")
         cursor.execute(translate(statement).text)

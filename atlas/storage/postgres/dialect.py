@@ -59,7 +59,7 @@ class PostgresDialect:
         return f"({a}.number = {b}.number OR ({a}.value = {b}.value AND {a}.rest = {b}.rest))"
 
     def test(self, compare: Comparison) -> Sql:
-        """Return the condition that a value passes a comparison."""
+        """Return the SQL condition that is true for values that pass a comparison, such as `number > ?`."""
         if compare.operator == "$in":
             return _in_list([to_bindable(value) for value in compare.value])
         value = to_bindable(compare.value)

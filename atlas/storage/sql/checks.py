@@ -65,7 +65,7 @@ def foreign_problem(foreign: list[str]) -> str:
     more = f" and {len(foreign) - MAX_NAMED} more" if len(foreign) > MAX_NAMED else ""
     return (
         f"the ledger's schema contains foreign objects: {', '.join(foreign[:MAX_NAMED])}{more}. Writes may run "
-        "them. If you created them, drop them. Otherwise restore an earlier backup"
+        "them. If you created them, drop them. Otherwise restore an earlier backup into an empty store"
     )
 
 

@@ -334,7 +334,9 @@ class SqlLedger:
         """Return whether a collection was at a position at some time, according to its history."""
         with self.database.read() as connection:
             current = meta.read_position(connection, collection)
-            return position.revision <= current.revision and not meta.has_later_change(connection, collection, position)
+            return position.revision <= current.revision and not meta.contradicts_position(
+                connection, collection, position
+            )
 
     # The embedding model of the vectors
 

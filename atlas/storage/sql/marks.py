@@ -65,7 +65,11 @@ class SqlMarks:
         self._clock = clock
 
     def read(self, collection: str, ids: Sequence[str] | None = None) -> dict[str, Marks]:
-        """Return the marks of the given records, or of all of a collection, keyed by id, without unmarked records."""
+        """Return the marks of records, keyed by record id. Unmarked records are absent.
+
+        Args:
+            ids: By default, all records of the collection.
+        """
         with self._database.read() as connection:
             return read_marks(connection, collection, ids)
 
@@ -255,8 +259,8 @@ def check_authors(connection: Connection, actor: str, collection: str, ids: Sequ
     for record_id in ids:
         if authors.get(record_id) != actor:
             raise NotAllowed(
-                f"expected records that {actor} stored, got {record_id!r} of another writer in {collection!r}; add a "
-                "record instead, or ask a curator to change it"
+                f"the record {record_id!r} in {collection!r} was stored by another actor, so {actor} may not change "
+                "it; add a record instead, or ask a curator"
             )
 
 

@@ -123,7 +123,7 @@ def has_change(connection: Connection, tip: Tip) -> bool:
     return row is not None and row[0] == tip.name
 
 
-def has_later_change(connection: Connection, collection: str, at: Position) -> bool:
+def contradicts_position(connection: Connection, collection: str, position: Position) -> bool:
     """Return whether the history contradicts a position: a later change gave a record its revision, or an earlier one.
 
     Revisions only grow, so a collection cannot have been at such a position.
@@ -131,7 +131,7 @@ def has_later_change(connection: Connection, collection: str, at: Position) -> b
     row = connection.execute(
         "SELECT 1 FROM changes c JOIN records r ON r.collection = c.collection AND r.id = c.record_id "
         "WHERE c.seq > ? AND c.collection = ? AND c.aspect = 'record' AND r.revision <= ? LIMIT 1",
-        (at.tip.number, collection, at.revision),
+        (position.tip.number, collection, position.revision),
     ).fetchone()
     return row is not None
 

@@ -126,7 +126,7 @@ class LedgerWriter:
     def duplicate_ids(self, collection: str, records: Sequence[Record]) -> set[str]:
         """Return the ids of records that were purged, or whose content another operation has stored.
 
-        Attempts that were merged into a stored record count as stored.
+        Attempts that were merged into a stored record count as stored. Pending records of other actors do not.
         """
         purged = read_purged_ids(self.connection, collection, [record.id for record in records])
         rows = self.connection.execute(

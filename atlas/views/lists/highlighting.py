@@ -247,7 +247,7 @@ def _terms(text: str) -> frozenset[str]:
 
 @lru_cache(maxsize=2**16)
 def _is_cjk(character: str) -> bool:
-    """Return whether the store splits a run of such characters, with each as the start of a word."""
+    """Return whether the store indexes each character of such a script as a term of its own, as for Chinese."""
     return not character.isascii() and any(term.is_prefix for term in query_terms(character))
 
 

@@ -4,17 +4,20 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Collection, Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
+
+import numpy as np
 
 from atlas.maps.domains import UNCLUSTERED
 from atlas.maps.map import MemoryMap
 from atlas.memory.experience.pruning import CHOSEN
+from atlas.memory.system import MemorySystem
 from atlas.views.kinds.columns import Column, Columns
 from atlas.views.lists.queries import Row
 from atlas.views.shared.plans import CurationLoss, Offer, PlanRow
-from atlas.views.shared.wording import counted, signed
+from atlas.views.shared.wording import counted, percent, signed
 
 ALIKE = 0.5
 """Least share of common words, in [0, 1], of titles that are compared word by word."""
@@ -84,24 +87,46 @@ def _advice(n_tasks: int, *, is_kept: bool) -> str:
     return f"{'kept' if is_kept else 'keep'}: best for {counted(n_tasks, 'task')}" if n_tasks else ""
 
 
-def domain_sentence(memory_map: MemoryMap, ids: Collection[str]) -> str:
-    """Return which domains of the map would lose how many, or an empty string if no record of it would leave.
+def domain_sentence(memory_map: MemoryMap, ids: Collection[str], succeeded: Mapping[str, bool]) -> str:
+    """Return how many records the domains of the map would lose, and how their success rates would change.
 
-    It contains names of domains, which are untrusted text.
+    It is empty if no record of the map would leave. It contains names of domains, which are untrusted text.
+
+    Args:
+        memory_map: The map of all records.
+        ids: The records that would leave.
+        succeeded: Known outcomes, keyed by record id.
     """
     leaving = Counter(memory_map.labels[[record_id in ids for record_id in memory_map.ids]].tolist())
     domains = sorted(memory_map.domains, key=lambda domain: -leaving[domain.number])
     losing = [domain for domain in domains if leaving[domain.number]]
-    parts = [f"{domain.name} {domain.n:,} → {domain.n - leaving[domain.number]:,}" for domain in losing[:NAMED_DOMAINS]]
-    if others := losing[NAMED_DOMAINS:]:
-        parts.append(
-            f"{sum(leaving[domain.number] for domain in others):,} from {counted(len(others), 'other domain')}"
-        )
+    parts = [
+        f"{domain.name} {domain.n:,} → {domain.n - leaving[domain.number]:,}"
+        + _rate_change([memory_map.ids[n] for n in np.flatnonzero(memory_map.labels == domain.number)], ids, succeeded)
+        for domain in losing[:NAMED_DOMAINS]
+    ]
+    if more := losing[NAMED_DOMAINS:]:
+        parts.append(f"{sum(leaving[domain.number] for domain in more):,} from {counted(len(more), 'other domain')}")
     if n_outside := leaving[UNCLUSTERED]:
         parts.append(f"{n_outside:,} from no domain")
     n_same = len(domains) - len(losing)
-    unchanged = f". {'The other one is' if n_same == 1 else f'The other {n_same:,} are'} unchanged" if n_same else ""
+    others = "The other domain is" if n_same == 1 else f"The other {n_same:,} domains are"
+    unchanged = f". {others} unchanged" if n_same else ""
     return f"{'Domain' if len(parts) == 1 else 'Domains'}: {', '.join(parts)}{unchanged}." if parts else ""
+
+
+def known_outcomes(memory: MemorySystem) -> dict[str, bool]:
+    """Return whether each experience of known outcome succeeded, keyed by id."""
+    return {record_id: bool(value) for record_id, value in memory.experience.column("success").items()}
+
+
+def _rate_change(members: Sequence[str], leaving: Collection[str], succeeded: Mapping[str, bool]) -> str:
+    """Return ` (success rate 25% → 80%)`, or an empty string if it stays or is unknown before or after."""
+    before = [succeeded[member] for member in members if member in succeeded]
+    after = [succeeded[member] for member in members if member in succeeded and member not in leaving]
+    if not before or not after or sum(before) / len(before) == sum(after) / len(after):
+        return ""
+    return f" (success rate {percent(sum(before) / len(before))} → {percent(sum(after) / len(after))})"
 
 
 def plan_columns(lines: Sequence[PlanLine], subject: str) -> Columns:

@@ -118,7 +118,7 @@ def path_text(path: PurePath) -> str:
     return f"~/{path.relative_to(home)}" if path.is_relative_to(home) else str(path)
 
 
-def visitor_name() -> str:
+def visitor_name_and_role() -> str:
     """Return `Ada, curator` for a visitor of a server, else an empty string."""
     actor = present_actor()
     return f"{actor.name}, {actor.role}" if actor else ""

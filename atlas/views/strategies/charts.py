@@ -120,9 +120,9 @@ def _marks(points: Sequence[tuple[int, Use, float, Any]]) -> list[Chart]:
 
 def _layout(across: str) -> Chart:
     return {
-        "height": 200,
-        "margin": {"l": 50, "r": 10, "t": 10, "b": 40},
-        "legend": {"orientation": "h", "x": 0, "y": 1.15},
+        "height": 220,
+        "margin": {"l": 50, "r": 10, "t": 36, "b": 40},
+        "legend": {"orientation": "h", "x": 0, "y": 1.02, "yanchor": "bottom"},
         "hovermode": "closest",
         "dragmode": False,
         "xaxis": {"title": {"text": across}, "fixedrange": True, "showgrid": False, "tickformat": "d", "nticks": 8},

@@ -10,7 +10,7 @@ from atlas.core.hits import Hit
 from atlas.core.operations import NO_MARKS
 from atlas.core.statistics import SuccessRate
 from atlas.core.types import Strategy
-from atlas.memory.base.success_rates import Trend, credible_interval, trend
+from atlas.memory.base.success_rates import credible_interval, trend
 from atlas.memory.kinds.sections import success_rate_text
 from atlas.memory.strategies.outcomes import StrategyRate
 from atlas.memory.strategies.records import is_warning
@@ -93,7 +93,7 @@ def strategy_rows(
             record=record_of(
                 rates[each.id].n_succeeded,
                 rates[each.id].n,
-                trend=_change_text([use.success for use in uses[each.id]]),
+                trend=trend_text([use.success for use in uses[each.id]]),
                 is_worse=each.id in worse,
             ),
             bar=rate_bar(rates[each.id]),
@@ -146,11 +146,6 @@ def tries_text(rate: StrategyRate) -> str:
     return f"{rate.n_succeeded:,} of {rate.n:,}" if rate.n else NOT_USED
 
 
-def _change_text(outcomes: Sequence[bool]) -> str:
-    change = trend(outcomes)
-    return trend_text(change) if change is not None and change.direction else ""
-
-
 def learned_text(without: SuccessRate, n_sources: int) -> str:
     """Return `4 attempts: 3 succeeded, 1 failed` of those at the source tasks without it.
 
@@ -173,15 +168,12 @@ def without_text(rate: SuccessRate) -> str:
     return f"{share} ({likely(interval)}, n = {rate.n_known:,})"
 
 
-def trend_text(trend: Trend | None) -> str:
-    """Return `↗ 40 to 80%`, with a level arrow if the change may be chance.
-
-    It is empty after too few tries, and without a change.
-    """
-    if trend is None or trend.before == trend.recent:
+def trend_text(outcomes: Sequence[bool]) -> str:
+    """Return `↗ 40 to 80%` if later uses clearly went better or worse than earlier ones, else an empty string."""
+    change = trend(outcomes)
+    if change is None or not change.direction:
         return ""
-    sign = {1: "↗", 0: "→", -1: "↘"}[trend.direction]
-    return f"{sign} {trend.before * 100:.0f} to {percent(trend.recent)}"
+    return f"{'↗' if change.direction > 0 else '↘'} {change.before * 100:.0f} to {percent(change.recent)}"
 
 
 def written_by(strategy: Strategy) -> str:

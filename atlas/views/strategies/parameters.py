@@ -58,7 +58,7 @@ def _read(line: str) -> dict[str, str]:
         return check_parameters([parameter])[0]
     matched = _LINE.fullmatch(line)
     if matched is None:
-        raise InvalidInput(f"expected {HOW} in a parameter's line, got {line[:80]!r}")
+        raise InvalidInput(f"expected {HOW}, got {line[:80]!r}")
     return _named(matched)
 
 

@@ -9,7 +9,6 @@ from typing import Any, TypeGuard
 from atlas.core.operations import NO_MARKS, NO_USAGE, Marks, Usage, Use
 from atlas.core.statistics import SuccessRate
 from atlas.core.types import Strategy
-from atlas.memory.base.success_rates import trend
 from atlas.memory.effects.strategy_effects import StrategyEffect, Tries, strategy_effect
 from atlas.memory.strategies.memory import EDITABLE
 from atlas.memory.strategies.outcomes import StrategyRate
@@ -219,7 +218,7 @@ def _facts(strategy: Strategy, rate: StrategyRate, attempts: Sequence[Use], with
     return facts_of(
         {
             "Retired": rate.retired,
-            "Trend": trend_text(trend([attempt.success for attempt in attempts])),
+            "Trend": trend_text([attempt.success for attempt in attempts]),
             "Last used": moment(attempts[-1].at) if attempts else "",
             "Written by": written_by(strategy),
             "Learned from": learned_text(without, len(strategy.sources)),

@@ -11,7 +11,14 @@ import streamlit as st
 
 from atlas import AtlasError, InvalidInput, MemorySystem, PlanOutdated
 from atlas.views.lists.kind_views import Act
-from atlas.views.lists.plan_table import HOW_MEASURED, domain_sentence, loss_words, plan_columns, plan_lines
+from atlas.views.lists.plan_table import (
+    HOW_MEASURED,
+    domain_sentence,
+    known_outcomes,
+    loss_words,
+    plan_columns,
+    plan_lines,
+)
 from atlas.views.shared.plans import CurationLoss, Figure, Offer, Plan, PlanRequest, PlanRow, PlanView, offer
 from atlas.views.shared.wording import READ_ONLY, share_text
 from pages.components.lists.record_table import close_opened, opened_id, ticked_table
@@ -156,7 +163,9 @@ def _draw_effect(view: PlanView) -> None:
 def _draw_domains(memory: MemorySystem, plan: Plan) -> None:
     """Draw which domains would lose how many, once there is a map."""
     memory_map = page_map(memory)
-    if memory_map is not None and (sentence := domain_sentence(memory_map, frozenset(plan.removed_ids))):
+    if memory_map is None:
+        return
+    if sentence := domain_sentence(memory_map, frozenset(plan.removed_ids), known_outcomes(memory)):
         st.text(sentence)
 
 

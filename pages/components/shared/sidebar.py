@@ -10,7 +10,14 @@ from atlas import MemorySystem
 from atlas.views.curate.queues import INBOX, UNSCOPED
 from atlas.views.kinds.experience import EXPERIENCE
 from atlas.views.shared.language_model import LanguageModel
-from atlas.views.shared.state import frozen_note, index_fault, index_problem, location_fact, store_choices, visitor_name
+from atlas.views.shared.state import (
+    frozen_note,
+    index_fault,
+    index_problem,
+    location_fact,
+    store_choices,
+    visitor_name_and_role,
+)
 from pages.components.shared.live import draw_live
 from pages.components.shared.memory import STORE, OpenedMemory
 from pages.components.shared.scope import draw_scope, n_experiences
@@ -54,7 +61,7 @@ def _is_scoped(page: str) -> bool:
 
 def _draw_visitor() -> None:
     """Draw the visitor's name, and a sign-out link, empty on a server without sign-in."""
-    if visitor := visitor_name():
+    if visitor := visitor_name_and_role():
         st.html(f'{escape(visitor)} · <a style="color: inherit" href="/leave">Leave</a>')
 
 

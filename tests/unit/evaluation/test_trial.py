@@ -18,7 +18,7 @@ import atlas
 from atlas.core.errors import InvalidInput, NotFound
 from atlas.core.settings import Settings
 from atlas.evaluation.trial.agents import RunResult
-from atlas.evaluation.trial.design import Cell, ordered_cells, own_tasks, read_arm, read_tasks
+from atlas.evaluation.trial.design import Cell, own_tasks, read_arm, read_tasks, shuffled_cells
 from atlas.evaluation.trial.figures import TrialReport, build_report, differing_runs
 from atlas.evaluation.trial.forks import store_hash
 from atlas.evaluation.trial.journal import FinishedCell, TrialJournal
@@ -270,7 +270,7 @@ def test_a_placebo_is_nearly_as_long_and_on_other_tasks(tmp_path):
 
 def test_every_cell_is_run_once_pairs_together_and_in_an_order_of_the_seed():
     def order(seed: int) -> list[tuple[Cell, ...]]:
-        return list(ordered_cells(5, ["a", "b", "c"], 2, seed))
+        return list(shuffled_cells(5, ["a", "b", "c"], 2, seed))
 
     assert order(1) == order(1) != order(2)
     assert len({cell for cells in order(1) for cell in cells}) == 30

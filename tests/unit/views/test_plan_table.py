@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from functools import partial
 from types import SimpleNamespace
 
 import numpy as np
@@ -58,15 +59,23 @@ def map_of(*domains: tuple[str, int], labels: list[int]) -> SimpleNamespace:
 
 def test_the_domains_that_lose_records_are_named_the_largest_loss_first():
     shown = map_of(("eggs", 2), ("shoes", 4), ("pumps", 1), labels=[0, 1, 1, 1, 0, 1, 2, -1])
-    assert domain_sentence(shown, {"b", "c", "a"}) == "Domains: shoes 4 → 2, eggs 2 → 1. The other one is unchanged."
-    assert domain_sentence(shown, {"a"}) == "Domain: eggs 2 → 1. The other 2 are unchanged."
-    assert domain_sentence(shown, {"h", "not on the map"}) == "Domain: 1 from no domain. The other 3 are unchanged."
-    assert domain_sentence(shown, {"not on the map"}) == ""
+    said = partial(domain_sentence, shown, succeeded={})
+    assert said({"b", "c", "a"}) == "Domains: shoes 4 → 2, eggs 2 → 1. The other domain is unchanged."
+    assert said({"a"}) == "Domain: eggs 2 → 1. The other 2 domains are unchanged."
+    assert said({"h", "not on the map"}) == "Domain: 1 from no domain. The other 3 domains are unchanged."
+    assert said({"not on the map"}) == ""
+
+
+def test_a_domain_that_would_look_better_without_its_failures_is_said_to():
+    shown = map_of(("eggs", 2), ("shoes", 4), ("pumps", 1), labels=[0, 1, 1, 1, 0, 1, 2, -1])
+    outcomes = {"b": False, "c": False, "d": True, "f": False, "a": True}
+    sentence = domain_sentence(shown, {"b", "c", "a"}, outcomes)
+    assert sentence == "Domains: shoes 4 → 2 (success rate 25% → 50%), eggs 2 → 1. The other domain is unchanged."
 
 
 def test_of_many_losing_domains_the_rest_are_counted_together():
     shown = map_of(*((f"domain {number}", 1) for number in range(6)), labels=[0, 1, 2, 3, 4, 5, -1, -1])
-    assert domain_sentence(shown, set("abcdef")).endswith("domain 2 1 → 0, 3 from 3 other domains.")
+    assert domain_sentence(shown, set("abcdef"), {}).endswith("domain 2 1 → 0, 3 from 3 other domains.")
 
 
 def test_a_loss_is_told_in_words():

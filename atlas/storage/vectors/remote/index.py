@@ -401,7 +401,7 @@ class RemoteIndex:
         position = max(pending.position for pending in note.seals if pending.seal == seal)
         if not answer.hits and not self.count():
             self._distrusted.add(note.namespace)
-            raise IndexUnreachable("the index was emptied and must be rebuilt")
+            raise IndexUnreachable("the index lost its contents; it is not searched until it is rebuilt")
         if answer.sees_up_to < position:
             raise IndexBehind("the answer lacks recent writes")
         if not all(_KEY.fullmatch(key) for key, _ in answer.hits):
