@@ -63,7 +63,7 @@ def draw_sample(memory: MemorySystem, view: Overview) -> None:
             on_click=remove,
             args=(memory,),
             disabled=memory.storage.read_only,
-            help=READ_ONLY if memory.storage.read_only else "This deletes nothing else, and can be undone.",
+            help=READ_ONLY if memory.storage.read_only else "This deletes nothing else. Undo brings the records back.",
         )
 
 

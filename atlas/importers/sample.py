@@ -96,17 +96,17 @@ def n_sample_records(memory: MemorySystem) -> int:
 def remove_sample(memory: MemorySystem) -> str | None:
     """Delete all sample data as one operation. Return the operation's id, or None if there was no sample data.
 
-    The operation can be undone, except that the judgements of sample records are gone.
+    Undo brings back the records, but not the judgements of sample records.
     """
     reason = "removed the sample data"
     scoped = memory.experience.within("delete", reason)
     sample_ids = memory.experience.ids(IS_SAMPLE)
-    of_sample = {*sample_ids}
-    memory.storage.judgements.forget({each.query for each in memory.judgements() if each.record_id in of_sample})
     n_removed = scoped.delete(sample_ids)
     for records in _other_memories(memory):
         if ids := records.ids(IS_SAMPLE_ELSEWHERE):
             n_removed += records.within("delete", reason, operation_id=scoped.operation_id).delete(ids)
+    of_sample = {*sample_ids}
+    memory.storage.judgements.remove(each for each in memory.judgements() if each.record_id in of_sample)
     return scoped.operation_id if n_removed else None
 
 

@@ -88,11 +88,11 @@ class JudgementBook:
 
     def forget(self, queries: Collection[str]) -> Forgotten:
         """Delete all judgements of some queries, and return them for `restore`."""
-        names = [
-            _note_name(judgement.query, judgement.collection, judgement.record_id)
-            for judgement in self.all()
-            if judgement.query in queries
-        ]
+        return self.remove(judgement for judgement in self.all() if judgement.query in queries)
+
+    def remove(self, judgements: Iterable[Judgement]) -> Forgotten:
+        """Delete judgements, and return them for `restore`."""
+        names = [_note_name(each.query, each.collection, each.record_id) for each in judgements]
         texts = self._notes.write({JUDGED + name: None for name in names})
         return {name: text for name, text in texts.items() if text is not None}
 

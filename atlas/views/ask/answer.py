@@ -176,9 +176,17 @@ class Answer:
     def verdict(self) -> str:
         """`Memory has 3 strategies and 1 concept for this task.`, or that it has nothing."""
         if not self.n_hits:
-            return "Memory has nothing for this task, so an agent is told nothing."
+            return f"{self._absence}, so an agent is told nothing."
         found = in_words([counted(len(part.hits), NOUNS[part.name]) for part in self.ordered_parts if part.hits])
         return f"Memory has {found} for this task."
+
+    @property
+    def _absence(self) -> str:
+        """Why there are no hits: a search that failed, or memories without any."""
+        if failed := [part.title for part in self.parts if part.is_failed]:
+            return f"The search of {in_words(failed)} failed"
+        is_partial = any(part.absence == "left out" for part in self.parts)
+        return f"{'The searched memories have' if is_partial else 'Memory has'} nothing for this task"
 
     @property
     def n_hits(self) -> int:

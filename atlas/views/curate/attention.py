@@ -128,10 +128,10 @@ def _undecided(waiting: Mapping[str, int], has_failed: bool) -> Iterator[Attenti
         yield AttentionRow(
             id="undecided",
             severity="routine",
-            what=f"{cases} to decide",
+            what=f"{cases} to decide" if waiting else "Near-duplicates unknown",
             detail=", ".join(numbers),
-            action="Decide",
-            next_step=f"decide {cases} in Curate",
+            action="Decide" if waiting else "Open",
+            next_step=f"decide {cases} in Curate" if waiting else "look for near-duplicates in Curate",
             page="curate",
         )
 

@@ -106,6 +106,7 @@ def verdict(evaluation: OwnEvaluation, strictness: float | None = None) -> Verdi
         _mean(first, 1.0), _mean(nothing, 0.0), _mean(answered, 0.0),
         finds_judged=_finds_judged(evaluation, strictness),
         n_missing=n_judgements_missing(evaluation),
+        is_measured=bool(evaluation.report.strictness),
         can_be_stricter=stricter(evaluation, 1.0 if strictness is None else strictness) is not None,
     )  # fmt: skip
     return Verdict(headline=headline, sentence=f"{sentence[:1].upper()}{sentence[1:]}.", advice=advice, part=part)
@@ -217,7 +218,14 @@ def _figure(label: str, rate: Estimate | None, n_groups: int, basis: str) -> Fig
 
 
 def _judgement(
-    first: float, nothing: float, answered: float, *, finds_judged: bool, n_missing: int, can_be_stricter: bool
+    first: float,
+    nothing: float,
+    answered: float,
+    *,
+    finds_judged: bool,
+    n_missing: int,
+    is_measured: bool,
+    can_be_stricter: bool,
 ) -> tuple[str, str, str]:
     """Return the headline, the advice and where to follow it. Where both ends are bad, no strictness mends it."""
     if answered > MANY_ANSWERED and nothing > MUCH_HIDDEN:
@@ -228,23 +236,26 @@ def _judgement(
     if first >= MANY_FOUND:
         finds = f"Search finds {'the right memories' if finds_judged else 'other attempts at the same task'}"
     if answered > MANY_ANSWERED and can_be_stricter:
-        return (
-            f"{finds}, {'but' if first >= MANY_FOUND else 'and'} answers too many off-topic questions.",
-            STRICTER,
-            STRICTNESS,
-        )
+        link = "but" if first >= MANY_FOUND else "and"
+        return f"{finds}, {link} answers too many off-topic questions.", STRICTER, STRICTNESS
     if first < MANY_FOUND:
         return f"{finds}.", OTHER_WEIGHTS, PROFILES
-    if answered > MANY_ANSWERED and n_missing:
-        queries = f"{n_missing} queries" if n_missing == ENOUGH_JUDGED else f"{n_missing} more"
-        return (
-            f"{finds}, and answers {percent(answered)} of off-topic questions.",
-            f"Judge {queries} to learn whether it should be stricter.",
-            JUDGED,
-        )
     if answered > MANY_ANSWERED:
-        return f"{finds}. Stricter, it would hide right hits.", "", ""
+        return _answering(finds, answered, n_missing=n_missing, is_measured=is_measured)
+    if not finds_judged:
+        return f"{finds}, but often misses what was judged right.", OTHER_WEIGHTS, PROFILES
     return f"{finds}. Nothing needs to change.", "", ""
+
+
+def _answering(finds: str, answered: float, *, n_missing: int, is_measured: bool) -> tuple[str, str, str]:
+    """Return the judgement of a search that answers many off-topic questions, and should not be stricter yet."""
+    headline = f"{finds}, and answers {percent(answered)} of off-topic questions."
+    if not is_measured:
+        return headline, "", ""
+    if n_missing:
+        queries = f"{n_missing} queries" if n_missing == ENOUGH_JUDGED else f"{n_missing} more"
+        return headline, f"Judge {queries} to learn whether it should be stricter.", JUDGED
+    return f"{finds}. Stricter, it would hide right hits.", "", ""
 
 
 def _finds_judged(evaluation: OwnEvaluation, strictness: float | None) -> bool:

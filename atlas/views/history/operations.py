@@ -21,7 +21,7 @@ from atlas.views.shared.wording import counted, moment, plural, shortened, signe
 PAGE_OPERATIONS = 25
 PAGE_CHANGES = 50
 PAGE_TRASH = 25
-MAX_CHECKED = 1_000
+MAX_CHECKED = 50
 """Changes up to which an operation is checked for later changes of its records before it is undone."""
 
 TITLE_CHARACTERS = 60

@@ -39,7 +39,7 @@ from pages.components.ask.answer import (
 )
 from pages.components.ask.invitation import draw_invitation
 from pages.components.ask.missing import ANCHOR as MISSING
-from pages.components.ask.missing import draw_missing
+from pages.components.ask.missing import draw_hidden, draw_missing
 from pages.components.ask.presenting import draw_presenting
 from pages.components.ask.profiles import (
     NAMES,
@@ -97,7 +97,8 @@ def draw_ask(memory: MemorySystem, heading: DeltaGenerator) -> None:
         draw_link()
         menu = st.popover("More", icon=":material/more_horiz:", key="ask_menu")
     with menu.container(gap="xsmall", key="ask_menu_acts"):
-        draw_going_on(memory, text or "", answers[0])
+        if len(answers) == 1:
+            draw_going_on(memory, text or "", answers[0])
         draw_saving(memory, text or "", sides, answers, budget)
 
 
@@ -149,6 +150,7 @@ def _draw_two(memory: MemorySystem, text: str, sides: list[Side], answers: list[
     for column, side, answer in zip(st.columns(2, gap="medium"), sides, compared(*answers), strict=True):
         with column:
             draw_parts(memory, text, side, answer)
+            draw_hidden(memory, Question(text=text, configuration=side.configuration, answer=answer), side.name)
 
 
 def _end_two() -> None:
@@ -162,8 +164,9 @@ def _call(memory: MemorySystem, side: Side, budget: int) -> str:
 def _draw_settings(memory: MemorySystem, text: str) -> tuple[int, list[Side]]:
     """Draw the settings: the budget, and one or two configurations."""
     profiles, in_use = memory.storage.profiles.all(), memory.storage.profiles.in_use().name
-    warn_of_problems(profiles)
     place = st.container(key="ask_settings")
+    with place:
+        warn_of_problems(profiles)
     # Not in a menu: the browser keeps the earlier value of a switch that is not drawn while the page changes it.
     is_two = place.toggle("Compare two settings", key="ask_two", bind=URL)
     with place.expander("Search settings", expanded=is_two, icon=":material/tune:"):

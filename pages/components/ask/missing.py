@@ -9,6 +9,7 @@ from atlas.views.ask.answer import Part
 from atlas.views.ask.hidden import hidden_hits
 from atlas.views.ask.missing import Question, explained, named_records
 from pages.components.ask.answer import draw_open
+from pages.components.ask.profiles import Name
 from pages.components.lists.cards import hit_card
 from pages.components.lists.filters import URL
 
@@ -23,10 +24,7 @@ def draw_missing(memory: MemorySystem, question: Question) -> None:
             "A memory that you expected: its id, or words of it", key="ask_expected", type="search", bind=URL,
             placeholder="f33bb09e, or: rebuild in batches",
         )  # fmt: skip
-        with st.container(horizontal=True):
-            for part in question.answer.parts:
-                if part.hidden:
-                    _draw_hidden(memory, question, part)
+        draw_hidden(memory, question, "left")
         if not (words or "").strip():
             return
         records = named_records(memory, words or "")
@@ -44,10 +42,18 @@ def draw_missing(memory: MemorySystem, question: Question) -> None:
             draw_open(acts, record.memory, record.id)
 
 
-def _draw_hidden(memory: MemorySystem, question: Question, part: Part) -> None:
+def draw_hidden(memory: MemorySystem, question: Question, side: Name) -> None:
+    """Draw a button for each memory that hides hits, which lists these."""
+    with st.container(horizontal=True):
+        for part in question.answer.parts:
+            if part.hidden:
+                _draw_hidden_part(memory, question, part, side)
+
+
+def _draw_hidden_part(memory: MemorySystem, question: Question, part: Part, side: Name) -> None:
     """Draw the records of a memory that are less relevant than its level, once they are asked for."""
-    box = st.popover(f"{part.title}: {part.hidden}", type="tertiary", key=f"ask_hidden_{part.name}", on_change="rerun",
-                     width="content")  # fmt: skip
+    box = st.popover(f"{part.title}: {part.hidden}", type="tertiary", key=f"ask_hidden_{side}_{part.name}",
+                     on_change="rerun", width="content")  # fmt: skip
     if not box.open:
         return
     with box, st.container(gap="xsmall"):

@@ -156,6 +156,7 @@ def draw_list(
     _turn_to_opened(views, memory, answer, key)
     page = int(st.session_state.get(key) or 1)
     listing = _read(views, memory, answer, page)
+    page = min(page, n_pages(listing.n))
     if n_pages(listing.n) > 1:
         page = st.pagination(n_pages(listing.n), key=key, bind=URL)
         listing = _read(views, memory, answer, page)

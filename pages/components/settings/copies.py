@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from datetime import datetime
 from functools import partial
 from pathlib import Path
@@ -23,7 +24,7 @@ from atlas.views.shared.state import may_name_paths, on_behalf
 from atlas.views.shared.wording import sortable_moment
 from pages.components.shared.undo_toast import Act, announce_act, announcing_problems
 
-_DIRECTORY, _MADE = "settings_backup_directory", "settings_backup_made"
+_DIRECTORY = "settings_backup_directory"
 
 WARNING = f":orange[:material/warning:] {SAME_DISK}"
 
@@ -78,18 +79,24 @@ def draw_download(memory: MemorySystem, *, key: str) -> None:
 
 
 def existing_backup(memory: MemorySystem) -> Path | None:
-    """Return the newest backup whose file is still there, or None."""
-    made = st.session_state.get(_MADE)
-    paths = map(Path, [*filter(None, [made]), *recorded_backups(memory)])
-    return next((path for path in paths if path.is_file()), None)
+    """Return the newest backup whose file is still there and may be read, or None."""
+    return next(filter(_is_file, map(Path, recorded_backups(memory))), None)
 
 
 def is_on_same_disk(memory: MemorySystem, path: Path) -> bool:
     """Return whether a file or directory, which need not exist yet, is on the disk of the store."""
     if not memory.storage.ledger.is_file:  # the database is on another machine
         return False
-    existing = next(each for each in (path, *path.parents) if each.exists())
-    return existing.stat().st_dev == memory.storage.path.stat().st_dev
+    with suppress(OSError):  # a directory that may not be read
+        existing = next(each for each in (path, *path.parents) if each.exists())
+        return existing.stat().st_dev == memory.storage.path.stat().st_dev
+    return False
+
+
+def _is_file(path: Path) -> bool:
+    with suppress(OSError):  # a directory that may not be read
+        return path.is_file()
+    return False
 
 
 def _draw_known(memory: MemorySystem) -> None:
@@ -97,7 +104,7 @@ def _draw_known(memory: MemorySystem) -> None:
         {
             "File": path,
             "Made": sortable_moment(datetime.fromisoformat(made_at)),
-            "Still there": "yes" if Path(path).is_file() else "no",
+            "Still there": "yes" if _is_file(Path(path)) else "no",
         }
         for path, made_at in recorded_backups(memory).items()
     ]
@@ -122,15 +129,20 @@ def _back_up(memory: MemorySystem) -> None:
 def _back_up_into(memory: MemorySystem, directory: Path) -> None:
     with st.spinner("Backing up …", show_time=True):
         target = directory / backup_name(memory)
-        sentence = make_backup(memory, target)
-        st.session_state[_MADE] = str(target)
-        announce_act(Act(sentence))
+        announce_act(Act(make_backup(memory, target)))
 
 
 def _chosen_directory(memory: MemorySystem) -> Path:
     """Return the entered directory, which need not exist, or that of the store."""
     own = backup_directory(memory)
-    return Path(st.session_state.get(_DIRECTORY, own)).expanduser().absolute() if may_name_paths() else own
+    return _expanded(str(st.session_state.get(_DIRECTORY, own))).absolute() if may_name_paths() else own
+
+
+def _expanded(typed: str) -> Path:
+    """Return a path with the home directory for `~`. That of an unknown user stays as it is."""
+    with suppress(RuntimeError):
+        return Path(typed.strip()).expanduser()
+    return Path(typed.strip())
 
 
 def made_directory(directory: Path) -> Path:
@@ -145,7 +157,7 @@ def directory_of(typed: str) -> Path:
     Raises:
         InvalidInput: It does not exist.
     """
-    directory = Path(typed.strip()).expanduser()
+    directory = _expanded(typed)
     if not typed.strip() or not directory.is_dir():
         raise InvalidInput(f"a backup needs a directory that exists, but got {typed!r}; choose another one")
     return directory

@@ -179,6 +179,11 @@ def test_a_search_that_misses_judged_queries_is_not_said_to_find_the_right_memor
         "Search finds other attempts at the same task. Stricter, it would hide right hits."
     )
 
+    precise = with_steps(measured, step(1.0, 0.98, 0.05, judged=0.3))
+    assert verdict(precise, 1.0).headline == (
+        "Search finds other attempts at the same task, but often misses what was judged right."
+    )
+
 
 @pytest.mark.parametrize(("n_judged", "queries"), [(0, "20 queries"), (19, "1 more")])
 def test_with_few_judged_queries_the_advice_is_to_judge_more(measured, n_judged, queries):
