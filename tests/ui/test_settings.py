@@ -125,10 +125,12 @@ def test_a_file_that_is_no_backup_is_refused_and_changes_nothing(dashboard: Dash
     assert counted_on(app) == 3
 
 
-def test_a_backup_into_a_directory_that_is_not_there_says_what_to_do(dashboard: Dashboard, tmp_path):
+@pytest.mark.parametrize("place", ["nowhere", "~no-such-user/backups"])
+def test_a_backup_into_a_directory_that_is_not_there_says_what_to_do(dashboard: Dashboard, tmp_path, place):
     make_store(tmp_path / "mine", attempts(1))
     app = dashboard(tmp_path / "mine", "settings", settings_tab=COPIES)
-    app.text_input(key="settings_backup_directory").set_value(str(tmp_path / "nowhere")).run()
+    typed = place if place.startswith("~") else str(tmp_path / place)
+    app.text_input(key="settings_backup_directory").set_value(typed).run()
     app.button(key="settings_backup").click().run()
     assert any("a backup needs a directory that exists" in text for text in texts(app))
 

@@ -110,6 +110,16 @@ def test_loading_again_adds_nothing_and_removing_leaves_the_rest_as_it_was(memor
     assert n_sample_records(memory) == report.added
 
 
+def test_a_new_store_has_judged_queries_which_go_with_the_sample_and_leave_those_of_people(memory):
+    load_sample(memory, SAMPLE, Settings())
+    query = memory.judgements()[0].query
+    assert len({judgement.query for judgement in memory.judgements()}) == 113
+    own = memory.experience.store(atlas.Trajectory(atlas.Task("t", "", "Ours"), (), atlas.Outcome(success=True)))
+    memory.judge(query, own, True)
+    remove_sample(memory)
+    assert [(judgement.query, judgement.record_id) for judgement in memory.judgements()] == [(query, own)]
+
+
 def test_what_is_undone_is_the_loading_itself_whatever_was_imported_since(memory):
     loaded = load_sample(memory, SAMPLE, Settings())
     attempt = atlas.Trajectory(atlas.Task("t", "", "Theirs"), (), atlas.Outcome(success=True))

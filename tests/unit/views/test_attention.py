@@ -57,6 +57,7 @@ def test_undecided_cases_are_counted_by_their_queue_and_add_up(memory):
 def test_a_failed_search_for_near_duplicates_is_told_beside_what_is_undecided(memory):
     (row,) = attention(memory, {}, n_own=0, now=START, has_failed=True)
     assert (row.detail, row.page) == ("the search for near-duplicates failed", "curate")
+    assert (row.what, row.next_step) == ("Near-duplicates unknown", "look for near-duplicates in Curate")
     (row,) = attention(memory, {STALE: 2}, n_own=0, now=START, has_failed=True)
     assert row.detail == "2 stale, the search for near-duplicates failed"
 
