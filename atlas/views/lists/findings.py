@@ -13,6 +13,8 @@ from atlas.views.lists.queries import Count, Narrowing, Query
 from atlas.views.shared.rates import FAILING, HALF, NOT_CLEAR, NOT_USED, RELIABLE, verdict_of
 from atlas.views.shared.wording import look_at
 
+RETIRED = "retired"
+
 
 def count_with_uses(memory: MemorySystem, kind: Kind, query: Query) -> Count:
     """Return the number of records. Of all records, also how sure it is that they work, and what to look at first."""
@@ -20,15 +22,17 @@ def count_with_uses(memory: MemorySystem, kind: Kind, query: Query) -> Count:
     if query.where or not n:
         return Count(n)
     records = kind.records(memory)
-    rates, worse = use_rates(records), worse_ids(records, memory.strategies.retired() if kind is STRATEGY else ())
+    retired = memory.strategies.retired().keys() if kind is STRATEGY else frozenset[str]()
+    rates, worse = use_rates(records), worse_ids(records, retired)
     if not rates:
         return Count(n, "none was used yet")
     verdicts = Counter(verdict_of(credible_interval(rate.n_succeeded, rate.n_known))
-                       for each, rate in rates.items() if each not in worse)  # fmt: skip
-    verdicts[NOT_USED] = n - len(rates)
+                       for each, rate in rates.items() if each not in worse and each not in retired)  # fmt: skip
+    verdicts[NOT_USED] = n - len(rates.keys() | retired)
+    verdicts[RETIRED] = len(retired)
     note = ", ".join(
         f"{verdicts[each]:,} {'mostly fail' if each == FAILING and verdicts[each] > 1 else each}"
-        for each in (RELIABLE, FAILING, HALF, NOT_CLEAR, NOT_USED)
+        for each in (RELIABLE, FAILING, HALF, NOT_CLEAR, NOT_USED, RETIRED)
         if verdicts[each]
     )
     return Count(n, note, _narrowing(len(worse)) if worse else None)
