@@ -73,7 +73,7 @@ def one_line(reason: str) -> str:
     return text if len(text) <= REASON_LENGTH else text[: REASON_LENGTH - 1] + "…"
 
 
-def convert(position: int, make: Callable[[], Item], *, offset: int = 0, n_bytes: int = 0) -> Row:
+def make_row(position: int, make: Callable[[], Item], *, offset: int = 0, n_bytes: int = 0) -> Row:
     """Return a row with the item that `make` returns, or with the reason why there is no item that can be stored."""
     item: Item | None = None
 

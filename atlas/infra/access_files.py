@@ -52,7 +52,7 @@ class AccessDirectory:
         """Return the text with a name."""
         return AccessFile(self.directory / name)
 
-    def add_line(self, line: str) -> None:
+    def add_audit_line(self, line: str) -> None:
         """Append a line to the audit log durably."""
         with InterProcessLock(self.directory / f"{AUDIT}.lock").locked():
             append_durably(self.directory / AUDIT, line + "\n")

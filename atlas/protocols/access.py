@@ -52,7 +52,7 @@ class AccessStorage(Protocol):
     def text(self, name: str) -> AccessText:
         """Return the text with a name."""
 
-    def add_line(self, line: str) -> None:
+    def add_audit_line(self, line: str) -> None:
         """Append a line to the audit log durably."""
 
     def lines(self) -> list[str]:

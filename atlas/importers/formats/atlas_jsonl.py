@@ -9,7 +9,7 @@ from pathlib import Path
 from atlas.core.exchange import decode_line
 from atlas.importers.files import Record, read_lines
 from atlas.importers.keys import record_keys
-from atlas.importers.rows import Item, Limits, Row, convert
+from atlas.importers.rows import Item, Limits, Row, make_row
 from atlas.memory.kinds.table import known_lines
 
 
@@ -22,7 +22,7 @@ def matches(path: Path, head: bytes) -> bool:
 def read(path: Path, limits: Limits) -> Iterator[Row]:
     """Yield the records of a file, one per line."""
     for record in read_lines(path, limits):
-        yield convert(record.position, partial(_item, record), offset=record.end, n_bytes=len(record.raw))
+        yield make_row(record.position, partial(_item, record), offset=record.end, n_bytes=len(record.raw))
 
 
 def _item(record: Record) -> Item:

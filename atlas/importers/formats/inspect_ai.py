@@ -21,7 +21,7 @@ from atlas.importers.fields import Json, abbreviate, as_object
 from atlas.importers.files import parse_json, read_head, read_span
 from atlas.importers.formats.inspect_samples import Header, trajectory
 from atlas.importers.keys import document_keys
-from atlas.importers.rows import Limits, Row, convert
+from atlas.importers.rows import Limits, Row, make_row
 from atlas.importers.spans import Span, find_spans
 
 ZIP_MARK = b"PK\x03\x04"
@@ -54,7 +54,7 @@ def _read_json(path: Path, limits: Limits) -> Iterator[Row]:
             for position, span in enumerate(_samples(path), start=1):
                 end = span.end
                 make = partial(_json_sample, handle, span, header, limits)
-                yield convert(position, make, offset=end, n_bytes=span.end - span.start)
+                yield make_row(position, make, offset=end, n_bytes=span.end - span.start)
         except ImportFailed as error:  # truncated, or followed by other text: keep the samples before
             yield Row(position + 1, None, str(error), offset=end)
 
@@ -95,7 +95,7 @@ def _read_zip(path: Path, limits: Limits) -> Iterator[Row]:
         for position, entry in enumerate(entries, start=1):
             n_read += entry.compress_size
             make = partial(_zip_sample, archive, entry, header, limits)
-            yield convert(position, make, offset=n_read, n_bytes=entry.file_size)
+            yield make_row(position, make, offset=n_read, n_bytes=entry.file_size)
 
 
 def _is_sample(entry: zipfile.ZipInfo) -> bool:

@@ -21,7 +21,7 @@ from atlas.importers.formats import conversation
 from atlas.importers.formats.conversation import AGENT
 from atlas.importers.keys import record_keys
 from atlas.importers.logs import stable_id
-from atlas.importers.rows import Limits, Row, convert
+from atlas.importers.rows import Limits, Row, make_row
 
 SOURCE = "messages"
 
@@ -38,10 +38,10 @@ def read(path: Path, limits: Limits) -> Iterator[Row]:
     """Yield an attempt for each list of messages."""
     if read_head(path, limits).lstrip().startswith(b"["):
         raw = read_document(path, limits)
-        yield convert(1, lambda: _attempt(parse_json(raw)), offset=len(raw), n_bytes=len(raw))
+        yield make_row(1, lambda: _attempt(parse_json(raw)), offset=len(raw), n_bytes=len(raw))
         return
     for record in read_lines(path, limits):
-        yield convert(record.position, partial(_from_line, record), offset=record.end, n_bytes=len(record.raw))
+        yield make_row(record.position, partial(_from_line, record), offset=record.end, n_bytes=len(record.raw))
 
 
 def _from_line(record: Record) -> Trajectory:

@@ -26,7 +26,7 @@ from atlas.core.types import JournalEntry, Link
 from atlas.importers.fields import abbreviate, as_object
 from atlas.importers.files import parse_json, read_head
 from atlas.importers.formats.protea_logs import IDENTIFYING_COLUMNS, entry_id, row_key
-from atlas.importers.rows import Limits, Row, convert, one_line
+from atlas.importers.rows import Limits, Row, make_row, one_line
 from atlas.memory.journal.entry_types import EntryTypes
 from atlas.memory.journal.importance import importance_of
 from atlas.memory.journal.records import RESERVED_KEYS
@@ -127,7 +127,7 @@ def read(path: Path, limits: Limits) -> Iterator[Row]:
             names = [*REQUIRED_COLUMNS, *sorted(columns - {*REQUIRED_COLUMNS, *SKIPPED_COLUMNS})]
             for position, values in enumerate(connection.execute(_select_statement(names)), start=1):
                 raw = dict(zip(names, values, strict=True))
-                yield convert(position, partial(reader.entry, raw), n_bytes=_n_bytes(raw["content"]))
+                yield make_row(position, partial(reader.entry, raw), n_bytes=_n_bytes(raw["content"]))
     except sqlite3.Error as error:  # keep the rows before
         raise ImportFailed(f"{path.name} cannot be read after row {position}: {one_line(str(error))}") from error
 

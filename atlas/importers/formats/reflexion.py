@@ -24,7 +24,7 @@ from atlas.core.types import Outcome, Step, Task, Trajectory, VerificationSpec
 from atlas.importers.fields import Json, abbreviate, as_label, as_list, as_object, as_text, drop_missing, required_text
 from atlas.importers.files import Record, read_records
 from atlas.importers.keys import record_keys
-from atlas.importers.rows import Limits, Row, convert
+from atlas.importers.rows import Limits, Row, make_row
 
 MAX_LIST_CHARACTERS = 2**20
 """Maximum length of a string that is parsed as a list. A longer one counts as one reflection."""
@@ -40,7 +40,7 @@ def matches(path: Path, head: bytes) -> bool:
 def read(path: Path, limits: Limits) -> Iterator[Row]:
     """Yield the attempts of a file."""
     for record in read_records(path, limits):
-        yield convert(record.position, partial(_trajectory, record), offset=record.end, n_bytes=len(record.raw))
+        yield make_row(record.position, partial(_trajectory, record), offset=record.end, n_bytes=len(record.raw))
 
 
 def _trajectory(record: Record) -> Trajectory:

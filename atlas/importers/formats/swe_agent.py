@@ -21,7 +21,7 @@ from atlas.importers.files import parse_json, read_document
 from atlas.importers.formats import conversation
 from atlas.importers.formats.conversation import AGENT, Message
 from atlas.importers.keys import document_keys
-from atlas.importers.rows import Limits, Row, convert
+from atlas.importers.rows import Limits, Row, make_row
 
 _TASKS = (
     ("<pr_description>", "</pr_description>"),
@@ -40,7 +40,7 @@ def matches(path: Path, head: bytes) -> bool:
 def read(path: Path, limits: Limits) -> Iterator[Row]:
     """Yield the file's only run."""
     raw = read_document(path, limits)
-    yield convert(1, lambda: _trajectory(raw), offset=len(raw), n_bytes=len(raw))
+    yield make_row(1, lambda: _trajectory(raw), offset=len(raw), n_bytes=len(raw))
 
 
 def _trajectory(raw: bytes) -> Trajectory:

@@ -30,7 +30,7 @@ from atlas.importers.fields import (
 from atlas.importers.files import Record, read_records
 from atlas.importers.formats import conversation
 from atlas.importers.keys import record_keys
-from atlas.importers.rows import Limits, Row, convert
+from atlas.importers.rows import Limits, Row, make_row
 
 DOMAINS = ("airline", "retail")
 REWARD_TOLERANCE = 1e-6
@@ -47,7 +47,7 @@ def read(path: Path, limits: Limits) -> Iterator[Row]:
     domain = next((name for name in DOMAINS if name in re.split(r"[^a-z]+", path.name.lower())), "")
     for record in read_records(path, limits):
         make = partial(_trajectory, record, domain)
-        yield convert(record.position, make, offset=record.end, n_bytes=len(record.raw))
+        yield make_row(record.position, make, offset=record.end, n_bytes=len(record.raw))
 
 
 def judged_by(_: Trajectory) -> str:

@@ -22,7 +22,7 @@ from atlas.core.types import CodeConcept
 from atlas.importers.fields import as_object, required_text
 from atlas.importers.files import parse_json, read_head, read_span
 from atlas.importers.keys import member_keys
-from atlas.importers.rows import Limits, Row, convert, one_line
+from atlas.importers.rows import Limits, Row, make_row, one_line
 from atlas.importers.spans import Span, find_spans
 
 SKILL = frozenset({"code", "description"})
@@ -45,7 +45,7 @@ def read(path: Path, limits: Limits) -> Iterator[Row]:
             for position, span in enumerate(find_spans(path), start=1):
                 end = span.end
                 make = partial(_concept, handle, span, path.name, limits)
-                yield convert(position, make, offset=end, n_bytes=span.end - span.start)
+                yield make_row(position, make, offset=end, n_bytes=span.end - span.start)
         except ImportFailed as error:  # truncated, or followed by other text: keep the skills before
             yield Row(position + 1, None, one_line(str(error)), offset=end)
 

@@ -91,7 +91,7 @@ class AuditLog:
             n=n,
         )
         try:
-            access_storage(self.directory).add_line(json.dumps(_encode(event), ensure_ascii=False))
+            access_storage(self.directory).add_audit_line(json.dumps(_encode(event), ensure_ascii=False))
         except (OSError, StoreUnavailable) as error:
             logger.error("the audit log cannot be written (%s): %s", error, _encode(event))
 

@@ -56,7 +56,7 @@ class AccessTables:
         """Return the row that stores a named text."""
         return AccessRow(self._prepare(), name)
 
-    def add_line(self, line: str) -> None:
+    def add_audit_line(self, line: str) -> None:
         """Add a line to the audit log, durably."""
         with self._prepare().separate_connection() as connection:
             connection.execute("INSERT INTO audit_lines (line) VALUES (%s)", (line,))

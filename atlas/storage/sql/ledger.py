@@ -348,7 +348,7 @@ class SqlLedger:
     def prompts(self) -> str:
         """Return the embedding model's prompts as text, or an empty string if there are no prompts."""
         with self.database.read() as connection:
-            return meta.read_prompts(connection)
+            return meta.read_embedding_prompts(connection)
 
     def bind_model(self, name: str, dimension: int, prompts: str = "") -> None:
         """Bind the store to an embedding model, unless it is bound to one."""

@@ -57,7 +57,7 @@ def bind_model(connection: Connection, name: str, dimension: int, prompts: str) 
     write_notes(connection, "embedding_", {"model": name, "dimension": str(dimension), "prompts": prompts})
 
 
-def read_prompts(connection: Connection) -> str:
+def read_embedding_prompts(connection: Connection) -> str:
     """Return the stored prompts, or ''."""
     row = connection.execute("SELECT value FROM meta WHERE name = 'embedding_prompts'").fetchone()
     return str(row[0]) if row else ""

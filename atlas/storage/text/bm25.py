@@ -75,7 +75,7 @@ class Postings:
             return self
         return Postings.of_occurrences(np.sort(np.concatenate([self.occurrences[~is_changed], occurrences])))
 
-    def until(self, seq: int) -> Postings:
+    def up_to(self, seq: int) -> Postings:
         """Return the postings of the records whose numbers are at most `seq`."""
         n_records = np.searchsorted(self.seqs, seq, "right")
         n_occurrences = np.searchsorted(self.occurrences, (seq + 1) << POSITION_BITS)

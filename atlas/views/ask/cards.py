@@ -24,7 +24,7 @@ VIEWS: Mapping[str, KindViews[Any]] = {
 """Views by name of the memory."""
 
 
-def memory_card(memory: MemorySystem, name: str, hit: Hit[Any], text: str, weights: RankingWeights) -> HitCard:
+def hit_card_of(memory: MemorySystem, name: str, hit: Hit[Any], text: str, weights: RankingWeights) -> HitCard:
     """Return the card of a hit.
 
     Args:

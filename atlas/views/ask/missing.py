@@ -11,7 +11,7 @@ from atlas.core.hits import Hit
 from atlas.core.unseen import SHORT_ID, shown_id
 from atlas.memory.system import MemorySystem
 from atlas.views.ask.answer import LEFT_OUT, TITLES, Answer, Configuration, Part, RankedHit
-from atlas.views.ask.cards import VIEWS, memory_card
+from atlas.views.ask.cards import VIEWS, hit_card_of
 from atlas.views.lists.hits import HitCard
 from atlas.views.shared.wording import shortened
 
@@ -72,7 +72,7 @@ def explained(memory: MemorySystem, record: NamedRecord, question: Question) -> 
     part = next(part for part in question.answer.parts if part.name == record.memory)
     shown = next((hit for hit in part.hits if hit.id == record.id), None)
     if shown is not None:
-        card = memory_card(memory, record.memory, shown.hit, question.text, weights)
+        card = hit_card_of(memory, record.memory, shown.hit, question.text, weights)
         return Explanation(sentence=_found_sentence(shown, part), card=card)
     if part.absence in ("left out", "failed"):
         why = "is left out here" if part.absence == "left out" else "failed"
@@ -83,7 +83,7 @@ def explained(memory: MemorySystem, record: NamedRecord, question: Question) -> 
     hit = _own_hit(memory, record, question, with_buried=True)
     if hit is None:
         return Explanation(sentence="It cannot be ranked. It may have been deleted meanwhile.", card=None)
-    card = memory_card(memory, record.memory, hit, question.text, weights)
+    card = hit_card_of(memory, record.memory, hit, question.text, weights)
     return Explanation(sentence=_missing_sentence(memory, record, question, part, hit), card=card)
 
 

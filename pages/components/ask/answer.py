@@ -16,7 +16,7 @@ from atlas.views.ask.answer import (
     block_as_json,
     block_difference,
 )
-from atlas.views.ask.cards import VIEWS, memory_card
+from atlas.views.ask.cards import VIEWS, hit_card_of
 from atlas.views.ask.comparison import RankingWeights
 from atlas.views.ask.judging import Judged, judged_hits
 from atlas.views.lists.hits import HitCard
@@ -176,4 +176,4 @@ def _card(
     _hit: Any,
     _weights: RankingWeights,
 ) -> HitCard:
-    return memory_card(_memory, name, _hit, _text, _weights)
+    return hit_card_of(_memory, name, _hit, _text, _weights)

@@ -13,7 +13,7 @@ from atlas.embedding.late_interaction import NO_WORDS, WordVectors
 from atlas.embedding.met_words import MetWords, met_words
 from atlas.embedding.sentence_transformers import BUNDLED, SentenceTransformerEmbedder
 from atlas.testing import HashEmbedder
-from atlas.views.ask.cards import memory_card
+from atlas.views.ask.cards import hit_card_of
 from atlas.views.lists.hits import met_sentence
 from tests.support.records import attempt
 
@@ -78,7 +78,7 @@ def test_the_card_of_a_hit_tells_them_as_text(tmp_path):
     with atlas.open_memory(tmp_path / "store", embedder=AlikeEmbedder()) as memory:
         memory.experience.store(attempt("a customer wants reimbursement"))
         [hit] = memory.experience.search_hits("refund the client", 1, count_retrieval=False)
-        card = memory_card(memory, "experience", hit, "refund the client", RankingWeights())
+        card = hit_card_of(memory, "experience", hit, "refund the client", RankingWeights())
         assert card.sentence.endswith("Words that met: refund ↔ reimbursement, client ↔ customer.")
         with pytest.raises(atlas.NotFound):
             memory.experience.met_words("nowhere", "refund")

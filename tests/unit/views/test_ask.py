@@ -21,7 +21,7 @@ from atlas.views.ask.answer import (
     hits_for,
     settings_differing,
 )
-from atlas.views.ask.cards import memory_card
+from atlas.views.ask.cards import hit_card_of
 from tests.support.memories import attempt
 
 REFUND = "refund the cancelled flight of a customer"
@@ -56,7 +56,7 @@ def sentences(answer):
 
 def card(memory, answer, name):
     part = next(part for part in answer.parts if part.name == name)
-    return memory_card(memory, name, part.hits[0].hit, REFUND, RankingWeights())
+    return hit_card_of(memory, name, part.hits[0].hit, REFUND, RankingWeights())
 
 
 def test_every_memory_says_what_it_found_in_the_order_of_the_block(full):

@@ -32,7 +32,7 @@ from atlas.importers.fields import (
 from atlas.importers.files import parse_json, read_document
 from atlas.importers.formats import conversation
 from atlas.importers.logs import FAILED, SCORES, stable_id
-from atlas.importers.rows import Limits, Row, catch_failure, convert
+from atlas.importers.rows import Limits, Row, catch_failure, make_row
 
 SOURCE = "atif"
 RESULT = "result.json"
@@ -60,7 +60,7 @@ def read(path: Path, limits: Limits) -> Iterator[Row]:
         yield Row(1, None, f"{RESULT} in its directory or the parent: {reason}", offset=len(raw))
     for position, (document, caller) in enumerate(_walk_documents(documents[0], "", 0), start=1):
         make = partial(_attempt, document, caller, {} if caller else result, path)
-        yield convert(position, make, offset=len(raw), n_bytes=len(raw))
+        yield make_row(position, make, offset=len(raw), n_bytes=len(raw))
 
 
 def _walk_documents(document: Any, caller: str, depth: int) -> Iterator[tuple[Any, str]]:

@@ -32,7 +32,7 @@ from atlas.importers.formats import conversation
 from atlas.importers.formats.agents.sessions import Request
 from atlas.importers.formats.conversation import AGENT, Message
 from atlas.importers.keys import document_keys, record_keys
-from atlas.importers.rows import Limits, Row, catch_failure, convert, one_line
+from atlas.importers.rows import Limits, Row, catch_failure, make_row, one_line
 from atlas.importers.spans import find_spans
 
 SOURCE = "claude-code"
@@ -122,7 +122,7 @@ class _Session:
         ended, self._ended = self._ended, []
         for request in ended:
             if request.was_answered:
-                yield convert(request.position, request.attempt, offset=offset, n_bytes=request.n_bytes)
+                yield make_row(request.position, request.attempt, offset=offset, n_bytes=request.n_bytes)
 
     def end_open(self, offset: int) -> Iterator[Row]:
         """End the open requests at the end of the file, and yield them."""

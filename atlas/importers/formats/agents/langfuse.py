@@ -28,7 +28,7 @@ from atlas.importers.fields import (
 from atlas.importers.files import Record, parse_json, read_document, read_head, read_records
 from atlas.importers.formats.agents.traces import MODEL, OTHER, TOOL, Span, Trace
 from atlas.importers.keys import document_keys, record_keys
-from atlas.importers.rows import Limits, Row, convert
+from atlas.importers.rows import Limits, Row, make_row
 
 SOURCE = "langfuse"
 _KINDS = {"GENERATION": MODEL, "EMBEDDING": OTHER, "TOOL": TOOL, "RETRIEVER": TOOL}
@@ -49,11 +49,11 @@ def read(path: Path, limits: Limits) -> Iterator[Row]:
     """Yield the traces of a file: one document, a list of documents, or a document on each line."""
     if _is_document(path, limits):
         raw = read_document(path, limits)
-        yield convert(1, lambda: _attempt(parse_json(raw)), offset=len(raw), n_bytes=len(raw))
+        yield make_row(1, lambda: _attempt(parse_json(raw)), offset=len(raw), n_bytes=len(raw))
         return
     for record in read_records(path, limits):
         make = partial(_record_attempt, record)
-        yield convert(record.position, make, offset=record.end, n_bytes=len(record.raw))
+        yield make_row(record.position, make, offset=record.end, n_bytes=len(record.raw))
 
 
 def _is_document(path: Path, limits: Limits) -> bool:

@@ -21,7 +21,7 @@ from atlas.importers.fields import Json, as_instant, as_list, as_object, as_text
 from atlas.importers.files import Record, read_records
 from atlas.importers.formats.agents.traces import MODEL, OTHER, TOOL, Span, Trace
 from atlas.importers.keys import document_keys, record_keys
-from atlas.importers.rows import Limits, Row, catch_failure, convert
+from atlas.importers.rows import Limits, Row, catch_failure, make_row
 
 SOURCE = "langsmith"
 MAX_DEPTH = 50
@@ -56,7 +56,7 @@ def read(path: Path, limits: Limits) -> Iterator[Row]:
     size = path.stat().st_size
     for trace_id, runs in traces.items():
         make = partial(runs.attempt, trace_id)
-        yield convert(runs.position, make, offset=size, n_bytes=size // len(traces))
+        yield make_row(runs.position, make, offset=size, n_bytes=size // len(traces))
 
 
 class _Runs:

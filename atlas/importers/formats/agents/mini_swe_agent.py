@@ -23,7 +23,7 @@ from atlas.importers.formats import conversation
 from atlas.importers.formats.conversation import AGENT, Message
 from atlas.importers.keys import document_keys, member_keys
 from atlas.importers.logs import stable_id
-from atlas.importers.rows import Limits, Row, convert
+from atlas.importers.rows import Limits, Row, make_row
 from atlas.importers.spending import Spending
 
 SOURCE = "mini-swe-agent"
@@ -51,7 +51,7 @@ def matches(path: Path, head: bytes) -> bool:
 def read(path: Path, limits: Limits) -> Iterator[Row]:
     """Yield the file's only run."""
     raw = read_document(path, limits)
-    yield convert(1, lambda: _attempt(parse_json(raw)), offset=len(raw), n_bytes=len(raw))
+    yield make_row(1, lambda: _attempt(parse_json(raw)), offset=len(raw), n_bytes=len(raw))
 
 
 def _attempt(document: Any) -> Trajectory:

@@ -28,7 +28,7 @@ from atlas.importers.fields import Json, abbreviate, as_list, as_object, as_text
 from atlas.importers.files import Record, parse_json, read_document, read_head, read_lines
 from atlas.importers.formats.agents.traces import MODEL, OTHER, TOOL, Span, Trace, decode_json
 from atlas.importers.keys import document_keys, record_keys
-from atlas.importers.rows import Limits, Row, catch_failure, convert
+from atlas.importers.rows import Limits, Row, catch_failure, make_row
 from atlas.importers.spending import first_number
 
 SOURCE = "otlp"
@@ -182,7 +182,7 @@ def attempts_of(
         traces_have = "trace has" if n_others == 1 else "traces have"
         yield Row(0, None, f"{n_others:,} {traces_have} no attribute of an agent or a model, and are skipped")
     for position, trace in enumerate((trace for trace in trace_list if trace.is_of_agent), start=1):
-        yield convert(position, trace.attempt, offset=size, n_bytes=size // max(len(received), 1) * len(trace.spans))
+        yield make_row(position, trace.attempt, offset=size, n_bytes=size // max(len(received), 1) * len(trace.spans))
 
 
 def decode_spans(request: Any, refuse: Callable[[str], object]) -> Iterator[ReceivedSpan]:

@@ -14,7 +14,7 @@ from atlas.importers.files import Record
 from atlas.importers.formats import conversation
 from atlas.importers.formats.conversation import AGENT, Message
 from atlas.importers.logs import stable_id
-from atlas.importers.rows import Row, catch_failure, convert
+from atlas.importers.rows import Row, catch_failure, make_row
 from atlas.importers.spending import Spending
 
 
@@ -123,7 +123,7 @@ class Requests:
         ended, self._ended = self._ended, []
         for request in ended:
             if request.was_answered:
-                yield convert(request.position, request.attempt, offset=offset, n_bytes=request.n_bytes)
+                yield make_row(request.position, request.attempt, offset=offset, n_bytes=request.n_bytes)
 
     def finish(self, offset: int) -> Iterator[Row]:
         """Yield the attempts for the requests that are still open at the end of the file."""

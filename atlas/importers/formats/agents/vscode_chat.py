@@ -31,7 +31,7 @@ from atlas.importers.formats import conversation
 from atlas.importers.formats.agents.sessions import Request
 from atlas.importers.formats.conversation import AGENT, Message
 from atlas.importers.keys import document_keys
-from atlas.importers.rows import Limits, Row, convert
+from atlas.importers.rows import Limits, Row, make_row
 
 SOURCE = "vscode-chat"
 
@@ -59,7 +59,7 @@ def read(path: Path, limits: Limits) -> Iterator[Row]:
     session = session_id if isinstance(session_id, str) else path.stem
     previous = ""
     for position, value in enumerate(requests, start=1):
-        row = convert(position, partial(_attempt, value, position, session, previous), offset=len(raw))
+        row = make_row(position, partial(_attempt, value, position, session, previous), offset=len(raw))
         if isinstance(row.item, Trajectory):
             if not row.item.steps:
                 continue

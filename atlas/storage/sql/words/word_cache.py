@@ -176,7 +176,7 @@ class _CachedTable:
             elif postings is not None and since == version:
                 cached[word] = postings
             elif postings is not None and self._only_adds(version, since):
-                cached[word] = postings.until(self._steps_between(version, since)[0].last_seq)
+                cached[word] = postings.up_to(self._steps_between(version, since)[0].last_seq)
         return cached
 
     def _update_postings(self, word: str, postings: Postings, since: int, version: int) -> Postings:
