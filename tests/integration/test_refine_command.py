@@ -35,7 +35,7 @@ def test_a_plan_is_printed_kept_applied_once_and_undone(store, capsys):
     before = ids(store)
     said = run(capsys, "refine")
     assert (
-        "9 experiences judged: 7 stay, 2 would be merged into them, 0 dropped. 2 of 9 would be removed (22%)." in said
+        "9 experiences judged: 7 stay, 2 would be merged into them, 0 dropped. 2 of 9 would be deleted (22%)." in said
     )
     assert "Judged by rules, without a language model" in said
     assert "near-duplicate of" in said

@@ -141,8 +141,10 @@ def filled(app: AppTest) -> AppTest:
 
 def type_in(app: AppTest) -> None:
     for field in [*app.text_input, *app.text_area]:
-        if field.placeholder and str(field.key).startswith(("plan_", "purge_")):
-            field.set_value(field.placeholder)  # what is to be typed to confirm
+        if field.key == "plan_count":
+            field.set_value(field.label.split("Type ")[1].split()[0])  # what is to be typed to confirm
+        elif field.placeholder and str(field.key).startswith("purge_"):
+            field.set_value(field.placeholder)
         elif field.label in TYPED and (not field.value or field.label not in NAMES):
             field.set_value(f"{field.value or ''} mine".strip())
 

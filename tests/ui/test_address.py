@@ -80,5 +80,5 @@ def is_open(app: AppTest) -> bool:
 
 
 def queue(app: AppTest):
-    [box] = [box for box in app.segmented_control if box.label == "By rule"]
+    [box] = [box for box in app.segmented_control if box.label == "Many at once"]
     return box

@@ -107,7 +107,7 @@ def make_postgres_version_3(address: str) -> None:
         "UPDATE meta SET value = '3' WHERE name = 'schema_version'",
     )
     access_storage(directory).close()
-    access._tables.cache_clear()  # as in a new process, which has not looked for these files yet
+    access._open_tables.cache_clear()  # as in a new process, which has not looked for these files yet
 
 
 def write_old_files(path: Path) -> list[str]:

@@ -40,7 +40,7 @@ def trajectory_line(description):
 def test_an_attempt_without_a_description_is_refused_and_the_others_are_stored(memory, files):
     report = run(memory, files.lines("a.jsonl", [trajectory_line("one"), trajectory_line(" "), trajectory_line("two")]))
     assert (report.added, report.rejected) == (2, 1)
-    assert report.rejections[0].reason.startswith("task.description should not be blank")
+    assert report.rejections[0].reason.startswith("expected a task.description that is not blank")
 
 
 def test_vectors_that_the_model_cannot_have_made_are_made_anew(memory, files, tmp_path):

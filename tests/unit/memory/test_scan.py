@@ -64,7 +64,7 @@ def test_single_records_are_scanned_and_a_minimum_lists_more_or_fewer(memory):
     assert [finding.id for finding in memory.scan([weak], minimum=0.3).findings] == [weak]
     with pytest.raises(NotFound, match="no memory has a record 'nothing'"):
         memory.scan(["nothing"])
-    with pytest.raises(InvalidInput, match="expected a number from 0 to 1 for minimum"):
+    with pytest.raises(InvalidInput, match="expected a number from 0 to 1 for the minimum score"):
         memory.scan(minimum=2)
 
 

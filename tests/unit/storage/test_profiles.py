@@ -133,7 +133,7 @@ def test_another_profile_that_is_deleted_leaves_the_one_in_use(book):
     assert book.in_use().name == "wordy"
 
 
-@pytest.mark.parametrize("act", ["use", "delete", "named"])
+@pytest.mark.parametrize("act", ["use", "delete", "get"])
 def test_what_is_not_there_is_named(book, act):
     with pytest.raises(atlas.NotFound, match="there is no profile 'nope'; see: atlas profiles"):
         getattr(book, act)("nope")

@@ -490,7 +490,7 @@ def test_without_a_strategy_nothing_comes_and_the_log_says_once_what_to_give(lib
         assert library.compress([attempt]) == library.compress([]) == []
     said = [record.message for record in caplog.records if record.levelname == "WARNING"]
     assert [line.split(";")[1].split()[-1] for line in said] == ["composition_strategy", "compression_strategy"]
-    with pytest.raises(InvalidInput, match="pass one as composition_strategy"):
+    with pytest.raises(InvalidInput, match="open it with a composition_strategy"):
         library.composable(ids)
 
 
