@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from datetime import UTC, datetime
 
 import streamlit as st
@@ -29,24 +30,39 @@ from pages.components.shared.undo_toast import announce, announcing_problems
 
 
 def draw(memory: MemorySystem, view: Overview) -> None:
-    """Draw the overview of a memory that is not empty."""
-    found, rows = page_health(memory), attention_rows(memory, view)
-    draw_finding(memory, view, rows)
-    draw_attention(rows)
+    """Draw the overview of a memory that is not empty. In a large store the cases to decide come after the heading."""
+    head, rows = st.container(), attention_rows(memory, view)
+    if rows:
+        with head:
+            draw_finding(memory, view, rows)
+    found, duplicates = page_health(memory), page_duplicates(memory)
+    cases = page_cases(memory, found, duplicates, current_where(memory), page_scan(memory))
+    all_rows = attention_rows(memory, view, cases.inbox_counts(), has_failed=bool(duplicates.problem))
+    if not rows:
+        with head:
+            draw_finding(memory, view, all_rows)
+    draw_attention(all_rows)
     draw_answers(memory, view, found)
 
 
-def attention_rows(memory: MemorySystem, view: Overview) -> tuple[AttentionRow, ...]:
-    """Return what needs attention, with as many cases as Curate has to decide."""
-    duplicates = page_duplicates(memory)
-    cases = page_cases(memory, page_health(memory), duplicates, current_where(memory), page_scan(memory))
+def attention_rows(
+    memory: MemorySystem, view: Overview, waiting: Mapping[str, int] | None = None, *, has_failed: bool = False
+) -> tuple[AttentionRow, ...]:
+    """Return what needs attention, worst first.
+
+    Args:
+        memory: The memories.
+        view: Their figures.
+        waiting: Numbers of the cases in the inbox of Curate, by queue, which are the last row.
+        has_failed: Whether the search for near-duplicates failed.
+    """
     return attention(
         memory,
-        cases.inbox_counts(),
+        waiting or {},
         n_own=view.rate.n - view.n_sample,
         now=datetime.now(UTC),
         search=search_problem(memory),
-        has_failed=bool(duplicates.problem),
+        has_failed=has_failed,
     )
 
 
