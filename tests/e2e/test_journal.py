@@ -84,7 +84,7 @@ def test_the_journal_is_brushed_opened_compacted_and_taken_back(page: Page, serv
     expect(dialog.get_by_text("Nothing is deleted.")).to_be_visible()
     shoot(page, "journal-compact")
     count = dialog.get_by_role("textbox")
-    count.fill(str(count.get_attribute("placeholder")))
+    count.fill(re.findall(r"Type ([\d,]+)", str(count.get_attribute("aria-label")))[0])
     dialog.get_by_role("button", name=re.compile(r"Move \d+ entries")).click()
     expect(page.get_by_text("Moved", exact=False).first).to_be_visible()
     assert tiers(store) != before

@@ -107,7 +107,7 @@ def test_two_deletes_in_a_row_never_touch_a_row_that_was_not_chosen(page: Page, 
         click_row(page, name)
         expect(page.get_by_test_id("stMain").get_by_test_id("stText").filter(has_text=name)).to_be_visible()
         page.locator(".st-key-experience_remove button").click()
-        page.get_by_role("button", name="Delete").click()
+        page.get_by_test_id("stPopoverBody").get_by_role("button", name="Delete").click()
         expect(page.get_by_text(f"{left} experiences ·")).to_be_visible()
         settle(page)
     expect(page.get_by_text("Deleted 1 experience")).to_be_visible()

@@ -37,7 +37,7 @@ def test_what_is_done_on_one_server_is_seen_on_another(new_page: Callable[[], Pa
     here.goto(f"{addresses[0]}/experiences")
     click_row(here, next(iter(KINDS)))
     here.locator(".st-key-experience_remove button").click()
-    here.get_by_role("button", name="Delete").click()
+    here.get_by_test_id("stPopoverBody").get_by_role("button", name="Delete").click()
     expect(here.get_by_text("89 experiences ·")).to_be_visible()
     expect(there.get_by_text("1 deleted")).to_be_visible()
     expect(there.get_by_text("90 experiences ·")).to_be_visible()

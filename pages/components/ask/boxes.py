@@ -97,8 +97,7 @@ def draw_ask(memory: MemorySystem, heading: DeltaGenerator) -> None:
         draw_link()
         menu = st.popover("More", icon=":material/more_horiz:", key="ask_menu")
     with menu.container(gap="xsmall", key="ask_menu_acts"):
-        if len(answers) == 1:
-            draw_going_on(memory, text or "", answers[0])
+        draw_going_on(memory, text or "", answers)
         draw_saving(memory, text or "", sides, answers, budget)
 
 

@@ -36,13 +36,14 @@ def draw_link() -> None:
     _link(key="ask_link", width="content")
 
 
-def draw_going_on(memory: MemorySystem, text: str, answer: Answer) -> None:
-    """Draw the buttons that select the experiences among the hits, and show all that are like the task on the map."""
-    ids = [hit.id for part in answer.parts if part.name == "experience" for hit in part.hits]
+def draw_going_on(memory: MemorySystem, text: str, answers: list[Answer]) -> None:
+    """Draw the buttons that select the experiences of a single answer, and show all like the task on the map."""
+    ids = [hit.id for part in answers[0].parts if part.name == "experience" for hit in part.hits]
     if not ids:
         return
-    st.button(f"Select the {counted(len(ids), 'experience')}", key="ask_select", icon=":material/check_box:",
-              type="tertiary", on_click=_select, args=(memory, ids), help="On every page, the map too")  # fmt: skip
+    if len(answers) == 1:
+        st.button(f"Select the {counted(len(ids), 'experience')}", key="ask_select", icon=":material/check_box:",
+                  type="tertiary", on_click=_select, args=(memory, ids), help="On every page, the map too")  # fmt: skip
     if n_experiences(memory) >= MIN_EXPERIENCES:
         st.page_link("pages/map.py", label="Show on the map", icon=":material/scatter_plot:",
                      query_params={"scope_text": text})  # fmt: skip
