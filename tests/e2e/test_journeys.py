@@ -171,8 +171,10 @@ def test_an_address_opened_first_of_all_is_drawn_by_the_router_and_what_is_chose
     make_store(tmp_path, attempts(60))
     with dashboard(tmp_path, ATLAS_READ_ONLY="1") as address:
         page.goto(f"{address}/experiences?scope_domains=1")  # the first page that this server draws
-        page.get_by_role("button", name="failed", exact=True).click()
-        page.get_by_role("button", name="unknown", exact=True).click()
+        for outcome in ("failed", "unknown"):
+            pill = page.get_by_role("button", name=outcome, exact=True)
+            pill.click()
+            expect(pill).to_have_attribute("aria-pressed", "true")
         expect(page.get_by_role("heading", name="Experiences")).to_have_count(1)
         expect(page.get_by_test_id("stSidebarNavLink")).to_have_count(sum(map(len, SECTIONS.values())))
         expect(page.get_by_text("Read only")).to_be_visible()
