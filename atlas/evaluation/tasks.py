@@ -408,8 +408,8 @@ def measure_strictness(
     if not own or not foreign:
         return ()
     with_answer = [*own, *judged]
-    asked = [*((query.text, query.excluded) for query in with_answer), *((text, ()) for text in foreign)]
-    first_ids = _first_ids(row, asked, on_progress)
+    searches = [*((query.text, query.excluded) for query in with_answer), *((text, ()) for text in foreign)]
+    first_ids = _first_ids(row, searches, on_progress)
     right_ids = [relevant_ids(query, texts) for query in with_answer]
     is_right = np.array([np.isin(ids, [*right]) for ids, right in zip(first_ids, right_ids, strict=False)], float)
     is_empty = np.array(first_ids == "", float)
@@ -438,16 +438,16 @@ def measure_strictness(
 
 
 def _first_ids(
-    row: AgentRow, asked: Sequence[tuple[str, Collection[str]]], on_progress: Progress
+    row: AgentRow, searches: Sequence[tuple[str, Collection[str]]], on_progress: Progress
 ) -> npt.NDArray[np.str_]:
     """Return the ids of first hits, of shape (n_queries, n_steps). "" where a strictness shows no hit."""
     hits_of_queries = list[list[Hit[str]]]()
-    for text, excluded in asked:
+    for text, excluded in searches:
         hits_of_queries.append(row.hits_without_threshold(text, excluded))
-        on_progress(len(hits_of_queries), len(asked))
+        on_progress(len(hits_of_queries), len(searches))
     return np.array(
         [  # level by level, because the memory keeps the thresholds of its latest level only
-            [row.first_shown_id(text, hits, step) for (text, _), hits in zip(asked, hits_of_queries, strict=True)]
+            [row.first_shown_id(text, hits, step) for (text, _), hits in zip(searches, hits_of_queries, strict=True)]
             for step in STEPS
         ]
     ).T

@@ -178,7 +178,7 @@ def figures(evaluation: OwnEvaluation | None, strictness: float | None = None) -
     )
     judged = verdict(evaluation, strictness) if evaluation else None
     has_advice = judged is not None and bool(judged.advice)
-    shown = [
+    measures = [
         own,
         *_judged_figure(evaluation, strictness, near),
         replace(off_topic, is_bad=has_advice and _mean(answered, 0.0) > MANY_ANSWERED),
@@ -187,8 +187,8 @@ def figures(evaluation: OwnEvaluation | None, strictness: float | None = None) -
         hidden = _figure(
             "Nothing found", nothing, task.n_groups, f"of the same searches, which should find something{near}"
         )
-        shown.append(replace(hidden, is_bad=True))
-    return shown
+        measures.append(replace(hidden, is_bad=True))
+    return measures
 
 
 def _judged_figure(evaluation: OwnEvaluation | None, strictness: float | None, near: str) -> Iterator[Figure]:
