@@ -30,7 +30,7 @@ def test_a_crash_leads_to_its_fix_and_to_the_experience_that_came_of_it(page: Pa
         (crash,) = (
             one.id
             for one in memory.journal.get_many(memory.journal.ids())
-            if "killed after 900 s at 63%" in one.content
+            if "killed after 900 s at 63 %" in one.content
         )
     page.goto(f"{serve(told)}/journal?id={crash}")
     expect(page.get_by_role("link", name="Promoted to experience")).to_be_visible()

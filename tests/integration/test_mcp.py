@@ -242,15 +242,21 @@ def test_an_agent_edits_and_forgets_its_own_records_only(memory):
 
     async def work(client):
         for record_id in (others, strategy):
-            assert "expected records that baker stored" in await refused(client, "forget", ids=[record_id])
-            assert "expected records that baker stored" in await refused(client, "mark", ids=[record_id], buried=True)
+            assert "was stored by another actor, so baker may not change it" in await refused(
+                client, "forget", ids=[record_id]
+            )
+            assert "was stored by another actor, so baker may not change it" in await refused(
+                client, "mark", ids=[record_id], buried=True
+            )
         for tool, arguments in (
             ("edit", {"id": others, "changes": {"feedback": "better"}}),
             ("report_outcomes", {"outcomes": {others: False}}),
         ):
-            assert "expected records that baker stored" in await refused(client, tool, **arguments)
+            assert "was stored by another actor, so baker may not change it" in await refused(client, tool, **arguments)
         own = await store_own(client)
-        assert "records that baker stored" in await refused(client, "forget", ids=[own, strategy])
+        assert "was stored by another actor, so baker may not change it" in await refused(
+            client, "forget", ids=[own, strategy]
+        )
         assert "Forgot 1" in await said(client, "forget", ids=[own])
 
     async def store_own(client):

@@ -107,7 +107,7 @@ def test_authors_and_curators_change_records(prepared, store, name, actor):
 def test_a_writer_changes_no_record_of_others(prepared, store, name):
     with opened(store) as memory:
         before = content(store)
-        with acting(BAKER), pytest.raises(NotAllowed, match="expected records that baker stored, got"):
+        with acting(BAKER), pytest.raises(NotAllowed, match="was stored by another actor, so baker may not change it"):
             WRITES[name](memory, prepared[1])
         assert content(store) == before
 
@@ -132,7 +132,9 @@ def test_a_plan_to_write_strategies_changes_only_the_sources_of_others(store, ac
         forged = replace(plan, joined=(replace(joined, **change),))
         with (
             acting(actor),
-            nullcontext() if is_allowed else pytest.raises(NotAllowed, match="records that baker stored"),
+            nullcontext()
+            if is_allowed
+            else pytest.raises(NotAllowed, match="was stored by another actor, so baker may not change it"),
         ):
             bank.apply_write(forged)
         if not is_allowed:
@@ -196,7 +198,9 @@ def test_a_tool_of_a_writer_changes_only_its_own_records(memory, role):
     async def work(client: Client) -> None:
         for tool, arguments in TOOLS.items():
             if role is Role.WRITER:
-                assert "records that baker stored" in await refused(client, tool, **about(arguments, others))
+                assert "was stored by another actor, so baker may not change it" in await refused(
+                    client, tool, **about(arguments, others)
+                )
             else:
                 await said(client, tool, **about(arguments, others))
             await said(client, tool, **about(arguments, own))
@@ -226,7 +230,7 @@ def test_a_former_curator_does_not_take_back_its_changes_to_records_of_others(me
     [operation] = memory.history(1)
     of_baker = Operations(actor="baker")
     with acting(BAKER):
-        with pytest.raises(NotAllowed, match="records that baker stored"):
+        with pytest.raises(NotAllowed, match="was stored by another actor, so baker may not change it"):
             memory.undo(operation.id)
         plan = memory.plan_undo(of_baker)
         assert [each.id for each, _ in plan.refused] == [operation.id]
@@ -242,7 +246,7 @@ def test_a_writer_adds_no_links_to_entries_of_others_by_storing_them_again(memor
         memory.journal.add("observation", text, generation=1) for text in ("the oven is hot", "the dough is cold")
     )
     linked = replace(memory.journal.get(first), links=(Link("refers_to", second),))
-    with acting(BAKER), pytest.raises(NotAllowed, match="records that baker stored"):
+    with acting(BAKER), pytest.raises(NotAllowed, match="was stored by another actor, so baker may not change it"):
         memory.journal.add_entries([linked])
     assert memory.journal.get(first).links == ()
 

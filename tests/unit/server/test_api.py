@@ -393,7 +393,7 @@ def test_what_a_key_under_review_stores_is_told_to_others_once_a_curator_accepts
     assert stored["experience"] in shown(reviewed)
     assert stored["experience"] not in shown(writer)
     refused = api.post(f"/experience/{stored['experience']}/uses", json={"success": True}, headers=reviewed)
-    assert (refused.status_code, "with the attempt" in refused.json()["detail"]) == (403, True)
+    assert (refused.status_code, "store the attempt with `used`" in refused.json()["detail"]) == (403, True)
     memory.experience.release([stored["experience"]])
     assert stored["experience"] in shown(writer)
 

@@ -23,7 +23,7 @@ from atlas.views.ask.answer import (
     hits_for,
 )
 from atlas.views.ask.by_words import cards_by_words
-from atlas.views.ask.cards import memory_card
+from atlas.views.ask.cards import hit_card_of
 from atlas.views.ask.examples import LONGEST, example_questions
 from atlas.views.ask.html import Report, ReportedSide, report_page
 from atlas.views.ask.report import about_store
@@ -147,7 +147,7 @@ def test_one_answer_may_fail_by_itself():
 def reported(memory, text, answer, title="", configuration=None):
     configuration = configuration or Configuration()
     cards = {
-        (part.name, hit.id): memory_card(memory, part.name, hit.hit, text, configuration.weights)
+        (part.name, hit.id): hit_card_of(memory, part.name, hit.hit, text, configuration.weights)
         for part in answer.parts
         for hit in part.hits
     }

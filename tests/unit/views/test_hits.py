@@ -13,7 +13,7 @@ import atlas
 from atlas.core.hits import Hit
 from atlas.core.types import Strategy
 from atlas.testing import HashEmbedder
-from atlas.views.ask.cards import memory_card
+from atlas.views.ask.cards import hit_card_of
 from atlas.views.lists import highlighting
 from atlas.views.lists.highlighting import LOOKED_AT, PASSAGE_CHARACTERS, Passage, Source, matched_spans, passage_of
 from atlas.views.lists.hits import HitCard, bar_of, hit_card
@@ -159,7 +159,7 @@ def test_the_parameters_of_a_strategy_are_sent_with_its_card(tmp_path):
             )
         )
         [hit] = memory.strategies.retrieve("import", 1, threshold=0.0).hits
-        card = memory_card(memory, "strategies", hit, "import", atlas.RankingWeights())
+        card = hit_card_of(memory, "strategies", hit, "import", atlas.RankingWeights())
     assert card.as_json()["parameters"] == ["table"]
 
 
