@@ -53,10 +53,13 @@ def draw_talk(packet: bytes, *, on_hover: Act, on_titles: Act, on_view: Act) -> 
 
 
 def _callback(key: str, event: str, act: Act) -> Callable[[], None]:
-    """Return a callback that forwards browser events that are mappings."""
+    """Return a callback that forwards browser events that are mappings.
+
+    An event that arrives after the page was left is ignored: its component has no state any more.
+    """
 
     def handle() -> None:
-        value = st.session_state[key].get(event)
+        value = (st.session_state.get(key) or {}).get(event)
         if isinstance(value, dict):
             act(value)
 
