@@ -30,7 +30,7 @@ from atlas.importers.registry import all_formats
 from atlas.importers.run import ImportReport, Sink, import_paths
 from atlas.importers.sink import CountingSink, MemorySink
 from atlas.infra.actor import acting_in_scope
-from atlas.infra.durable_files import replace_whole
+from atlas.infra.durable_files import replace_atomically
 from atlas.memory.kinds.table import known_kinds
 from atlas.memory.system import MemorySystem
 from atlas.storage.store import LABEL, LEDGER
@@ -282,9 +282,9 @@ def export_skills(memory: MemorySystem, directory: Path) -> SkillExport:
         for path, text in files_of(skill).items():
             target = directory / name / path
             target.parent.mkdir(parents=True, exist_ok=True)
-            replace_whole(target, text)
+            replace_atomically(target, text)
     directory.mkdir(parents=True, exist_ok=True)
-    replace_whole(overview_file, overview(skills))
+    replace_atomically(overview_file, overview(skills))
     n_strategies = sum(isinstance(skill, ExportedStrategy) for skill in skills.values())
     return SkillExport(
         n_strategies=n_strategies,

@@ -242,7 +242,7 @@ def _rows(
                     best_match_search(experience.ranked_with(full, compares_tokens=False)), id_field, (FUSED,),
                 )
             ]
-            if experience.collection.keeps_tokens
+            if experience.collection.has_token_vectors
             else []
         ),
     )  # fmt: skip

@@ -18,7 +18,7 @@ def replace_durably(path: Path, text: str, *, mode: int | None = None) -> None:
     _sync_directory(path.parent)
 
 
-def replace_whole(path: Path, text: str) -> None:
+def replace_atomically(path: Path, text: str) -> None:
     """Replace or create a file atomically, but not durably: a power failure may leave it empty."""
     _replace(path, text, mode=None, is_durable=False)
 

@@ -216,7 +216,7 @@ def reembed_store(settings: Settings, model: str = "", on_progress: Progress | N
         if not name:
             raise NotFound("the store has no embedding model yet; choose one with: atlas reembed --model NAME")
         embedder = sentence_embedder(name, settings)
-        n_texts = reembed(storage.ledger, embedder, on_progress, keeps_tokens=settings.late_interaction)
+        n_texts = reembed(storage.ledger, embedder, on_progress, with_token_vectors=settings.late_interaction)
         storage.relabel(EmbeddingModel(embedder.model_name, embedder.dimension), embedder.checksum)
     return embedder.model_name, n_texts
 

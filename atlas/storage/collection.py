@@ -30,7 +30,7 @@ from atlas.storage.records import NO_MOMENT, Context, Merge, Moment, RestoredHis
 class Collection(ABC):
     """The records of one memory."""
 
-    keeps_tokens: bool = False
+    has_token_vectors: bool = False
     """True if token vectors are stored in addition to vectors of whole texts."""
 
     scrubs_secrets: bool = True
@@ -304,7 +304,7 @@ class Collection(ABC):
         return {day: dict(days[day]) for day in sorted(days)}
 
     def ids_by_hash(self, hashes: Sequence[str]) -> dict[str, str]:
-        """Return record ids, keyed by content hash. The hash of a merged record leads to the remaining record."""
+        """Return record ids, keyed by content hash. A merged record's hash leads to its replacement."""
         ids_by_hash = {row["metadata"].get("content_hash"): row["id"] for row in self.scan()}
         return {content_hash: ids_by_hash[content_hash] for content_hash in hashes if content_hash in ids_by_hash}
 

@@ -10,7 +10,7 @@ from atlas.storage.engine import LedgerEngine
 from atlas.storage.late_interaction import LateInteraction
 from atlas.storage.records import Seqs
 from atlas.storage.retrievals import RetrievalLog
-from atlas.storage.vectors.vector_search import Nearest
+from atlas.storage.vectors.vector_search import VectorSearch
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -19,7 +19,7 @@ class CollectionParts:
 
     name: str
     ledger: LedgerEngine
-    nearest: Nearest
+    nearest: VectorSearch
     retrievals: RetrievalLog
     settings: Settings
     model: str

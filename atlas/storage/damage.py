@@ -20,7 +20,7 @@ _MAX_FAULT = 200
 
 
 class UnreadableRow(StoreError):
-    """A row that ATLAS cannot have written. The engine raises a `StoreDamaged`, which names the file, instead."""
+    """A row is corrupt. The engine converts this error to `StoreDamaged`, which names the file."""
 
 
 def damage_error(path: Path | None, problem: str) -> StoreDamaged:

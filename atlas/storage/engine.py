@@ -181,7 +181,7 @@ class VectorTable(Protocol):
     def by_text(self, documents: Sequence[str]) -> dict[str, Vectors]:
         """Return the vectors of the texts that live records contain, keyed by text, each of shape (n_windows, dim)."""
 
-    def whole_vectors(self, collection: str, ids: Sequence[str]) -> dict[str, Vector]:
+    def first_vectors(self, collection: str, ids: Sequence[str]) -> dict[str, Vector]:
         """Return each record's vector for its whole text (window 0), keyed by id."""
 
     def count(self, collection: str) -> int:
@@ -422,7 +422,7 @@ class LedgerEngine(Protocol):
         """Return the numbers of the live records that pass a filter."""
 
     def ids_by_hash(self, collection: str, hashes: Sequence[str]) -> dict[str, str]:
-        """Return record ids, keyed by content hash. The hash of a merged record leads to the remaining record."""
+        """Return record ids, keyed by content hash. A merged record's hash leads to its replacement."""
 
     def by_seq(self, seqs: Sequence[int]) -> dict[int, Record]:
         """Return the live records with these numbers, keyed by number, without vectors and content."""

@@ -1,7 +1,7 @@
 """Vector indexes derived from the ledger, which may lag behind it.
 
-Examples are ChromaDB's files, PostgreSQL's HNSW index and services such as Pinecone. `Nearest` merges the hits of an
-index with newer records, and rebuilds an index whose seal does not match the ledger.
+Examples are ChromaDB's files, PostgreSQL's HNSW index and services such as Pinecone. `VectorSearch` merges the hits of
+an index with newer records, and rebuilds an index whose seal does not match the ledger.
 """
 
 from __future__ import annotations
@@ -30,8 +30,8 @@ class IndexBehind(IndexUnreachable):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Seal:
-    """Watermark of an index: the position in the ledger that its last writer reached, and a digest of its files."""
+class IndexSeal:
+    """Checkpoint of an index: the ledger position that its last writer reached, and a digest of its files."""
 
     ledger_id: str = ""
     revision: int = 0
@@ -48,7 +48,7 @@ class Seal:
     """Unique name of that change. A restored ledger may reuse its number."""
 
     @property
-    def is_sound(self) -> bool:
+    def is_valid(self) -> bool:
         """True if all fields are valid."""
         texts = (self.ledger_id, self.files, self.change_name)
         numbers = (self.revision, self.n_keys, self.change)
@@ -57,17 +57,17 @@ class Seal:
         )
 
 
-def read_seal(text: str) -> Seal:
-    """Return a seal from JSON, or an empty one if the text is malformed."""
+def parse_seal(text: str) -> IndexSeal:
+    """Parse a seal in JSON. Return an empty seal if the text is malformed."""
     try:
-        seal = Seal(**json.loads(text))
+        seal = IndexSeal(**json.loads(text))
     except (ValueError, TypeError, RecursionError):
-        return Seal()
-    return seal if seal.is_sound else Seal()
+        return IndexSeal()
+    return seal if seal.is_valid else IndexSeal()
 
 
 class FollowingIndex(Protocol):
-    """One collection's vectors in an index. A key names a record and a window of it. Safe for many processes."""
+    """A vector index of one collection. Each key identifies a window of a record. Safe for concurrent processes."""
 
     @property
     def is_counted(self) -> bool:
@@ -104,13 +104,13 @@ class FollowingIndex(Protocol):
     def locked(self, timeout_seconds: float = -1, *, to_write: bool = True) -> AbstractContextManager[bool]:
         """Lock the index for writing. Yields False after a timeout."""
 
-    def seal(self) -> Seal:
+    def seal(self) -> IndexSeal:
         """Return the seal whose writes queries can see. Empty if a write is unfinished."""
 
-    def writer_seal(self) -> Seal:
+    def writer_seal(self) -> IndexSeal:
         """Return the last writer's seal, which is later than `seal` until the service shows its writes to queries."""
 
-    def begin(self, seal: Seal, n_changes: int = 0) -> None:
+    def begin(self, seal: IndexSeal, n_changes: int = 0) -> None:
         """Begin to write the changes after a seal. The index has no valid seal until `set_seal`."""
 
     def set_seal(
@@ -124,7 +124,7 @@ class FollowingIndex(Protocol):
     def remove(self, keys: Sequence[str]) -> None:
         """Remove vectors by key, ignoring unknown keys."""
 
-    def query(self, vector: Vector, k: int, *, seal: Seal | None = None) -> list[tuple[str, float]]:
+    def query(self, vector: Vector, k: int, *, seal: IndexSeal | None = None) -> list[tuple[str, float]]:
         """Return at most k keys with their similarities, highest first. Raise `IndexUnusable` for another seal."""
 
     def count(self) -> int:
@@ -144,11 +144,11 @@ class LocalIndex:
     max_hits = sys.maxsize
     fault = ""
 
-    def seal(self) -> Seal:
+    def seal(self) -> IndexSeal:
         """Return the seal of the last writer."""
         raise NotImplementedError
 
-    def writer_seal(self) -> Seal:
+    def writer_seal(self) -> IndexSeal:
         """Return `seal`, because writes are visible immediately."""
         return self.seal()
 

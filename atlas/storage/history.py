@@ -62,7 +62,7 @@ class UnfinishedPurge:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PurgeTraces:
-    """Contents of a ledger that concern records to purge: the records, and other texts that quote them."""
+    """The records to purge, and all other texts in the ledger that quote them."""
 
     records: tuple[Removal, ...]
     quotes: tuple[QuotingRecord, ...]
@@ -156,7 +156,7 @@ class Purges(Protocol):
     """Purges in the ledger: finding traces, removal, and notes of unfinished purges."""
 
     def find_traces(self, ids: Sequence[str], collection: str) -> PurgeTraces:
-        """Return what the ledger contains of records to purge: the records, and other texts that quote them."""
+        """Return the records to purge, and all other texts in the ledger that quote them."""
 
     def purge(
         self,

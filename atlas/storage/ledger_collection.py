@@ -68,7 +68,7 @@ class LedgerCollection(Collection):
         self._ledger = parts.ledger
         self._name = parts.name
         self._operation = operation
-        self.keeps_tokens = parts.late is not None
+        self.has_token_vectors = parts.late is not None
         self.scrubs_secrets = parts.settings.scrub_secrets
 
     @property
@@ -235,7 +235,7 @@ class LedgerCollection(Collection):
 
     def first_vectors(self, ids: Sequence[str]) -> dict[str, Vector]:
         """Return each record's vector for its whole text, of unit length and shape (dim,), keyed by id."""
-        return self._ledger.vectors.whole_vectors(self._name, self._visible_ids(ids))
+        return self._ledger.vectors.first_vectors(self._name, self._visible_ids(ids))
 
     def search_text(
         self, text: str, k: int, where: Where | None = None, *, with_buried: bool = True, as_typed: bool = False
@@ -322,7 +322,7 @@ class LedgerCollection(Collection):
         return {record_id: vectors[record_id] for record_id in self._visible_ids([*vectors])}
 
     def ids_by_hash(self, hashes: Sequence[str]) -> dict[str, str]:
-        """Return record ids, keyed by content hash. The hash of a merged record leads to the remaining record."""
+        """Return record ids, keyed by content hash. A merged record's hash leads to its replacement."""
         ids_by_hash = self._ledger.ids_by_hash(self._name, hashes)
         if not actor_scope():
             return ids_by_hash
@@ -566,7 +566,7 @@ class LedgerCollection(Collection):
 
 
 def _hide_others(use: Use) -> Use:
-    """Return a use, without its task, attempt and actor if the current actor has a scope and did not record it."""
+    """Return a use, redacted if the current actor has a scope and did not record it."""
     if not actor_scope() or use.actor == actor_name(""):
         return use
     return replace(use, task_id="", trajectory_id="", actor="")

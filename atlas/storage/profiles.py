@@ -40,7 +40,7 @@ _INVISIBLE = {"Cc", "Cf", "Zl", "Zp"}
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Profile:
-    """Weights under a name."""
+    """Named ranking weights."""
 
     name: str
     weights: RankingWeights
@@ -246,7 +246,7 @@ def _decode_profile(value: str | None) -> RankingWeights:
         encoded["strictness"] = threshold / 0.25
     for name, weight in encoded.items():
         if name not in types:
-            raise ValueError(f"{name!r} is not a ranking weight of this version of ATLAS")
+            raise ValueError(f"{name!r} is not a ranking weight of this version of ATLAS; remove it")
         allowed_types = (int, float) if types[name] is float else (types[name],)
         if type(weight) not in allowed_types:
             raise TypeError(f"expected {types[name].__name__} for {name}, got {weight!r}")

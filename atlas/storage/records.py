@@ -136,7 +136,7 @@ class Version:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Origin:
-    """Who stored a record, and who has looked at it since."""
+    """The actors who stored, edited and accepted a record."""
 
     kind: str
     """Kind of the operation that added it, such as `import`."""

@@ -53,7 +53,7 @@ from atlas.storage.sqlite.ledger import open_sqlite
 from atlas.storage.sqlite.schema import SCHEMA_VERSION
 from atlas.storage.vector_store import LedgerVectorStore
 from atlas.storage.vectors.indexes import StoreIndexes
-from atlas.storage.vectors.vector_search import Nearest
+from atlas.storage.vectors.vector_search import VectorSearch
 
 INDEX_WAIT_SECONDS = 10.0
 """Timeout of a purge that waits for this process's index writes."""
@@ -348,7 +348,7 @@ class Store:
             check_role(Role.CURATOR, "undo what others did")
 
     def n_bytes(self) -> int:
-        """Return the size of the store in bytes, on this disk and on its server."""
+        """Return the total size of the store in bytes, on this disk and on its server."""
         total = 0
         for path in self.path.rglob("*"):
             with suppress(OSError):  # removed after it was listed
@@ -360,7 +360,7 @@ class Store:
         if self.read_only or self.model is None:
             return 0
         self.ledger.words.merge_parts(self.ledger.collections())
-        return self._follow_with_indexes()
+        return self._update_indexes()
 
     def finish_purges(self) -> str:
         """Finish all purges. Return why a purge is still unfinished, with a remedy, or an empty string."""
@@ -368,10 +368,10 @@ class Store:
             return ""
         problem = erasing.finish_purges(self.path, self.ledger, self.marks_files, self._drop_index)
         if self.model is not None:
-            self._follow_with_indexes()  # queries may need the index that was dropped
+            self._update_indexes()  # queries may need the index that was dropped
         return problem
 
-    def _follow_with_indexes(self) -> int:
+    def _update_indexes(self) -> int:
         """Update the indexes that queries use from the ledger. A small collection has no index."""
         return sum(self.collection(name).parts.nearest.updater.finish() for name in self.ledger.collections())
 
@@ -412,7 +412,7 @@ class Store:
         self.indexes.drop(name, model.dimension if model else 0, parts.nearest.index if parts else None)
 
     def _make_parts(self, name: str, model: EmbeddingModel) -> CollectionParts:
-        nearest = Nearest(
+        nearest = VectorSearch(
             self.ledger,
             name,
             self.indexes.index_of(name, model.dimension),

@@ -14,7 +14,7 @@ import numpy as np
 import pytest
 
 from atlas.protocols.infra import VectorIndex
-from atlas.storage.following_index import IndexUnusable, Seal
+from atlas.storage.following_index import IndexSeal, IndexUnusable
 from atlas.storage.store import Store
 from atlas.storage.vectors.chroma import ChromaIndex
 from atlas.storage.vectors.remote.opening import RemoteIndexes
@@ -179,7 +179,7 @@ def test_chromadb_has_the_collection_under_its_name_where_it_takes_it(tmp_path, 
 def test_an_index_of_the_former_name_is_renamed_and_keeps_its_vectors(tmp_path, also):
     """Whether or not an earlier version has since created an empty collection of that name."""
     vectors, chroma = clustered(1_200, seed=17), ChromaIndex(tmp_path / "chroma", "things")
-    chroma.begin(Seal())
+    chroma.begin(IndexSeal())
     chroma.upsert([str(i) for i in range(1_200)], vectors)
     chroma.set_seal("ledger", 1)
     seal, files = chroma.seal(), collections_in(tmp_path / "chroma" / "things")
@@ -246,7 +246,7 @@ def test_an_index_is_written_on_only_from_the_seal_that_was_read(sealed, tmp_pat
     with pytest.raises(IndexUnusable, match="the index was deleted or replaced after its seal was read"):
         sealed.begin(seal)
     sealed.clear()
-    sealed.begin(Seal())
+    sealed.begin(IndexSeal())
     sealed.upsert(["d"], clustered(1, seed=13))
     sealed.set_seal("ledger", 4, n_keys=1)
     assert sealed.seal().n_keys == 1
@@ -267,7 +267,7 @@ def test_an_index_that_does_not_hold_what_its_ledger_does_is_not_sealed(sealed):
     sealed.upsert(["d"], clustered(1, seed=13))
     with pytest.raises(IndexUnusable, match="the index contains 4 vectors, but the ledger 5"):
         sealed.set_seal("ledger", 4, n_keys=5)
-    assert sealed.seal() == Seal()
+    assert sealed.seal() == IndexSeal()
 
 
 @pytest.mark.parametrize("go", GONE)

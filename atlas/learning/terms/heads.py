@@ -165,7 +165,7 @@ def escape(text: str) -> str:
 
 
 def unescape(text: str) -> str:
-    """Return the original of an escaped string."""
+    """Reverse `escape`."""
     return re.sub(r"-([0-9a-f]+)-", lambda found: chr(int(found[1], 16)), text)
 
 

@@ -295,7 +295,7 @@ class Retriever:
             slack = weights.nudges + (SAME_DOMAIN if search.domain else 0.0) + ROUNDING
             returned = most_relevant(self.n_to_read(search) + n_withheld, weights, scale, slack=slack)
         compared = None
-        if self.store.keeps_tokens and self.compares_tokens:
+        if self.store.has_token_vectors and self.compares_tokens:
             compared = most_relevant(COMPARED, weights, scale)
         while True:
             result = self.store.candidates(

@@ -236,7 +236,7 @@ class _BackupFile(io.FileIO):
 
 
 def _unpack(store: Store, source: Path, target: Path) -> bytes | None:
-    """Unpack the ledger, bring it up to date, and read the names. Everything is validated before use."""
+    """Unpack the ledger, migrate it, and read the names. Everything is validated before use."""
     try:
         with _BackupFile(source) as raw, zipfile.ZipFile(raw) as file:
             _check_entries(file)

@@ -16,7 +16,7 @@ from atlas.storage.following_index import FollowingIndex, IndexUnreachable, Inde
 from atlas.storage.late_interaction import read_projection
 from atlas.storage.records import Check
 from atlas.storage.store import Store
-from atlas.storage.vectors.vector_search import Nearest
+from atlas.storage.vectors.vector_search import VectorSearch
 
 logger = logging.getLogger(__name__)
 
@@ -89,13 +89,13 @@ def _check_index(store: Store) -> str:
 
 
 def _index_problem(store: Store, name: str) -> str:
-    nearest = _nearest_of(store, name)
+    nearest = _vector_search_of(store, name)
     if store.read_only or nearest.index is None or nearest.is_exact():
         return ""
     if silence := _outage_reason(nearest.index):
         return f"the index of {name} cannot be reached, so searches compare every vector ({silence})"
-    if flaw := nearest.updater.flaw():
-        return f"{name} {flaw}" + (f" ({nearest.index.fault})" if nearest.index.fault else "")
+    if seal_problem := nearest.updater.seal_problem():
+        return f"{name} {seal_problem}" + (f" ({nearest.index.fault})" if nearest.index.fault else "")
     if n_behind := store.ledger.position(name).revision - nearest.updater.seal().revision:
         return f"the index of {name} is {n_behind} revisions behind"
     n_windows = store.ledger.vectors.count(name)
@@ -129,7 +129,7 @@ def _count_keys(index: FollowingIndex, n_expected: int) -> int:
 
 def _fix_index(store: Store) -> None:
     for name in store.ledger.collections():
-        problem, nearest = _index_problem(store, name), _nearest_of(store, name)
+        problem, nearest = _index_problem(store, name), _vector_search_of(store, name)
         if not problem or nearest.index is None or _outage_reason(nearest.index):
             continue
         if "behind" not in problem:
@@ -138,7 +138,7 @@ def _fix_index(store: Store) -> None:
         _await_seal(nearest)
 
 
-def _await_seal(nearest: Nearest) -> None:
+def _await_seal(nearest: VectorSearch) -> None:
     """Wait until the latest writes are visible. Some services need seconds."""
     until = time.monotonic() + SETTLING_SECONDS
     while nearest.updater.n_behind() and time.monotonic() < until:
@@ -204,5 +204,5 @@ def _fix_purges(store: Store) -> None:
         logger.warning("%s", problem)
 
 
-def _nearest_of(store: Store, name: str) -> Nearest:
+def _vector_search_of(store: Store, name: str) -> VectorSearch:
     return store.collection(name).parts.nearest

@@ -92,7 +92,7 @@ def plan_purge(store: Store, ids: Sequence[str], *, collection: str = "") -> Pur
             n_judged=traces.n_judged,
             copies=tuple(str(path) for path in find_ledger_copies(store.path)),
             foreign_files=tuple(str(path) for path in find_foreign_files(store.path)),
-            indexes=tuple(store.indexes.kept_in_services({record.collection for record in traces.records})),
+            indexes=tuple(store.indexes.unpurged_remote_indexes({record.collection for record in traces.records})),
             backups=tuple(read_backups(store.ledger)),
             moment=traces.moment,
         )

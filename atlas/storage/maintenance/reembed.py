@@ -21,17 +21,17 @@ def reembed(
     embedder: WholeEmbedder,
     on_progress: Progress | None = None,
     *,
-    keeps_tokens: bool = True,
+    with_token_vectors: bool = True,
 ) -> int:
-    """Embed all texts of a store with another model, bind the store to the model, and return the number of texts.
+    """Embed all texts of a store with another model, and bind the store to it. Return the number of texts.
 
     The vectors are computed first and replaced in one transaction, which also embeds records added meanwhile.
     Afterwards processes with the old model raise `EmbeddingModelMismatch`.
 
     Args:
-        keeps_tokens: Whether token vectors are stored too, if the model returns any.
+        with_token_vectors: Whether token vectors are stored too, if the model returns any.
     """
-    projection = _choose_projection(ledger, embedder) if keeps_tokens else None
+    projection = _choose_projection(ledger, embedder) if with_token_vectors else None
 
     def embed(texts: Sequence[str]) -> dict[str, EncodedText]:
         return dict(zip(texts, encode_texts(embedder, texts, projection), strict=True))

@@ -32,7 +32,7 @@ from tinydb.table import Document
 from atlas.core.errors import InvalidInput, StoreError, StoreUnavailable
 from atlas.core.operations import NO_MARKS
 from atlas.infra import fork_safety
-from atlas.infra.durable_files import replace_whole
+from atlas.infra.durable_files import replace_atomically
 from atlas.infra.fork_safety import InterProcessLock
 from atlas.protocols.infra import Where
 from atlas.storage.engine import LedgerEngine
@@ -269,7 +269,7 @@ class MarksFiles:
         }
 
 
-class _WholeFile(Storage):
+class _WriteOnCloseStorage(Storage):
     """TinyDB storage that writes the file once, on close, with one row per line."""
 
     def __init__(self, path: Path, state: str) -> None:
@@ -289,11 +289,11 @@ class _WholeFile(Storage):
         """Replace the file."""
         rows = ",\n".join(f"{json.dumps(key)}: {_dump(row)}" for key, row in self._tables.get(TABLE, {}).items())
         body = f'"{TABLE}": {{\n{rows}\n}}}}\n'
-        replace_whole(self._path, f"{_first_line(self._state, body.encode())}\n{body}")
+        replace_atomically(self._path, f"{_first_line(self._state, body.encode())}\n{body}")
 
 
 def _write_file(path: Path, state: str, rows: Mapping[int, Mapping[str, Any]]) -> None:
-    database = TinyDB(storage=lambda: _WholeFile(path, state))
+    database = TinyDB(storage=lambda: _WriteOnCloseStorage(path, state))
     database.table(TABLE).insert_multiple(Document(row, doc_id=seq) for seq, row in rows.items())
     database.close()
 

@@ -116,7 +116,7 @@ def parse_query(query: str) -> str:
     """Return a query without surrounding whitespace, or raise `InvalidInput` if it is empty."""
     check_text(query, "the query")
     if not query.strip():
-        raise InvalidInput("a judged query should not be blank")
+        raise InvalidInput("expected a query with visible characters to judge, got a blank one")
     return query.strip()
 
 

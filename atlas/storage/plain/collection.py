@@ -83,7 +83,7 @@ class PlainCollection(Collection):
         """
         self._vector_store = vector_store
         self._dimension = dimension
-        scoped = vector_store if scope is None else ScopedStore(vector_store, scope, self._axis)
+        scoped = vector_store if scope is None else ScopedStore(vector_store, scope, self._arbitrary_vector)
         self._store = cast(BrowsableVectorStore, scoped)  # uses only methods that the user's store has
         self._takes_windows = all(get_member(vector_store, name) for name in BROWSING)
         self._lock = lock_of(vector_store)
@@ -108,7 +108,7 @@ class PlainCollection(Collection):
     ) -> None:
         """Add records. A store without the optional methods gets only the first vector of each record."""
         run(
-            self._store.add(ids, [self._as_stored(embedding) for embedding in embeddings], metadatas, documents),
+            self._store.add(ids, [self._to_stored_form(embedding) for embedding in embeddings], metadatas, documents),
             to_its_end=True,
         )
 
@@ -279,7 +279,7 @@ class PlainCollection(Collection):
 
     def is_empty(self) -> bool:
         """Return whether there is no record. Records of other memories count too in a shared store that can count."""
-        return not (self.n_upper_bound() if self._can_count else run(self._store.query(self._axis, 1)).ids)
+        return not (self.n_upper_bound() if self._can_count else run(self._store.query(self._arbitrary_vector, 1)).ids)
 
     def n_upper_bound(self) -> int:
         """Return an upper bound of the number of records. A shared store counts other memories' records too."""
@@ -320,9 +320,9 @@ class PlainCollection(Collection):
         """Return all records. A store that cannot count is queried with a growing k."""
         if self._can_count:
             n_records = run(self._store.count())
-            return run(self._store.query(self._axis, n_records)) if n_records else NOTHING
+            return run(self._store.query(self._arbitrary_vector, n_records)) if n_records else NOTHING
         n_asked = FIRST_REQUESTED
-        while len((result := run(self._store.query(self._axis, n_asked))).ids) == n_asked:
+        while len((result := run(self._store.query(self._arbitrary_vector, n_asked))).ids) == n_asked:
             n_asked *= 4
         return result
 
@@ -331,7 +331,7 @@ class PlainCollection(Collection):
         return callable(get_member(self._vector_store, "count"))
 
     @property
-    def _axis(self) -> list[float]:
+    def _arbitrary_vector(self) -> list[float]:
         """An arbitrary vector to query with."""
         return [1.0] + [0.0] * (self._dimension - 1)
 
@@ -348,7 +348,7 @@ class PlainCollection(Collection):
                     "`embedding`, `metadata`, `document`"
                 )
         return [
-            rows_by_id[record_id] | {"embedding": self._as_stored(rows_by_id[record_id]["embedding"])}
+            rows_by_id[record_id] | {"embedding": self._to_stored_form(rows_by_id[record_id]["embedding"])}
             for record_id in ids
         ]
 
@@ -372,7 +372,7 @@ class PlainCollection(Collection):
         metadatas: list[dict[str, Any]],
         documents: list[str],
     ) -> None:
-        ids, vectors = [row["id"] for row in before], [self._as_stored(embedding) for embedding in embeddings]
+        ids, vectors = [row["id"] for row in before], [self._to_stored_form(embedding) for embedding in embeddings]
         if may_be_awaited(self._vector_store, "update"):
             run(self._store.update(ids, vectors, metadatas, documents), to_its_end=True)
             return
@@ -380,7 +380,7 @@ class PlainCollection(Collection):
         after = [{"id": i, "embedding": e, "metadata": m, "document": d} for i, e, m, d in columns]
         run(replace_records(self._store, before, after), to_its_end=True)
 
-    def _as_stored(self, embedding: npt.ArrayLike) -> list[Any]:
+    def _to_stored_form(self, embedding: npt.ArrayLike) -> list[Any]:
         """Return an embedding in the store's format: all windows, or only the first vector."""
         return to_list(np.atleast_2d(np.asarray(embedding))[: None if self._takes_windows else 1])
 

@@ -50,7 +50,7 @@ class ScopedStore:
         """
         self._store = cast(BrowsableVectorStore, store)
         self._scope = scope
-        self._axis = axis
+        self._arbitrary_vector = axis
         self._has_unmarked: bool | None = None
         """None until the records were listed."""
 
@@ -98,7 +98,7 @@ class ScopedStore:
         """Return the number of records of the collection, by listing them."""
         if get_member(self._store, "scan"):
             return len(await self.scan())
-        return len((await self.query(self._axis, await self._store.count())).ids)
+        return len((await self.query(self._arbitrary_vector, await self._store.count())).ids)
 
     async def scan(
         self,
@@ -142,7 +142,7 @@ class ScopedStore:
         metadatas = [row["metadata"] for row in await self._store.scan()] if get_member(self._store, "scan") else None
         if metadatas is None:
             n_requested = FIRST_REQUESTED
-            while len((result := await self._store.query(self._axis, n_requested)).ids) == n_requested:
+            while len((result := await self._store.query(self._arbitrary_vector, n_requested)).ids) == n_requested:
                 n_requested *= GROWTH
             metadatas = result.metadatas
         return any(COLLECTION not in metadata and self._owns(metadata) for metadata in metadatas)

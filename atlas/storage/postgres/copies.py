@@ -15,7 +15,7 @@ from atlas.storage.postgres.database import PostgresDatabase
 from atlas.storage.postgres.foreign import foreign_objects
 from atlas.storage.records import CopyContents, OperationDraft
 from atlas.storage.sql.checks import foreign_problem
-from atlas.storage.sql.copying import copy_ledger, empty_ledger
+from atlas.storage.sql.copying import clear_ledger, copy_ledger
 from atlas.storage.sql.history.purging import SqlPurges, note_unfinished
 from atlas.storage.sql.meta import renew_ledger_id
 from atlas.storage.sqlite.copies import SqliteCopies, find_purged
@@ -76,7 +76,7 @@ class PostgresCopies:
             with source.read() as read, self._database.write() as written:
                 if foreign := foreign_objects(written):
                     raise InvalidInput(f"{foreign_problem(foreign)}. Nothing was restored")
-                empty_ledger(written)
+                clear_ledger(written)
                 copy_ledger(read, lambda: nullcontext(written))
                 renew_ledger_id(written)
                 note_unfinished(written, unfinished)

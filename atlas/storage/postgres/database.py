@@ -61,7 +61,7 @@ SET tcp_keepalives_count = 3;
 
 
 class PostgresConnection:
-    """A connection that takes the ledger's statements."""
+    """A psycopg connection that accepts the ledger's SQL statements."""
 
     dialect: Dialect = PostgresDialect()
 

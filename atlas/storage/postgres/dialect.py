@@ -1,4 +1,4 @@
-"""PostgreSQL's own spelling: a value is a string, in two parts if it is long, or a number."""
+"""PostgreSQL's SQL dialect: a value is a number or a string, which is split into two parts if it is long."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _NUMBERED = ("operations", "changes", "events")
 
 
 class PostgresDialect:
-    """The parts of statements that PostgreSQL writes differently than SQLite."""
+    """The parts of SQL statements whose syntax differs between PostgreSQL and SQLite."""
 
     words: Words = postings
 
@@ -31,31 +31,31 @@ class PostgresDialect:
             )
 
     def value(self, a: str) -> str:
-        """Return the expression of a value as JSON, which keeps its type."""
+        """Return the SQL expression of a value as JSON, which preserves its type."""
         return f"coalesce(to_jsonb({self.text(a)}), to_jsonb({a}.number))"
 
     def text(self, a: str) -> str:
-        """Return the expression of a value that is a string."""
+        """Return the SQL expression of a string value."""
         return f"({a}.value || {a}.rest)"
 
     def group_key(self, a: str) -> str:
-        """Return the expression to group by."""
+        """Return the SQL expression to group by."""
         return f"{a}.value, {a}.rest, {a}.number"
 
     def order(self, a: str, direction: str) -> str:
-        """Return the expression to order by. Texts come after every number."""
+        """Return the SQL expression to order by. Texts come after every number."""
         nulls = "LAST" if direction == "ASC" else "FIRST"
         return f"{a}.number {direction} NULLS {nulls}, {a}.value {direction}, {a}.rest {direction}"
 
     def less(self, a: str, b: str) -> str:
-        """Return the condition that one value comes before another."""
+        """Return the SQL condition that one value sorts before another."""
         return (
             f"({a}.number < {b}.number OR ({a}.number IS NOT NULL AND {b}.number IS NULL) "
             f"OR ({a}.value, {a}.rest) < ({b}.value, {b}.rest))"
         )
 
     def equals(self, a: str, b: str) -> str:
-        """Return the condition that two values are equal."""
+        """Return the SQL condition that two values are equal."""
         return f"({a}.number = {b}.number OR ({a}.value = {b}.value AND {a}.rest = {b}.rest))"
 
     def test(self, compare: Comparison) -> Sql:

@@ -22,7 +22,7 @@ import psycopg
 from psycopg import errors, sql
 
 from atlas.core.types import Vector, Vectors
-from atlas.storage.following_index import IndexUnusable, LocalIndex, Seal, read_seal
+from atlas.storage.following_index import IndexSeal, IndexUnusable, LocalIndex, parse_seal
 from atlas.storage.postgres.database import PostgresConnection, PostgresDatabase
 from atlas.storage.records import Seqs
 from atlas.storage.sql.connection import IntegerArray
@@ -92,15 +92,15 @@ class HnswIndex(LocalIndex):
         finally:
             self._threads.release()
 
-    def seal(self) -> Seal:
+    def seal(self) -> IndexSeal:
         """Return the last writer's seal, empty if a write is unfinished."""
         with self._database.read() as connection:
             row = connection.execute(
                 "SELECT seal FROM index_seals WHERE collection = ?", (self._collection,)
             ).fetchone()
-        return read_seal(row[0]) if row else Seal()
+        return parse_seal(row[0]) if row else IndexSeal()
 
-    def begin(self, seal: Seal, n_changes: int = 0) -> None:
+    def begin(self, seal: IndexSeal, n_changes: int = 0) -> None:
         """Begin to write the changes after a seal. If they are many, the index is rebuilt at the end."""
         if self.seal() != seal:
             raise IndexUnusable("another process has written the index since its seal was read")
@@ -112,7 +112,7 @@ class HnswIndex(LocalIndex):
         self, ledger_id: str, revision: int, *, change: int = 0, change_name: str = "", n_keys: int | None = None
     ) -> None:
         """Publish the writes, record the ledger position up to which the index is current, and commit."""
-        seal = Seal(ledger_id=ledger_id, revision=revision, change=change, change_name=change_name)
+        seal = IndexSeal(ledger_id=ledger_id, revision=revision, change=change, change_name=change_name)
         with self._transaction() as raw:
             self._build(raw)
             raw.execute(
@@ -137,7 +137,7 @@ class HnswIndex(LocalIndex):
         with self._transaction() as raw:
             self._delete(raw, seqs, windows)
 
-    def query(self, vector: Vector, k: int, *, seal: Seal | None = None) -> list[tuple[str, float]]:
+    def query(self, vector: Vector, k: int, *, seal: IndexSeal | None = None) -> list[tuple[str, float]]:
         """Return at most k keys with their similarity, highest first. Approximate, so one in a hundred may be missing.
 
         Args:

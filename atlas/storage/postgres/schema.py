@@ -126,7 +126,7 @@ def prepare_schema(database: PostgresDatabase, *, create: bool) -> None:
         if version < VERSION and database.read_only:
             raise ReadOnlyStore(
                 f"{database.address} has schema {version}, but this version of ATLAS reads schema {VERSION}. Open it "
-                "once without read_only, or ATLAS_READ_ONLY, to bring it up to date"
+                "once without read_only, or ATLAS_READ_ONLY, to migrate it"
             )
         if version == 0 and not create:
             raise StoreUnavailable(

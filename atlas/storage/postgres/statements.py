@@ -38,7 +38,7 @@ class Statement:
 
 @lru_cache(maxsize=4_096)
 def translate(statement: str) -> Statement:
-    """Return a statement of the ledger as psycopg and PostgreSQL read it."""
+    """Translate a ledger statement to PostgreSQL's syntax, with psycopg's placeholders."""
     order: list[int] = []
     parts = [
         part if number % 2 else _translate_part(part, order)

@@ -21,14 +21,14 @@ _LEAD, _NUL, _SELF = "\x01", "\x010", "\x011"
 
 
 def escape(text: str) -> str:
-    """Return a string that PostgreSQL can store."""
+    """Escape the characters of a string that PostgreSQL cannot store."""
     if "\0" not in text and _LEAD not in text:
         return text
     return text.replace(_LEAD, _SELF).replace("\0", _NUL)
 
 
 def unescape(text: str) -> str:
-    """Return the original of an escaped string."""
+    """Reverse `escape`."""
     return text.replace(_NUL, "\0").replace(_SELF, _LEAD) if _LEAD in text else text
 
 
@@ -70,7 +70,7 @@ class _BinaryTextLoader(_TextLoader):
 
 
 class _NumericLoader(NumericBinaryLoader):
-    """Integers and floats, which a `numeric` distinguishes by its fractional digits."""
+    """Loads a `numeric` as a float if it has fractional digits, else as an integer."""
 
     def load(self, data: Any) -> int | float:  # type: ignore[override]
         value = super().load(data)
@@ -78,7 +78,7 @@ class _NumericLoader(NumericBinaryLoader):
 
 
 def to_numeric(value: int | float) -> Decimal:
-    """Return a number as a `numeric` that keeps whether it is whole."""
+    """Return a number as a `numeric` that still distinguishes integers from floats."""
     if isinstance(value, int):
         return Decimal(value)
     exact = Decimal(repr(value))

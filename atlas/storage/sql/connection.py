@@ -110,7 +110,7 @@ class Database(Protocol):
         """Rewrite the database without free pages."""
 
     def truncate_wal(self) -> bool:
-        """Truncate the WAL and return True, or return False while a reader needs it. True without an own WAL."""
+        """Truncate the WAL and return True, or return False while a reader needs it. True if a server owns it."""
 
     def n_bytes_on_server(self) -> int:
         """Return the database's size in bytes on a server's disk. 0 for a file."""
@@ -162,7 +162,7 @@ class Words(Protocol):
         """Return how a collection's keyword index differs from its records, or an empty string."""
 
     def is_token(self, word: str, /) -> bool:
-        """Return whether the tokenizer maps a word to itself."""
+        """Return whether the tokenizer returns a word as one unchanged token."""
 
     def read_totals(self, connection: Connection, table: str, /) -> Totals:
         """Return the number of records in a table, and their total length."""
@@ -201,19 +201,19 @@ class Dialect(Protocol):
         """Return the expression of a value, which is read as a string, a whole number or a float."""
 
     def text(self, a: str) -> str:
-        """Return the expression of a value that is a string."""
+        """Return the SQL expression of a string value."""
 
     def group_key(self, a: str) -> str:
-        """Return the expression to group by, which is equal for equal values."""
+        """Return the SQL expression to group by, which is equal for equal values."""
 
     def order(self, a: str, direction: str) -> str:
-        """Return the expression to order by, `ASC` or `DESC`. Numbers come before texts."""
+        """Return the SQL expression to order by, `ASC` or `DESC`. Numbers come before texts."""
 
     def less(self, a: str, b: str) -> str:
-        """Return the condition that one value comes before another."""
+        """Return the SQL condition that one value sorts before another."""
 
     def equals(self, a: str, b: str) -> str:
-        """Return the condition that two values are equal."""
+        """Return the SQL condition that two values are equal."""
 
     def test(self, compare: Comparison) -> Sql:
         """Return the condition that a value of `attributes` passes a comparison with a value of its type."""

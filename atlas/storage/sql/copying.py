@@ -82,7 +82,7 @@ def begin_copy(source: Connection, target: Connection) -> None:
     if note is None and target.execute("SELECT 1 FROM operations UNION ALL SELECT 1 FROM records LIMIT 1").fetchone():
         raise InvalidInput("the target store is not empty; give the address of a new one")
     if note not in (None, state):
-        empty_ledger(target)
+        clear_ledger(target)
     write_notes(target, COPY_NOTE, {"": state})
 
 
@@ -105,7 +105,7 @@ def end_copy(source: Connection, target: Connection) -> str:
     """
     for table, columns in TABLES.items():
         if _digest(source, table, columns) != _digest(target, table, columns):
-            empty_ledger(target)
+            clear_ledger(target)
             return table
     target.execute("DELETE FROM meta WHERE name = ?", (COPY_NOTE,))
     renew_ledger_id(target)
@@ -119,7 +119,7 @@ def _digest(connection: Connection, table: str, columns: str) -> bytes:
     return digest.digest()
 
 
-def empty_ledger(connection: Connection) -> None:
+def clear_ledger(connection: Connection) -> None:
     """Empty a ledger, as part of a transaction."""
     for table in ("attributes", *reversed(TABLES)):
         connection.execute(f"DELETE FROM {table}")

@@ -165,14 +165,14 @@ def _compare_sql(column: str, kind: type[str] | type[int], compare: Comparison) 
         if kind is str:
             values: TextArray | IntegerArray = TextArray(value for value in compare.value if isinstance(value, str))
         else:
-            values = IntegerArray(int(value) for value in compare.value if _is_whole(value))
+            values = IntegerArray(int(value) for value in compare.value if _fits_int64(value))
         return Sql(f"{column} IN (SELECT value FROM json_each(?))", (values,))
     if not isinstance(compare.value, str if kind is str else int | float):
         return _constant_sql(False)
     return Sql(f"{column} {OPERATORS[compare.operator]} ?", (to_bindable(compare.value),))
 
 
-def _is_whole(value: Scalar) -> bool:
+def _fits_int64(value: Scalar) -> bool:
     """Return whether a value may be in a column of whole numbers, which have 64 bits."""
     return not isinstance(value, str) and abs(value) < 2**63 and float(value).is_integer()
 

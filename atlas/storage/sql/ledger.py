@@ -53,7 +53,7 @@ from atlas.storage.sql.records import (
     read_ids_by_hash,
     read_record,
 )
-from atlas.storage.sql.review import mark_waiting
+from atlas.storage.sql.review import mark_pending
 from atlas.storage.sql.token_vectors import SqlTokenVectors
 from atlas.storage.sql.usage import SqlUsage, restore_usage, restore_uses
 from atlas.storage.sql.vectors import SqlVectors
@@ -235,7 +235,7 @@ class SqlLedger:
             return read_matching_seqs(connection, collection, where)
 
     def ids_by_hash(self, collection: str, hashes: Sequence[str]) -> dict[str, str]:
-        """Return record ids, keyed by content hash. The hash of a merged record leads to the remaining record."""
+        """Return record ids, keyed by content hash. A merged record's hash leads to its replacement."""
         with self.database.read() as connection:
             return read_ids_by_hash(connection, collection, hashes)
 
@@ -420,7 +420,7 @@ class SqlLedger:
                 _restore_marks_and_usage(
                     writer, collection, {record_id: restored[record_id] for record_id in added if record_id in restored}
                 )
-            mark_waiting(writer, collection, added)
+            mark_pending(writer, collection, added)
         return added
 
     def update(

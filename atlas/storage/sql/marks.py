@@ -109,7 +109,7 @@ class SqlMarks:
         self._apply(
             collection,
             marks,
-            lambda record_id, current: _with_review(marks[record_id], current),
+            lambda record_id, current: _keep_review_marks(marks[record_id], current),
             operation,
             with_equal=True,
         )
@@ -118,7 +118,7 @@ class SqlMarks:
         self, collection: str, ids: Sequence[str], change: Callable[[Marks], Marks], operation: OperationDraft
     ) -> int:
         """Apply a function to the marks of records, and return the number of changed records."""
-        return self._apply(collection, ids, lambda _, current: _with_review(change(current), current), operation)
+        return self._apply(collection, ids, lambda _, current: _keep_review_marks(change(current), current), operation)
 
     def quarantine(self, collection: str, reasons: Mapping[str, str], operation: OperationDraft) -> int:
         """Set the reason for quarantine of records, and return the number of changed ones. An empty reason ends it."""
@@ -151,7 +151,7 @@ class SqlMarks:
             changed_ids = [record_id for record_id in after if with_equal or after[record_id] != before[record_id]]
             for record_id in changed_ids:
                 change_marks(writer, collection, record_id, before[record_id], after[record_id])
-            forget_lost(writer.connection, collection, after)
+            clear_lost_marks(writer.connection, collection, after)
         return len(changed_ids)
 
     def orphaned_marks(self) -> list[tuple[str, str]]:
@@ -207,7 +207,7 @@ def write_marks_without_history(connection: Connection, collection: str, marks: 
     )
 
 
-def forget_lost(connection: Connection, collection: str, ids: Iterable[str]) -> None:
+def clear_lost_marks(connection: Connection, collection: str, ids: Iterable[str]) -> None:
     """Remove records from the list of lost marks, because their marks were just set."""
     connection.executemany(
         "DELETE FROM lost_marks WHERE collection = ? AND record_id = ?", [(collection, record_id) for record_id in ids]
@@ -230,7 +230,7 @@ def change_marks(
         writer.connection.execute(
             "UPDATE records SET revision = ? WHERE collection = ? AND id = ?", (revision, collection, record_id)
         )
-    forget_lost(writer.connection, collection, [record_id])
+    clear_lost_marks(writer.connection, collection, [record_id])
 
 
 def replace_marks(writer: LedgerWriter, collection: str, marks: Mapping[str, Marks]) -> None:
@@ -248,7 +248,7 @@ def check_may_change(connection: Connection, operation: OperationDraft, collecti
     """
     marks_after = list(ids)
     if operation.is_reviewed:
-        _check_waiting(connection, operation, collection, marks_after)
+        _check_own_pending(connection, operation, collection, marks_after)
     elif operation.changes_own_only:
         check_authors(connection, operation.actor, collection, marks_after)
 
@@ -264,7 +264,7 @@ def check_authors(connection: Connection, actor: str, collection: str, ids: Sequ
             )
 
 
-def _check_waiting(
+def _check_own_pending(
     connection: Connection, operation: OperationDraft, collection: str, marks_after: Sequence[str]
 ) -> None:
     before = read_marks(connection, collection, marks_after)
@@ -276,7 +276,7 @@ def _check_waiting(
             )
 
 
-def _with_review(marks: Marks, current: Marks) -> Marks:
+def _keep_review_marks(marks: Marks, current: Marks) -> Marks:
     """Return marks with the current `held_for` and `quarantine`, which only curators change."""
     return replace(marks, held_for=current.held_for, quarantine=current.quarantine)
 

@@ -124,7 +124,7 @@ def has_change(connection: Connection, tip: Tip) -> bool:
 
 
 def contradicts_position(connection: Connection, collection: str, position: Position) -> bool:
-    """Return whether the history contradicts a position: a later change gave a record its revision, or an earlier one.
+    """Return whether a position is impossible, because a later change has the same revision or an earlier one.
 
     Revisions only grow, so a collection cannot have been at such a position.
     """

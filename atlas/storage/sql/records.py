@@ -426,7 +426,7 @@ Pending records of others are excluded. Parameters: collection, hashes as JSON, 
 
 
 def read_ids_by_hash(connection: Connection, collection: str, hashes: Sequence[str]) -> dict[str, str]:
-    """Return record ids, keyed by content hash. The hash of a merged record leads to the remaining record."""
+    """Return record ids, keyed by content hash. A merged record's hash leads to its replacement."""
     rows = connection.execute(
         f"SELECT hashes.content_hash, records.id FROM ({_BY_HASH}) AS hashes JOIN records USING (seq)",
         (collection, TextArray(hashes), actor_name("")),

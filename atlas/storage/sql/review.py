@@ -19,7 +19,7 @@ ACCEPT = "accept"
 """Kind of operations that accept waiting records."""
 
 
-def mark_waiting(writer: LedgerWriter, collection: str, ids: Sequence[str]) -> None:
+def mark_pending(writer: LedgerWriter, collection: str, ids: Sequence[str]) -> None:
     """Mark new records as pending if the operation's actor is under review.
 
     This is not a change in the history, so undoing the operation only has to remove the record.

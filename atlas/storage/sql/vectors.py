@@ -62,7 +62,7 @@ class SqlVectors:
             vectors = self.of_records(sorted(set(seqs.values())))
         return {document: vectors[seqs[document]] for document in dict.fromkeys(documents) if document in seqs}
 
-    def whole_vectors(self, collection: str, ids: Sequence[str]) -> dict[str, Vector]:
+    def first_vectors(self, collection: str, ids: Sequence[str]) -> dict[str, Vector]:
         """Return each record's vector for its whole text (window 0), keyed by id."""
         with self._database.read() as connection:
             rows = connection.execute(
@@ -93,7 +93,7 @@ class SqlVectors:
     def texts(self) -> list[str]:
         """Return the distinct texts that were embedded, of records and of their history."""
         with self._database.read() as connection:
-            return read_texts_embedded(connection)
+            return read_embedded_texts(connection)
 
     def replace(
         self,
@@ -117,7 +117,7 @@ class SqlVectors:
             The number of texts.
         """
         with self._database.write() as connection:
-            embedded_texts = read_texts_embedded(connection)  # texts purged in the meantime are gone
+            embedded_texts = read_embedded_texts(connection)  # texts purged in the meantime are gone
             all_vectors = {**vectors, **embed([text for text in embedded_texts if text not in vectors])}
             _replace_records(connection, all_vectors)
             _replace_images(connection, all_vectors)
@@ -127,7 +127,7 @@ class SqlVectors:
         return len(embedded_texts)
 
 
-def read_texts_embedded(connection: Connection) -> list[str]:
+def read_embedded_texts(connection: Connection) -> list[str]:
     """Return the distinct texts that were embedded, of records and of their history."""
     return list(dict.fromkeys(_collect_texts(connection)))
 

@@ -236,7 +236,7 @@ class SqliteDatabase:
                 copy.close()
 
     def replace_with(self, source: Path) -> None:
-        """Replace the file's content by another file's, in one transaction that every other process sees as a whole."""
+        """Replace the file's content by another file's, atomically for all other processes."""
         with self._translate_errors():
             source_connection = sqlite3.connect(source)
             try:

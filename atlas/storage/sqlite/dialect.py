@@ -18,7 +18,7 @@ class SqliteDialect:
     words: Words = fts_tables
 
     def renumber(self, connection: Connection) -> None:
-        """Do nothing, because SQLite continues after the largest number."""
+        """Do nothing, because SQLite continues after the largest id."""
 
     def value(self, a: str) -> str:
         """Return the expression of a value."""
@@ -27,15 +27,15 @@ class SqliteDialect:
     text = group_key = value
 
     def order(self, a: str, direction: str) -> str:
-        """Return the expression to order by. SQLite orders numbers before texts."""
+        """Return the SQL expression to order by. SQLite orders numbers before texts."""
         return f"{a}.value {direction}"
 
     def less(self, a: str, b: str) -> str:
-        """Return the condition that one value comes before another."""
+        """Return the SQL condition that one value sorts before another."""
         return f"{a}.value < {b}.value"
 
     def equals(self, a: str, b: str) -> str:
-        """Return the condition that two values are equal."""
+        """Return the SQL condition that two values are equal."""
         return f"{a}.value = {b}.value"
 
     def test(self, compare: Comparison) -> Sql:

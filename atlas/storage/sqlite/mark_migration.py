@@ -23,7 +23,7 @@ from atlas.storage.marks.files import has_file, marks_file
 from atlas.storage.marks.reading import read_marks_file
 from atlas.storage.records import OperationDraft
 from atlas.storage.sql.connection import Connection
-from atlas.storage.sql.marks import change_marks, forget_lost, read_marks, write_marks_without_history
+from atlas.storage.sql.marks import change_marks, clear_lost_marks, read_marks, write_marks_without_history
 from atlas.storage.sql.meta import read_purged_ids
 from atlas.storage.sql.records import MARKS, LedgerWriter, read_collections
 
@@ -115,7 +115,7 @@ def fill_tables(connection: Connection, pending: Iterable[OldRow], read_file: Ol
             continue
         write_marks_without_history(connection, collection, {record_id: marks})
         connection.execute("INSERT INTO pending_marks VALUES (?, ?, 0)", (collection, record_id))
-        forget_lost(connection, collection, [record_id])
+        clear_lost_marks(connection, collection, [record_id])
 
 
 def _fill_collection(connection: Connection, collection: str, marks: Mapping[str, Marks] | None) -> None:

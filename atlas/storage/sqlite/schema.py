@@ -101,7 +101,7 @@ def prepare_schema(database: SqliteDatabase) -> None:
         if version < SCHEMA_VERSION:
             raise ReadOnlyStore(
                 f"{database.path} has schema {version}, but this version of ATLAS reads schema {SCHEMA_VERSION}. Open "
-                "it once without read_only, or ATLAS_READ_ONLY, to bring it up to date; a copy is kept beside it"
+                "it once without read_only, or ATLAS_READ_ONLY, to migrate it; a copy is kept beside it"
             )
         return
     database.use_wal()

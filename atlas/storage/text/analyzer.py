@@ -64,7 +64,7 @@ _STEMMED = re.compile("[a-z]{3,40}")
 
 @dataclass(frozen=True, slots=True)
 class Term:
-    """A word to look up, in the form of the index except for case and accents."""
+    """A search term, in the index's form except for case and accents."""
 
     text: str
 

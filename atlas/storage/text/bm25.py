@@ -89,7 +89,7 @@ class Postings:
             np.concatenate([self.occurrences, later.occurrences]),
         )
 
-    def only(self, is_kept: npt.NDArray[np.bool_]) -> Postings:
+    def select(self, is_kept: npt.NDArray[np.bool_]) -> Postings:
         """Return the postings of the records that a mask selects, without occurrences."""
         return Postings(self.seqs[is_kept], self.frequencies[is_kept], np.zeros(0, np.int64))
 

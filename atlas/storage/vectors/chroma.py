@@ -28,7 +28,7 @@ from atlas.infra import fork_safety
 from atlas.infra.directories import make_directory_in
 from atlas.infra.fork_safety import InterProcessLock
 from atlas.infra.permissions import restrict_permissions
-from atlas.storage.following_index import IndexUnusable, LocalIndex, Seal, read_seal
+from atlas.storage.following_index import IndexSeal, IndexUnusable, LocalIndex, parse_seal
 
 BATCH = 1_000
 FORMER_NAME = "vectors"
@@ -61,7 +61,7 @@ class ChromaIndex(LocalIndex):
         """ChromaDB's components, which have the files open."""
 
         self._collection: Any = None
-        self._opened_seal: Seal | None = None
+        self._opened_seal: IndexSeal | None = None
         self._mark = ""
         """The text in place of the seal while this instance writes, else empty."""
 
@@ -85,14 +85,14 @@ class ChromaIndex(LocalIndex):
         finally:
             self._threads.release()
 
-    def seal(self) -> Seal:
+    def seal(self) -> IndexSeal:
         """Return the seal of the last writer, empty if its write is unfinished, or the file is damaged."""
         try:
-            return read_seal(self._seal_path.read_text(encoding="utf-8"))
+            return parse_seal(self._seal_path.read_text(encoding="utf-8"))
         except (OSError, ValueError):
-            return Seal()
+            return IndexSeal()
 
-    def begin(self, seal: Seal, n_changes: int = 0) -> None:
+    def begin(self, seal: IndexSeal, n_changes: int = 0) -> None:
         """Open the files for writing. The seal is invalid until the writer sets the next one.
 
         Args:
@@ -123,7 +123,7 @@ class ChromaIndex(LocalIndex):
             mark = self._mark
             self.close()
             _clear_unused_space(self._directory)
-            seal = Seal(
+            seal = IndexSeal(
                 ledger_id=ledger_id,
                 revision=revision,
                 files=self._digest(),
@@ -153,7 +153,7 @@ class ChromaIndex(LocalIndex):
             for start in range(0, len(keys), BATCH):
                 collection.delete(ids=list(keys[start : start + BATCH]))
 
-    def query(self, vector: Vector, k: int, *, seal: Seal | None = None) -> list[tuple[str, float]]:
+    def query(self, vector: Vector, k: int, *, seal: IndexSeal | None = None) -> list[tuple[str, float]]:
         """Return at most k keys with their similarity, highest first. Approximate, so one in a hundred may be missing.
 
         Args:
@@ -232,7 +232,7 @@ class ChromaIndex(LocalIndex):
             self._open(self.seal(), to_write=True)
         return self._collection
 
-    def _collection_to_read(self, seal: Seal) -> Any:
+    def _collection_to_read(self, seal: IndexSeal) -> Any:
         """Return the collection in the state that a seal describes.
 
         An open collection answers as before, even if its files were deleted meanwhile.
@@ -241,7 +241,7 @@ class ChromaIndex(LocalIndex):
             self._open(seal)
         return self._collection
 
-    def _open(self, seal: Seal, *, to_write: bool = False) -> None:
+    def _open(self, seal: IndexSeal, *, to_write: bool = False) -> None:
         """Open the files that match a seal. To write, replace the seal by a mark."""
         self.close()
         if self.seal() != seal:
@@ -249,13 +249,13 @@ class ChromaIndex(LocalIndex):
         if self._directory.exists() and seal.files != self._digest():
             raise IndexUnusable("the index files changed after they were last written")
         make_directory_in(self._directory.parent.parent, *self._directory.parts[-2:])
-        if to_write or seal == Seal():
+        if to_write or seal == IndexSeal():
             self._mark = f"written by {uuid4().hex}"
             self._seal_path.write_text(self._mark, encoding="utf-8")
         self._connect()
         if self._collection.count() != seal.n_keys:
             raise IndexUnusable("the index contains another number of vectors than its last writer recorded")
-        self._opened_seal = Seal() if self._mark else seal
+        self._opened_seal = IndexSeal() if self._mark else seal
 
     def _connect(self) -> None:
         import chromadb  # slow to import: about a second

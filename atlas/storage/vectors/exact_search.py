@@ -15,7 +15,7 @@ from atlas.infra.background import BackgroundTask
 from atlas.storage.engine import LedgerEngine
 from atlas.storage.records import Position, Seqs
 from atlas.storage.vectors.following import BATCH, Follower
-from atlas.storage.vectors.in_memory import InMemoryVectors, Neighbours, best_windows, dot_products
+from atlas.storage.vectors.in_memory import InMemoryVectors, Neighbours, dot_products, rank_by_best_window
 from atlas.storage.vectors.vector_count import VectorCount
 
 logger = logging.getLogger(__name__)
@@ -71,7 +71,7 @@ class ExactSearch:
             self._follower.refresh(self.memory, now)
             return self.memory.query(vector, k, only_seqs=seqs)
         self._count_read(len(seqs), now)
-        return best_windows(exact_similarities(self._ledger, vector, seqs).items(), k)
+        return rank_by_best_window(exact_similarities(self._ledger, vector, seqs).items(), k)
 
     def similarities(self, vector: Vector, seqs: Seqs, now: Position) -> dict[int, float]:
         """Return the similarities of a few records, keyed by number. Records without a vector are left out."""
@@ -81,7 +81,7 @@ class ExactSearch:
         return dict(self.memory.query(vector, len(seqs), only_seqs=seqs))
 
     def count_index_query(self, now: Position) -> None:
-        """Count a query that the index has answered as a scan of one in `MANY_QUERIES` records."""
+        """Count a query that the index answered as if it had read 1/`MANY_QUERIES` of the records."""
         self._count_read(now.revision / MANY_QUERIES, now)
 
     def load(self) -> None:
@@ -99,8 +99,8 @@ class ExactSearch:
         if is_complete:
             self._loaded = memory
 
-    def take_loaded(self) -> bool:
-        """Start to use the vectors that were read in the background. Return False if there are none."""
+    def use_loaded_vectors(self) -> bool:
+        """Switch to the vectors that were read in the background. Return False if there are none."""
         if self._loaded is None:
             return False
         self.memory, self._loaded = self._loaded, None
@@ -143,4 +143,6 @@ def exact_similarities(ledger: LedgerEngine, vector: Vector, seqs: Seqs) -> dict
     owners, vectors = ledger.vectors.by_seq(seqs)
     if not len(owners):
         return {}
-    return dict(best_windows(zip(owners.tolist(), dot_products(vectors, vector).tolist(), strict=True), len(seqs)))
+    return dict(
+        rank_by_best_window(zip(owners.tolist(), dot_products(vectors, vector).tolist(), strict=True), len(seqs))
+    )

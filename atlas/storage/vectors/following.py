@@ -8,7 +8,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from atlas.storage.engine import LedgerEngine
-from atlas.storage.following_index import FollowingIndex, IndexUnreachable, IndexUnusable, Seal
+from atlas.storage.following_index import FollowingIndex, IndexSeal, IndexUnreachable, IndexUnusable
 from atlas.storage.records import Position, Tip, VectorChange
 from atlas.storage.vectors.in_memory import InMemoryVectors
 
@@ -24,7 +24,7 @@ class Follower:
     def __init__(self, ledger: LedgerEngine, collection: str) -> None:
         self._ledger = ledger
         self._collection = collection
-        self._possible_seal = Seal()
+        self._possible_seal = IndexSeal()
         """The last seal whose revision was found in the history. The seal stays valid after later writes."""
 
     def catch_up(self, index: FollowingIndex, timeout_seconds: float) -> int:
@@ -46,8 +46,8 @@ class Follower:
                 logger.warning("the index of %s cannot be built: %s", self._collection, error)
                 return 0
 
-    def flaw(self, seal: Seal, now: Position) -> str:
-        """Return why a seal contradicts the ledger, as a phrase, or an empty string.
+    def seal_problem(self, seal: IndexSeal, now: Position) -> str:
+        """Return the reason why a seal is invalid, as a phrase, or an empty string if it is valid.
 
         Vectors are not counted here, because opening the index counts them.
         """
@@ -87,7 +87,7 @@ class Follower:
             return True
         return self._ledger.has_change(tip)
 
-    def _is_possible(self, seal: Seal) -> bool:
+    def _is_possible(self, seal: IndexSeal) -> bool:
         """Return whether a seal's revision and change belong together in the ledger's history.
 
         A seal that is ahead of the index's content would hide the records in between.
@@ -100,16 +100,16 @@ class Follower:
             self._possible_seal = seal
         return True
 
-    def _validate(self, seal: Seal) -> Seal:
+    def _validate(self, seal: IndexSeal) -> IndexSeal:
         """Return a seal, or an empty one if it is invalid."""
-        return Seal() if self.flaw(seal, self.position()) else seal
+        return IndexSeal() if self.seal_problem(seal, self.position()) else seal
 
     def _follow(self, index: FollowingIndex) -> int:
         """Write missing vectors to the index, set its seal, and return the number of written records."""
         seal = self._validate(index.writer_seal())
         n_written = 0
         n_vectors = None
-        if seal == Seal():
+        if seal == IndexSeal():
             index.clear()
         position = Position(seal.ledger_id, seal.revision, tip=_tip_of(seal))
         while True:
@@ -138,7 +138,7 @@ class Follower:
         return Position(now.ledger_id, entries[-1].revision if entries else position.revision, tip=now.tip), entries
 
 
-def _tip_of(seal: Seal) -> Tip:
+def _tip_of(seal: IndexSeal) -> Tip:
     return Tip(seal.change, seal.change_name)
 
 

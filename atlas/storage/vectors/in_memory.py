@@ -51,7 +51,7 @@ class InMemoryVectors:
             self._free += self._rows.get(entry.seq, [])
         self._owners[self._free] = 0
         for entry in entries:
-            self._rows[entry.seq] = [self._take_row() for _ in entry.vectors]
+            self._rows[entry.seq] = [self._allocate_row() for _ in entry.vectors]
         self._grow()
         live = [entry for entry in entries if len(entry.vectors)]
         if live:
@@ -74,7 +74,9 @@ class InMemoryVectors:
         n_windows = k
         while True:
             nearest = top_indices(similarities, n_windows)
-            neighbours = best_windows(zip(owners[nearest].tolist(), similarities[nearest].tolist(), strict=True), k)
+            neighbours = rank_by_best_window(
+                zip(owners[nearest].tolist(), similarities[nearest].tolist(), strict=True), k
+            )
             if len(neighbours) >= k or n_windows >= len(similarities):
                 return neighbours
             n_windows *= 4
@@ -93,7 +95,7 @@ class InMemoryVectors:
         is_used = owners > 0
         return owners[is_used], similarities[is_used]
 
-    def _take_row(self) -> int:
+    def _allocate_row(self) -> int:
         """Return the index of a free row, or of a new row after the last."""
         if self._free:
             return self._free.pop()
@@ -108,7 +110,7 @@ class InMemoryVectors:
             self._owners = np.concatenate([self._owners, np.zeros(n_more, np.int64)])
 
 
-def best_windows(hits: Iterable[tuple[int, float]], k: int) -> Neighbours:
+def rank_by_best_window(hits: Iterable[tuple[int, float]], k: int) -> Neighbours:
     """Return the k nearest records, nearest first, given the similarity of each of their windows."""
     highest: dict[int, float] = {}
     for seq, similarity in hits:

@@ -13,14 +13,14 @@ from atlas.storage.following_index import (
     FilteredIndex,
     FollowingIndex,
     IndexBehind,
+    IndexSeal,
     IndexUnreachable,
     IndexUnusable,
-    Seal,
 )
 from atlas.storage.records import Position, Seqs
 from atlas.storage.vectors.exact_search import exact_similarities
 from atlas.storage.vectors.following import Follower, seq_of_key
-from atlas.storage.vectors.in_memory import InMemoryVectors, Neighbours, best_windows
+from atlas.storage.vectors.in_memory import InMemoryVectors, Neighbours, rank_by_best_window
 
 logger = logging.getLogger(__name__)
 
@@ -72,16 +72,16 @@ class IndexedSearch:
 
     def _query_sealed(self, vector: Vector, k: int, now: Position, only_seqs: Seqs | None) -> Neighbours | None:
         seal = self._index.seal()
-        if now.revision - seal.revision > self._longest_tail or self._follower.flaw(seal, now):
+        if now.revision - seal.revision > self._longest_tail or self._follower.seal_problem(seal, now):
             return None
         self._refresh_tail(seal, now)
         with self._index.locked(LOCK_SECONDS, to_write=False) as is_locked:
             seal = self._index.seal()
-            if not is_locked or self._follower.flaw(seal, now) or seal.revision < self._tail.base.revision:
+            if not is_locked or self._follower.seal_problem(seal, now) or seal.revision < self._tail.base.revision:
                 return None  # another process is writing, has deleted or has rebuilt it
             try:
                 hits = [*self._search_index(seal, vector, k, only_seqs), *self._tail.query(vector, k, only_seqs)]
-                return best_windows(hits, k)
+                return rank_by_best_window(hits, k)
             except IndexUnreachable:
                 raise
             except IndexUnusable as error:
@@ -89,7 +89,7 @@ class IndexedSearch:
                 self._index.clear()
                 return None
 
-    def _refresh_tail(self, seal: Seal, now: Position) -> None:
+    def _refresh_tail(self, seal: IndexSeal, now: Position) -> None:
         """Read the changes after the seal.
 
         The tail may begin before the seal, because its records replace the same records of the index.
@@ -98,14 +98,14 @@ class IndexedSearch:
         is_usable = base.ledger_id == now.ledger_id and 0 <= seal.revision - base.revision <= self._longest_tail
         self._follower.refresh(self._tail, now, base=base.revision if is_usable else seal.revision)
 
-    def _search_index(self, seal: Seal, vector: Vector, k: int, only_seqs: Seqs | None) -> Neighbours:
+    def _search_index(self, seal: IndexSeal, vector: Vector, k: int, only_seqs: Seqs | None) -> Neighbours:
         n_hits = min(2 * k, self._index.max_hits)
         while True:
             if only_seqs is not None and isinstance(self._index, FilteredIndex):
                 hits = self._index.query_subset(vector, n_hits, only_seqs)
             else:
                 hits = self._index.query(vector, n_hits, seal=seal)
-            neighbours = best_windows(self._drop_changed(hits, vector), k)
+            neighbours = rank_by_best_window(self._drop_changed(hits, vector), k)
             if len(neighbours) == k or len(hits) < n_hits:
                 return neighbours
             if n_hits == self._index.max_hits:

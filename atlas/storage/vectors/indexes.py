@@ -55,7 +55,7 @@ class StoreIndexes:
             return None
         return self._ledger.index(collection, dimension)
 
-    def kept_in_services(self, collections: Iterable[str]) -> list[str]:
+    def unpurged_remote_indexes(self, collections: Iterable[str]) -> list[str]:
         """Return the names of remote indexes that a purge of these collections does not remove.
 
         Such an index belongs to the original of a copied store, or to a service that the store no longer uses.

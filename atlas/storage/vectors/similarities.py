@@ -7,7 +7,7 @@ import numpy as np
 from atlas.core.types import Vector
 from atlas.storage.engine import LedgerEngine
 from atlas.storage.records import Seqs
-from atlas.storage.vectors.vector_search import Nearest
+from atlas.storage.vectors.vector_search import VectorSearch
 
 SAME_TEXT = 0.999
 """Minimum cosine of records with the same text. Such pairs are left out of the measurement of neighbours."""
@@ -16,7 +16,7 @@ N_NEAREST = 16
 """Number of nearest records among which the nearest record with another text is searched."""
 
 
-def sample_similarities(ledger: LedgerEngine, collection: str, nearest: Nearest, n: int) -> tuple[Vector, Vector]:
+def sample_similarities(ledger: LedgerEngine, collection: str, nearest: VectorSearch, n: int) -> tuple[Vector, Vector]:
     """Return the cosines of all pairs among n sampled records, and of each with its nearest record of another text.
 
     The records are spread evenly over the order in which they were added, so the sample of a store is always the same.
@@ -39,6 +39,6 @@ def sample_seqs(ledger: LedgerEngine, collection: str, n: int) -> Seqs:
     return seqs[np.unique(np.linspace(0, max(len(seqs) - 1, 0), min(n, len(seqs))).astype(np.int64))]
 
 
-def _nearest_other(nearest: Nearest, vector: Vector) -> float | None:
+def _nearest_other(nearest: VectorSearch, vector: Vector) -> float | None:
     neighbours = nearest.query(vector, N_NEAREST)
     return next((similarity for _, similarity in neighbours if similarity < SAME_TEXT), None)

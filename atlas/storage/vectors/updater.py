@@ -7,7 +7,7 @@ import time
 
 from atlas.core.errors import AtlasError
 from atlas.infra.background import BackgroundTask
-from atlas.storage.following_index import FollowingIndex, IndexUnusable, Seal
+from atlas.storage.following_index import FollowingIndex, IndexSeal, IndexUnusable
 from atlas.storage.vectors.following import Follower
 from atlas.storage.vectors.vector_count import VectorCount
 
@@ -83,7 +83,7 @@ class IndexUpdater:
         if not self._count.exceeds(self._exact_max_rows, now):
             return False
         written = self._index.writer_seal()
-        return now.revision - (0 if self._follower.flaw(written, now) else written.revision) > lag_rows
+        return now.revision - (0 if self._follower.seal_problem(written, now) else written.revision) > lag_rows
 
     def n_behind(self) -> int:
         """Return the number of changes that are missing in the index. 0 if queries do not need the index."""
@@ -94,16 +94,16 @@ class IndexUpdater:
             return 0
         return max(0, now.revision - self.seal().revision)
 
-    def seal(self) -> Seal:
+    def seal(self) -> IndexSeal:
         """Return the index's seal, or an empty seal if it disagrees with the ledger."""
-        return Seal() if self.flaw() else self._seal()
+        return IndexSeal() if self.seal_problem() else self._seal()
 
-    def flaw(self) -> str:
+    def seal_problem(self) -> str:
         """Return why the index is not used, as a predicate of the collection, or an empty string."""
-        return self._follower.flaw(self._seal(), self._follower.position())
+        return self._follower.seal_problem(self._seal(), self._follower.position())
 
-    def _seal(self) -> Seal:
-        return self._index.seal() if self._index is not None else Seal()
+    def _seal(self) -> IndexSeal:
+        return self._index.seal() if self._index is not None else IndexSeal()
 
     def _is_far_behind(self, index: FollowingIndex) -> bool:
         """Return whether the index is too far behind for queries, checked at most once a minute."""

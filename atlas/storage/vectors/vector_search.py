@@ -29,7 +29,7 @@ MAX_COMPARED = 1_000
 """Maximum number of records that a filtered query compares without the index."""
 
 
-class Nearest:
+class VectorSearch:
     """Nearest-neighbour queries over one collection of a ledger."""
 
     def __init__(
@@ -133,7 +133,7 @@ class Nearest:
         now = self._ledger.position(self._collection)
         if now.model is not None and now.model != self._model:
             raise model_mismatch(now.model, self._model)
-        if self.exact.take_loaded():
+        if self.exact.use_loaded_vectors():
             self._close_index()
         return now
 

@@ -12,11 +12,11 @@ import pytest
 import atlas
 from atlas.core.errors import EmbeddingModelMismatch, SchemaTooNew, StoreDamaged, StoreUnavailable
 from atlas.core.settings import Settings
-from atlas.storage.following_index import Seal
+from atlas.storage.following_index import IndexSeal
 from atlas.storage.retrievals import RetrievalLog
 from atlas.storage.store import EmbeddingModel, Store
 from atlas.storage.vectors.updater import IndexUpdater
-from atlas.storage.vectors.vector_search import Nearest
+from atlas.storage.vectors.vector_search import VectorSearch
 from atlas.testing import HashEmbedder
 from tests.support.storage.ledgers import MODEL, THINGS, Opened, files_in
 
@@ -144,7 +144,7 @@ def test_a_store_lets_go_of_every_file_when_closing_it_fails(open_store, monkeyp
     owner, name = {
         "flush": (RetrievalLog, "flush"),
         "catch up": (IndexUpdater, "catch_up"),
-        "close of an index": (Nearest, "close"),
+        "close of an index": (VectorSearch, "close"),
     }[step]
     monkeypatch.setattr(owner, name, fail)
     with pytest.raises(StoreUnavailable, match="the disk is full"):
@@ -260,7 +260,7 @@ def test_a_seal_that_nobody_could_have_set_counts_as_none(open_store, text):
     opened = open_store(**FEW)
     ledger_id = opened.store.ledger.position(THINGS).ledger_id
     (path / "chroma" / THINGS / "seal.json").write_text(text % ledger_id)
-    assert opened.store.collection(THINGS).parts.nearest.updater.seal() == Seal()
+    assert opened.store.collection(THINGS).parts.nearest.updater.seal() == IndexSeal()
     assert [opened.nearest(record_id) for record_id in IDS] == [[record_id] for record_id in IDS]
     opened.store.close()
     assert open_store(**FEW).store.collection(THINGS).parts.nearest.updater.seal().n_keys == len(IDS)

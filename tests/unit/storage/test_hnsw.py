@@ -9,7 +9,7 @@ import pytest
 
 from atlas.core.errors import StoreUnavailable
 from atlas.core.settings import Settings
-from atlas.storage.following_index import Seal
+from atlas.storage.following_index import IndexSeal
 from atlas.storage.history import UnfinishedPurge
 from atlas.storage.postgres import hnsw
 from atlas.storage.store import EmbeddingModel, Store
@@ -100,7 +100,7 @@ def test_a_writer_that_ends_before_its_seal_leaves_nothing(opened, index):
 
     with pytest.raises(RuntimeError):
         write_and_fail()
-    assert (index.count(), index.seal()) == (0, Seal())
+    assert (index.count(), index.seal()) == (0, IndexSeal())
     assert opened.store.catch_up() == 60
 
 

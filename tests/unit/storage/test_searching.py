@@ -15,7 +15,7 @@ from atlas.storage import hybrid_search
 from atlas.storage.records import Context, Scope
 from atlas.storage.sql.columns import MAX_PREDECESSORS
 from atlas.storage.sqlite.words.fts_tables import MAX_PARTS, is_fragmented
-from atlas.storage.vectors.vector_search import Nearest
+from atlas.storage.vectors.vector_search import VectorSearch
 from tests.support.storage.engines import every_engine, of_files
 from tests.support.storage.ledgers import THINGS, vector_of
 
@@ -28,7 +28,7 @@ RED = {"colour": "red"}
 class Meddling:
     """Finds neighbours, and lets somebody write before it does."""
 
-    nearest: Nearest
+    nearest: VectorSearch
     meddle: Callable[[], object]
 
     def query_subset(self, *asked: Any) -> Any:

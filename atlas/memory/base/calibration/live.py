@@ -238,7 +238,7 @@ class LiveCalibration:
         """Return a key of what similarities depend on: the model, its prompts, and the comparison of word pieces."""
         prompts = prompts_of(self.embedder) or NO_PROMPTS
         model = self.embedder.model_name if prompts == NO_PROMPTS else f"{self.embedder.model_name} {prompts.as_text()}"
-        return f"{model} with word pieces" if self.store.keeps_tokens else model
+        return f"{model} with word pieces" if self.store.has_token_vectors else model
 
     def _measure_and_save_later(self) -> LevelMeasurement:
         """Measure the store, and save the result in the background, so that the search waits for no write lock."""
@@ -314,7 +314,7 @@ class LiveCalibration:
         With late interaction, the embedder caches the token vectors of the same model run, which the search needs next.
         """
         encode_query = get_member(self.embedder, "encode_query")
-        if self.store.keeps_tokens and encode_query:
+        if self.store.has_token_vectors and encode_query:
             if remember := get_member(self.embedder, "remember_queries"):
                 remember(texts)
             return [encode_query(text) for text in texts]
@@ -325,7 +325,7 @@ class LiveCalibration:
     def _measure_nearest(self, text: str, vector: Vector) -> dict[str, tuple[float, float]]:
         """Return the similarity to a query, and the share of its words, of the records nearest to it, keyed by id."""
         candidates = self.store.candidates(
-            vector, text, LOOKED_AT, compared=select_all if self.store.keeps_tokens else None
+            vector, text, LOOKED_AT, compared=select_all if self.store.has_token_vectors else None
         )
         information = candidates.word_information or 1.0
         rows = zip(candidates.ids, candidates.similarities, candidates.words, strict=True)

@@ -23,7 +23,7 @@ from atlas.storage.records import Moment, OperationDraft
 from atlas.storage.sql.connection import Connection, Database, TextArray
 from atlas.storage.sql.history.operations import check_records_unchanged
 from atlas.storage.sql.history.quotes import QuotableTexts, collect_quotable, find_quotes
-from atlas.storage.sql.marks import forget_lost, read_marks, write_marks_without_history
+from atlas.storage.sql.marks import clear_lost_marks, read_marks, write_marks_without_history
 from atlas.storage.sql.meta import (
     GONE,
     note_purged,
@@ -35,7 +35,7 @@ from atlas.storage.sql.meta import (
 )
 from atlas.storage.sql.records import RECORD, BeforeImage, LedgerWriter, open_writer, write_vectors
 from atlas.storage.sql.token_vectors import delete_tokens_except, text_hash, write_tokens
-from atlas.storage.sql.vectors import read_texts_embedded, replace_image
+from atlas.storage.sql.vectors import read_embedded_texts, replace_image
 
 REASON_GONE = "(purged)"
 """Replacement for the reason of an operation that quotes a purged record."""
@@ -52,7 +52,7 @@ class SqlPurges:
         self._clock = clock
 
     def find_traces(self, ids: Sequence[str], collection: str) -> PurgeTraces:
-        """Return what the ledger contains of records to purge: the records, and other texts that quote them.
+        """Return the records to purge, and all other texts in the ledger that quote them.
 
         Args:
             ids: Ids, or unique prefixes of ids.
@@ -104,7 +104,7 @@ class SqlPurges:
             _forget_traces(connection, images, [record_id for _, record_id in keys])
             if reword is not None:
                 _reword_records(connection, images, reword)
-            delete_tokens_except(connection, texts=read_texts_embedded(connection))
+            delete_tokens_except(connection, texts=read_embedded_texts(connection))
             renew_ledger_id(connection)  # invalidates vectors, maps and plans from before
             connection.dialect.forget_results(connection)  # after that, because later results are refused
             note_unfinished(connection, {operation.id: unfinished})
@@ -149,7 +149,7 @@ def _erase(writer: LedgerWriter, collection: str, record_id: str) -> None:
     )
     write_marks_without_history(connection, collection, {record_id: NO_MARKS})
     writer.next_revision()
-    forget_lost(connection, collection, [record_id])
+    clear_lost_marks(connection, collection, [record_id])
     note_purged(connection, collection, record_id, writer.operation.id)
 
 
@@ -182,7 +182,7 @@ def _read_texts(connection: Connection, collection: str) -> Iterator[tuple[str, 
 
 
 def _read_before_images(connection: Connection, collection: str = "") -> Iterator[tuple[int, Image]]:
-    """Return every before-image of the records of a collection, or of all, with the number of its change."""
+    """Return all before-images of one or all collections, each with the number of its change."""
     for seq, before in connection.execute(
         "SELECT seq, before FROM changes WHERE ? IN ('', collection) AND aspect = ? AND before <> ?",
         (collection, RECORD, GONE),

@@ -291,21 +291,21 @@ def _set_counted(connection: Connection, origin: Operation, *, counts: bool) -> 
 
 
 def _iterate_originals(
-    connection: Connection, operation: Operation, is_in_force: bool = False
+    connection: Connection, operation: Operation, is_in_effect: bool = False
 ) -> Iterator[tuple[Operation, bool]]:
     """Yield an operation, or for an undo the operations that it reverts, with whether each is in effect again."""
     if operation.kind != UNDO:
-        yield operation, is_in_force
+        yield operation, is_in_effect
     for operation_id in undone_operation_ids(operation):
-        yield from _iterate_originals(connection, read_operation(connection, operation_id), not is_in_force)
+        yield from _iterate_originals(connection, read_operation(connection, operation_id), not is_in_effect)
 
 
 def _write_undo_state(connection: Connection, operation: Operation, undo_id: str) -> None:
     """Update the column `undone_by` of each operation that an undo affects."""
     for operation_id in undone_operation_ids(operation):
         connection.execute("UPDATE operations SET undone_by = NULL WHERE id = ?", (operation_id,))
-    for original, is_in_force in _iterate_originals(connection, operation):
-        undone_by_id = None if is_in_force else undo_id
+    for original, is_in_effect in _iterate_originals(connection, operation):
+        undone_by_id = None if is_in_effect else undo_id
         connection.execute("UPDATE operations SET undone_by = ? WHERE id = ?", (undone_by_id, original.id))
     connection.execute("UPDATE operations SET undone_by = ? WHERE id = ?", (undo_id, operation.id))
 

@@ -52,7 +52,7 @@ def _select_versions(rows: Sequence[tuple[Any, ...]], current: str | None) -> li
 
 
 def _read_content(connection: Connection, collection: str, record_id: str) -> str | None:
-    """Return the present content of a record, or None if it does not exist."""
+    """Return the current content of a record, or None if it does not exist."""
     row = connection.execute(
         "SELECT content FROM records WHERE collection = ? AND id = ? AND deleted = 0", (collection, record_id)
     ).fetchone()

@@ -220,7 +220,7 @@ def _restrict_postings(postings: Postings, scope: Scope) -> Postings:
     listed_seqs = scope.hidden if scope.passing is None else scope.passing
     is_listed = np.isin(postings.seqs, listed_seqs, assume_unique=True, kind="table")
     is_kept = ~is_listed if scope.passing is None else is_listed
-    return postings.only(is_kept)
+    return postings.select(is_kept)
 
 
 def _score_by_fts5(

@@ -149,7 +149,7 @@ def check_word_table(connection: Connection, collection: str) -> str:
 
 
 def is_token(word: str) -> bool:
-    """Return whether SQLite's tokenizer treats a text as one unchanged word."""
+    """Return whether SQLite's tokenizer returns a word as one unchanged token."""
     return _TOKEN.fullmatch(word) is not None
 
 

@@ -19,7 +19,7 @@ from typing import Any
 from atlas.core.errors import PlanOutdated, StoreError
 from atlas.core.types import new_id
 from atlas.storage.engine import LedgerEngine
-from atlas.storage.following_index import IndexUnreachable, Seal
+from atlas.storage.following_index import IndexSeal, IndexUnreachable
 
 logger = logging.getLogger(__name__)
 
@@ -51,7 +51,7 @@ class PendingSeal:
     position: int
     """The service's position of the seal's last write."""
 
-    seal: Seal
+    seal: IndexSeal
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -149,7 +149,7 @@ class IndexBook:
         Raises:
             IndexUnreachable: Another process has taken over the lease, because this one stalled for too long.
         """
-        remaining = _ends_at(self._lease) - self._ledger.clock.now()
+        remaining = _expires_at(self._lease) - self._ledger.clock.now()
         if remaining < timedelta(seconds=LEASE_SECONDS * 2 / 3):
             self._write({})
 
@@ -244,7 +244,7 @@ class IndexBook:
         machine, pid, _, identity = lease.partition(" ")[0].split("/")
         if identity != self._ledger.identity():
             return True
-        remaining = _ends_at(lease) - self._ledger.clock.now()
+        remaining = _expires_at(lease) - self._ledger.clock.now()
         if not timedelta() < remaining < timedelta(seconds=LEASE_SECONDS + CLOCK_SECONDS):
             return True
         if lease.endswith(WRITING) or not machine or machine != _boot_id():
@@ -269,7 +269,7 @@ class IndexBook:
             return IndexNote()
 
 
-def addresses_of(ledger: LedgerEngine, collection: str) -> list[str]:
+def list_index_addresses(ledger: LedgerEngine, collection: str) -> list[str]:
     """Return the addresses of the services in which a collection has, or had, an index."""
     return list(ledger.notes.read(f"{INDEX}{collection}:"))
 
@@ -286,9 +286,10 @@ def restore_notes(ledger: LedgerEngine, notes: Mapping[str, str]) -> None:
 
 def _decode_note(encoded: Mapping[str, Any]) -> IndexNote:
     seals = tuple(
-        PendingSeal(position=int(pending["position"]), seal=Seal(**pending["seal"])) for pending in encoded["seals"]
+        PendingSeal(position=int(pending["position"]), seal=IndexSeal(**pending["seal"]))
+        for pending in encoded["seals"]
     )
-    if not all(pending.seal.is_sound for pending in seals):
+    if not all(pending.seal.is_valid for pending in seals):
         seals = ()
     return IndexNote(
         namespace=str(encoded["namespace"]),
@@ -301,7 +302,7 @@ def _decode_note(encoded: Mapping[str, Any]) -> IndexNote:
     )
 
 
-def _ends_at(lease: str) -> datetime:
+def _expires_at(lease: str) -> datetime:
     return datetime.fromisoformat(lease.split(" ")[1])
 
 

@@ -39,7 +39,7 @@ _BYTES_EACH = 6
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Limits:
-    """Maximum numbers in one call."""
+    """Maximum numbers of items in one request to the server."""
 
     records: int
     hits: int

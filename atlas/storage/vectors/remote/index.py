@@ -21,7 +21,7 @@ import numpy as np
 from atlas.core.errors import StoreError
 from atlas.core.types import Vector, Vectors, new_id
 from atlas.infra import fork_safety
-from atlas.storage.following_index import IndexBehind, IndexUnreachable, IndexUnusable, Seal
+from atlas.storage.following_index import IndexBehind, IndexSeal, IndexUnreachable, IndexUnusable
 from atlas.storage.vectors.remote import book
 from atlas.storage.vectors.remote.book import IndexBook, IndexNote, PendingSeal
 from atlas.storage.vectors.remote.circuit_breaker import CircuitBreaker
@@ -153,18 +153,18 @@ class RemoteIndex:
         finally:
             self._threads.release()
 
-    def seal(self) -> Seal:
+    def seal(self) -> IndexSeal:
         """Return the newest seal whose writes are visible in the service. Empty if a write is unfinished."""
         note = self._note()
         pending = note.visible_seal(self._visible_position(note))
-        return pending.seal if pending else Seal()
+        return pending.seal if pending else IndexSeal()
 
-    def writer_seal(self) -> Seal:
+    def writer_seal(self) -> IndexSeal:
         """Return the seal after which a writer continues, even if the latest writes are not visible yet."""
         note = self._note()
-        return note.seals[-1].seal if note.seals else Seal()
+        return note.seals[-1].seal if note.seals else IndexSeal()
 
-    def begin(self, seal: Seal, n_changes: int = 0) -> None:
+    def begin(self, seal: IndexSeal, n_changes: int = 0) -> None:
         """Start to write after a seal.
 
         Args:
@@ -195,7 +195,7 @@ class RemoteIndex:
             if n_keys is not None:
                 self._check_count(note, n_keys)
                 self._counted.add(note.namespace)
-            seal = Seal(
+            seal = IndexSeal(
                 ledger_id=ledger_id, revision=revision, n_keys=n_keys or 0, change=change, change_name=change_name
             )
             last = note.seals[-1].position if note.seals else 0
@@ -226,7 +226,7 @@ class RemoteIndex:
             for part in _iterate_batches(len(keys), self._service.max_removed):
                 self._change(partial(self._service.remove, note.namespace, keys[part]))
 
-    def query(self, vector: Vector, k: int, *, seal: Seal | None = None) -> list[tuple[str, float]]:
+    def query(self, vector: Vector, k: int, *, seal: IndexSeal | None = None) -> list[tuple[str, float]]:
         """Return at most k keys with their similarity, highest first. Approximate.
 
         Args:
@@ -396,7 +396,7 @@ class RemoteIndex:
         self._known_positions[note.namespace] = answer.sees_up_to
         return answer.sees_up_to
 
-    def _check(self, answer: Answer, note: IndexNote, seal: Seal, n_hits: int) -> None:
+    def _check(self, answer: Answer, note: IndexNote, seal: IndexSeal, n_hits: int) -> None:
         """Raise an error for an answer that contradicts a seal."""
         position = max(pending.position for pending in note.seals if pending.seal == seal)
         if not answer.hits and not self.count():

@@ -8,7 +8,7 @@ from atlas.core.errors import NotFound
 from atlas.core.imports.plugins import INDEXES, find_plugin
 from atlas.core.index_address import IndexAddress, PluginIndexAddress, Service, read_index_address
 from atlas.storage.engine import LedgerEngine
-from atlas.storage.vectors.remote.book import IndexBook, addresses_of
+from atlas.storage.vectors.remote.book import IndexBook, list_index_addresses
 from atlas.storage.vectors.remote.circuit_breaker import CircuitBreaker
 from atlas.storage.vectors.remote.index import RemoteIndex
 from atlas.storage.vectors.remote.service import VectorService
@@ -68,7 +68,9 @@ def _make_service(address: IndexAddress | PluginIndexAddress, *, seconds: float)
 
 def list_kept_namespaces(ledger: LedgerEngine, collections: Iterable[str]) -> list[str]:
     """Return the namespaces of collections that are kept in services, each as `NAMESPACE at ADDRESS`."""
-    addresses = [(address, collection) for collection in collections for address in addresses_of(ledger, collection)]
+    addresses = [
+        (address, collection) for collection in collections for address in list_index_addresses(ledger, collection)
+    ]
     return [
         f"{namespace} at {address}"
         for address, collection in addresses
@@ -82,7 +84,11 @@ def abandon(ledger: LedgerEngine, address: str) -> list[str]:
     Raises:
         NotFound: The service never had an index of the ledger.
     """
-    books = [IndexBook(ledger, name, address) for name in ledger.collections() if address in addresses_of(ledger, name)]
+    books = [
+        IndexBook(ledger, name, address)
+        for name in ledger.collections()
+        if address in list_index_addresses(ledger, name)
+    ]
     if not books:
         raise NotFound(
             f"this store never had an index at {address}; atlas doctor lists the addresses that it waits for"
@@ -93,7 +99,7 @@ def abandon(ledger: LedgerEngine, address: str) -> list[str]:
 def clear_everywhere(ledger: LedgerEngine, collection: str, *, seconds: float) -> list[str]:
     """Remove the indexes of a collection from every service. Return the services that still have an index."""
     remaining = []
-    for address in addresses_of(ledger, collection):
+    for address in list_index_addresses(ledger, collection):
         indexes = RemoteIndexes(address, seconds=seconds)
         if not indexes.index(ledger, collection, 0).clear():
             remaining.append(f"{address} ({indexes.fault or 'somebody is writing it'})")

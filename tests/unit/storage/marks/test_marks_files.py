@@ -212,7 +212,7 @@ def test_what_another_process_has_read_before_a_purge_is_not_put_in_place_after_
     """Another process has read the rows and is about to replace the file, when this one purges."""
     opened, other = open_store(), open_store()
     opened.add("a", title="secret title")
-    replace, has_read, go_on = files.replace_whole, threading.Event(), threading.Event()
+    replace, has_read, go_on = files.replace_atomically, threading.Event(), threading.Event()
 
     def replace_late(path: Path, text: str) -> None:
         if not has_read.is_set():
@@ -220,7 +220,7 @@ def test_what_another_process_has_read_before_a_purge_is_not_put_in_place_after_
             go_on.wait()
         replace(path, text)
 
-    monkeypatch.setattr(files, "replace_whole", replace_late)
+    monkeypatch.setattr(files, "replace_atomically", replace_late)
     copying = threading.Thread(target=other.store.marks_files.write)
     copying.start()
     has_read.wait()
@@ -277,7 +277,7 @@ def test_a_write_while_another_thread_finishes_is_copied(open_store, monkeypatch
     monkeypatch.setattr(files, "PAUSE_SECONDS", 60.0)
     opened = open_store()
     opened.add("a")
-    replace, is_first = files.replace_whole, True
+    replace, is_first = files.replace_atomically, True
 
     def replace_and_write(path: Path, text: str) -> None:
         nonlocal is_first
@@ -287,7 +287,7 @@ def test_a_write_while_another_thread_finishes_is_copied(open_store, monkeypatch
             monkeypatch.setattr(opened.store.marks_files, "_pause", 0.0)
             opened.mark(a=Marks(note="written meanwhile"))
 
-    monkeypatch.setattr(files, "replace_whole", replace_and_write)
+    monkeypatch.setattr(files, "replace_atomically", replace_and_write)
     opened.store.marks_files.finish()
     join_copying()
     assert rows(path_of(opened))["a"]["note"] == "written meanwhile"

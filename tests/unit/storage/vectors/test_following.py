@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from atlas.core.operations import Marks
-from atlas.storage.following_index import Seal
+from atlas.storage.following_index import IndexSeal
 from atlas.storage.maintenance.doctor import examine
 from atlas.storage.store import Store
 from atlas.storage.vectors import following as following_module
@@ -25,7 +25,7 @@ def missed(opened: Opened, ids: list[str]) -> list[str]:
     return [record_id for record_id in ids if opened.nearest(record_id) != [record_id]]
 
 
-def seal_of(store: Store) -> Seal:
+def seal_of(store: Store) -> IndexSeal:
     return store.collection(THINGS).parts.nearest.updater.seal()
 
 
@@ -123,7 +123,7 @@ def test_a_seal_of_an_earlier_version_over_fewer_vectors_than_the_ledger_has_is_
     opened = open_store(exact_max_rows=10, index_lag_rows=5)
     opened.add(*IDS)
     seal_the_last_five_alone(opened)
-    assert seal_of(opened.store) == Seal()
+    assert seal_of(opened.store) == IndexSeal()
     assert problem_of(opened.store) == f"{THINGS} has an index of an earlier version, which may lack records"
     assert missed(opened, IDS) == []
     if mend == "catch up":
@@ -168,7 +168,7 @@ def test_a_seal_that_the_ledger_cannot_have_written_is_no_index(open_store, revi
     opened.add(*IDS[60:])
     forge(opened, revision=revision)
     assert missed(opened, IDS) == []
-    assert seal_of(opened.store) == Seal()
+    assert seal_of(opened.store) == IndexSeal()
     assert problem_of(opened.store).startswith(f"{THINGS} has an index ")
     assert [finding.check for finding in examine(opened.store, fix=True) if finding.is_fixed] == ["index"]
     assert problem_of(opened.store) == ""
@@ -216,7 +216,7 @@ def test_an_index_ahead_of_its_ledger_is_none(open_store, n_new, mend):
     again, new = open_store(**FEW), [f"new {i}" for i in range(n_new)]
     if new:
         again.add(*new)
-    assert seal_of(again.store) == Seal()
+    assert seal_of(again.store) == IndexSeal()
     assert problem_of(again.store).startswith(f"{THINGS} has an index ")
     assert missed(again, IDS[:20] + new) == []
     assert not {*IDS[20:60]} & {*(again.nearest(record_id)[0] for record_id in IDS)}

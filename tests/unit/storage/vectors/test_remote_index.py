@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 
 from atlas.core.index_address import read_index_address
-from atlas.storage.following_index import IndexUnreachable, Seal
+from atlas.storage.following_index import IndexSeal, IndexUnreachable
 from atlas.storage.maintenance.backup import backup, restore
 from atlas.storage.maintenance.doctor import examine
 from atlas.storage.maintenance.purge import apply_purge, plan_purge
@@ -123,7 +123,7 @@ def test_an_answer_that_sees_less_than_an_earlier_one_did_is_not_believed(open_s
 def test_without_positions_nothing_is_believed(open_store, pinecone):
     pinecone.sends_positions = False
     opened = filled(open_store, pinecone.address)
-    assert nearest_of(opened).updater.seal() == Seal()
+    assert nearest_of(opened).updater.seal() == IndexSeal()
     assert opened.store.indexes.fault == (
         f"{pinecone.address} cannot be used: the reply lacks the position of the write, so its visibility is unknown"
     )
@@ -425,7 +425,7 @@ def test_a_copy_of_a_store_has_an_index_of_its_own(open_store, pinecone, store_p
     opened.store.close()
     shutil.copytree(store_place, tmp_path / "copy")
     copy = open_store(tmp_path / "copy", index=pinecone.address, **FEW)
-    assert nearest_of(copy).updater.seal() == Seal()
+    assert nearest_of(copy).updater.seal() == IndexSeal()
     copy.edit("r3", "another text")
     copy.store.catch_up()
     assert copy.nearest("another text") == ["r3"]

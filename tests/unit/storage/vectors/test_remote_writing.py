@@ -14,7 +14,7 @@ import pytest
 
 from atlas.core.errors import InvalidInput, NotFound, StoreUnavailable
 from atlas.core.index_address import IndexAddress, Service
-from atlas.storage.following_index import Seal
+from atlas.storage.following_index import IndexSeal
 from atlas.storage.maintenance.doctor import examine
 from atlas.storage.maintenance.purge import apply_purge, plan_purge
 from atlas.storage.vectors.remote import book
@@ -41,7 +41,7 @@ def test_half_a_write_is_written_again(open_store, pinecone):
     pinecone.troubles = [Trouble(), Trouble(), Trouble(body=b'{"upsertedCount": 3}')]
     assert opened.store.catch_up() == 0
     assert opened.store.indexes.fault == f"{pinecone.address} cannot be used: the service stored 3 of 70 vectors"
-    assert nearest_of(opened).updater.seal() == Seal()
+    assert nearest_of(opened).updater.seal() == IndexSeal()
     assert opened.store.catch_up() == 70
     assert nearest_of(opened).index.count() == 70
 
@@ -381,7 +381,7 @@ def test_a_seal_in_the_ledger_that_it_cannot_have_written_is_none(open_store, pi
     notes = opened.store.ledger.notes
     ((name, text),) = notes.read(book.INDEX).items()
     notes.write({book.INDEX + name: text.replace('"revision": 60', f'"revision": {revision}')})
-    assert nearest_of(opened).updater.seal() == Seal()
+    assert nearest_of(opened).updater.seal() == IndexSeal()
     assert missed(opened) == []  # what is asked has it built anew, and so has doctor
     assert not any(finding.problem and not finding.is_fixed for finding in examine(opened.store, fix=True))
     assert nearest_of(opened).updater.seal().revision == 70
