@@ -147,7 +147,7 @@ def _conflict_problem(concepts: Iterable[CodeConcept]) -> str:
 
 
 def _undefined_name_problem(concepts: Sequence[CodeConcept]) -> str:
-    """Return a message about the first concept that reads an undefined name, or an empty string."""
+    """Return a message about the first concept that uses an undefined name, or an empty string."""
     defined = {name for concept in concepts for name, _ in _definitions(concept.code)}
     for concept in concepts:
         lacking = sorted(global_names(strip(concept.code)) - defined - set(dir(builtins)) - MODULE_NAMES)
@@ -262,7 +262,7 @@ def _chain(order: Sequence[TypedConcept]) -> _Chain | None:
 
 
 def _first_parameter_index(concept: TypedConcept) -> int | None:
-    """Return -1 if a concept can be the first of a chain, otherwise None.
+    """Return -1 if a concept can be the first in a chain, otherwise None.
 
     The first concept needs a parameter other than `*args`.
     """

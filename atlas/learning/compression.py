@@ -10,16 +10,16 @@ from atlas.core.errors import Cancelled
 from atlas.core.imports.distribution import missing_package
 from atlas.learning.analysis.dataflow import find_tools
 from atlas.learning.analysis.functions import Function, program_source
-from atlas.learning.reading import Originals, StarNames, as_programs, free_prefix, make_tool_lookup, read_programs
+from atlas.learning.reading import Originals, StarNames, as_programs, make_tool_lookup, read_programs, unused_prefix
 from atlas.learning.results import Abstraction, Compression, Library, RewrittenProgram
-from atlas.learning.rewrite.additions import add_functions, widen_functions
+from atlas.learning.rewrite.additions import add_functions, generalise_functions
 from atlas.learning.rewrite.applying import apply_again, apply_library
 from atlas.learning.rewrite.executable import Executables, sources
 from atlas.learning.rewrite.lengths import Lengths
 from atlas.learning.rewrite.merging import merge
 from atlas.learning.rewrite.pruning import prune
 from atlas.learning.rewrite.sharing import read_sources
-from atlas.learning.rewrite.shelf import Shelf, drop_invalid, programs_by_pattern
+from atlas.learning.rewrite.workspace import Workspace, drop_invalid, programs_by_pattern
 from atlas.learning.sandbox.modules import PublicNames
 from atlas.learning.sandbox.runner import Sandbox
 from atlas.learning.sandbox.verification import Verifier
@@ -93,7 +93,7 @@ def compress(
     corpus = as_programs(programs)
     verify, star_names = default_checks(sandbox, verify, star_names, cancelled)
     originals_by_id = {program.id: program for program in corpus}
-    allowed, prefix = make_tool_lookup(tools, are_run=verify is not None), free_prefix(corpus)
+    allowed, prefix = make_tool_lookup(tools, are_run=verify is not None), unused_prefix(corpus)
     limits = limits or Limits()
     definition_sources = read_sources(corpus, allowed)
     sharing, n_changed = verify_sharing(definition_sources, limits, prefix, verify)
@@ -127,13 +127,17 @@ def compress(
     originals = _unchanged_programs(sampled, readable, run)
     proposal = _search(originals, run, cancelled)
     rewritten = dict(zip(originals, proposal.terms, strict=True))
-    shelf = Shelf(originals, rewritten, proposal.patterns, readable.removable_imports)
-    functions = _keep_valid_functions(shelf, prefix, run, first=len(sharing.definitions))
-    n_valid = len(shelf.patterns)
-    _prove(shelf, functions, run)
-    n_added = 0 if proposal.is_by_model else _add_statements(shelf, functions, prefix, len(sharing.definitions), run)
-    _rewrite_others(shelf, functions, {name: term for name, term in readable.terms.items() if name not in sampled}, run)
-    compression = _result(shelf, functions, run)
+    workspace = Workspace(originals, rewritten, proposal.patterns, readable.removable_imports)
+    functions = _keep_valid_functions(workspace, prefix, run, first=len(sharing.definitions))
+    n_valid = len(workspace.patterns)
+    _prove(workspace, functions, run)
+    n_added = (
+        0 if proposal.is_by_model else _add_statements(workspace, functions, prefix, len(sharing.definitions), run)
+    )
+    _rewrite_others(
+        workspace, functions, {name: term for name, term in readable.terms.items() if name not in sampled}, run
+    )
+    compression = _result(workspace, functions, run)
     compression = replace(
         compression, n_searched=len(originals), n_found=len(proposal.patterns) + n_added, n_valid=n_valid + n_added
     )
@@ -148,11 +152,11 @@ def _search(originals: Mapping[str, Term], run: _Run, cancelled: IsCancelled | N
     return proposal
 
 
-def _keep_valid_functions(shelf: Shelf, prefix: str, run: _Run, first: int) -> dict[str, Function]:
+def _keep_valid_functions(workspace: Workspace, prefix: str, run: _Run, first: int) -> dict[str, Function]:
     """Inline the patterns that are not valid Python functions, and return the valid functions."""
-    valid = drop_invalid(shelf, prefix, run.raise_if_cancelled, first)
+    valid = drop_invalid(workspace, prefix, run.raise_if_cancelled, first)
     run.refused.update(valid.reasons)
-    _inline_uncompilable(shelf, valid.functions, run)
+    _inline_uncompilable(workspace, valid.functions, run)
     return valid.functions
 
 
@@ -166,11 +170,11 @@ def default_checks(
     return verify, star_names or PublicNames(sandbox, is_cancelled=cancelled)
 
 
-def _inline_uncompilable(shelf: Shelf, functions: Mapping[str, Function], run: _Run) -> None:
+def _inline_uncompilable(workspace: Workspace, functions: Mapping[str, Function], run: _Run) -> None:
     """Inline functions that Python does not compile, such as a function that awaits but is not async."""
-    while wrong := [name for name, source in sources(shelf, functions).items() if not can_compile(source)]:
+    while wrong := [name for name, source in sources(workspace, functions).items() if not can_compile(source)]:
         run.refused["is no function that compiles"] += len(wrong)
-        shelf.inline(wrong)
+        workspace.inline(wrong)
 
 
 def default_engine() -> Engine:
@@ -217,42 +221,44 @@ def _changed_programs(terms: Mapping[str, Term], run: _Run) -> set[str]:
     return {name for name, is_same in zip(terms, verdicts, strict=True) if is_same is False}
 
 
-def _prove(shelf: Shelf, functions: Mapping[str, Function], run: _Run) -> None:
+def _prove(workspace: Workspace, functions: Mapping[str, Function], run: _Run) -> None:
     """Remove functions that are useless, duplicate, or change a program's behaviour, until none is left to remove."""
-    tasks = _tasks(shelf, run)
+    tasks = _tasks(workspace, run)
     while True:
-        prune(shelf, functions, tasks, run.limits, run.raise_if_cancelled, run.refused)
-        if n_merged := merge(shelf, functions):
+        prune(workspace, functions, tasks, run.limits, run.raise_if_cancelled, run.refused)
+        if n_merged := merge(workspace, functions):
             run.refused[DUPLICATE] += n_merged
             continue
-        wrong = _functions_changing_behaviour(shelf, functions, run)
+        wrong = _functions_changing_behaviour(workspace, functions, run)
         if not wrong:
             return
         run.refused[CHANGING] += len(wrong)
-        shelf.inline(wrong)
+        workspace.inline(wrong)
 
 
-def _add_statements(shelf: Shelf, functions: dict[str, Function], prefix: str, first: int, run: _Run) -> int:
+def _add_statements(workspace: Workspace, functions: dict[str, Function], prefix: str, first: int, run: _Run) -> int:
     """Add functions for statements that the programs still have in common. Return the number of added functions."""
     run.progress("searching", 1)
-    tasks = _tasks(shelf, run)
-    n_changed = widen_functions(shelf, functions, run.raise_if_cancelled)
-    n_changed += apply_again(shelf, functions, run.raise_if_cancelled)
-    candidates = statement_patterns(shelf.programs, tasks, f"{CALL}s")
-    n_added = add_functions(shelf, functions, candidates, tasks, run.limits, prefix, first, run.raise_if_cancelled)
+    tasks = _tasks(workspace, run)
+    n_changed = generalise_functions(workspace, functions, run.raise_if_cancelled)
+    n_changed += apply_again(workspace, functions, run.raise_if_cancelled)
+    candidates = statement_patterns(workspace.programs, tasks, f"{CALL}s")
+    n_added = add_functions(workspace, functions, candidates, tasks, run.limits, prefix, first, run.raise_if_cancelled)
     if n_added or n_changed:
-        _inline_uncompilable(shelf, functions, run)
-        _prove(shelf, functions, run)
+        _inline_uncompilable(workspace, functions, run)
+        _prove(workspace, functions, run)
     return n_added
 
 
-def _tasks(shelf: Shelf, run: _Run) -> dict[str, str]:
-    return {name: run.programs[name].task_id for name in shelf.programs}
+def _tasks(workspace: Workspace, run: _Run) -> dict[str, str]:
+    return {name: run.programs[name].task_id for name in workspace.programs}
 
 
-def _rewrite_others(shelf: Shelf, functions: Mapping[str, Function], terms: Mapping[str, Term], run: _Run) -> None:
+def _rewrite_others(
+    workspace: Workspace, functions: Mapping[str, Function], terms: Mapping[str, Term], run: _Run
+) -> None:
     """Rewrite the programs that were not searched. A program that would behave differently stays as it is."""
-    rewritten = apply_library(shelf, functions, terms, shelf.removable_imports, run.raise_if_cancelled)
+    rewritten = apply_library(workspace, functions, terms, workspace.removable_imports, run.raise_if_cancelled)
     calling = [name for name, term in rewritten.programs.items() if term.calls]
     run.progress("verifying", 0)
     executables = Executables(rewritten, functions)
@@ -262,20 +268,20 @@ def _rewrite_others(shelf: Shelf, functions: Mapping[str, Function], terms: Mapp
     run.refused[f"program: {DIFFERENT_WITH_FUNCTIONS}"] += len(wrong)
     for name in wrong:
         rewritten.set_term(name, rewritten.originals[name])
-    shelf.add(rewritten)
+    workspace.add(rewritten)
 
 
-def _functions_changing_behaviour(shelf: Shelf, functions: Mapping[str, Function], run: _Run) -> set[str]:
+def _functions_changing_behaviour(workspace: Workspace, functions: Mapping[str, Function], run: _Run) -> set[str]:
     """Return the functions that change the behaviour of a program."""
-    rewritten = [name for name, term in shelf.programs.items() if term.calls]
+    rewritten = [name for name, term in workspace.programs.items() if term.calls]
     run.progress("verifying", 0)
-    executables = Executables(shelf, functions)
+    executables = Executables(workspace, functions)
     verdicts = _run_all([(name, executables.standalone(name)) for name in rewritten], run)
     run.progress("verifying", 1)
     culprits = set[str]()
     for name, is_same in zip(rewritten, verdicts, strict=True):
         if is_same is False:
-            culprits.update(_responsible_functions(name, shelf, functions, run))
+            culprits.update(_responsible_functions(name, workspace, functions, run))
     return culprits
 
 
@@ -292,65 +298,65 @@ def _run_all(sources: Sequence[tuple[str, str]], run: _Run) -> list[bool | None]
     return [run.verdicts.get(key) for key in sources]
 
 
-def _responsible_functions(name: str, shelf: Shelf, functions: Mapping[str, Function], run: _Run) -> set[str]:
+def _responsible_functions(name: str, workspace: Workspace, functions: Mapping[str, Function], run: _Run) -> set[str]:
     """Return the functions that change a program's behaviour by themselves, or all of its functions if none does."""
-    needed = shelf.called_patterns(name)
+    needed = workspace.called_patterns(name)
     if len(needed) == 1:
         return set(needed)
     wrong = set()
     for suspect in needed:
-        alone = shelf.copy()
+        alone = workspace.copy()
         alone.inline([name for name in alone.patterns if name != suspect])
         if _run_all([(name, Executables(alone, functions).standalone(name))], run) == [False]:
             wrong.add(suspect)
     return wrong or set(needed)
 
 
-def _result(shelf: Shelf, functions: Mapping[str, Function], run: _Run) -> Compression:
+def _result(workspace: Workspace, functions: Mapping[str, Function], run: _Run) -> Compression:
     """Return the result of the compression. The caller fills in the counts of the search."""
-    lengths, executables = Lengths(shelf, functions), Executables(shelf, functions)
-    users_of, callers, half = programs_by_pattern(shelf), shelf.callers(), half_of_tasks(run.programs.values())
+    lengths, executables = Lengths(workspace, functions), Executables(workspace, functions)
+    users_of, callers, half = programs_by_pattern(workspace), workspace.callers(), half_of_tasks(run.programs.values())
     abstractions = []
-    for name in shelf.patterns:
+    for name in workspace.patterns:
         saving = lengths.saving(name, callers[name])
-        found = _abstraction(name, shelf, functions, executables, saving, users_of[name], run)
-        calling = callers[name] & shelf.programs.keys()
+        found = _abstraction(name, workspace, functions, executables, saving, users_of[name], run)
+        calling = callers[name] & workspace.programs.keys()
         inside = {caller for caller in calling if run.programs[caller].task_id in half}
         elsewhere = min(lengths.inlining_cost(name, inside), lengths.inlining_cost(name, calling - inside))
         abstractions.append(replace(found, saving_elsewhere=elsewhere))
     return Compression(
         abstractions=tuple(abstractions),
         rewritten={
-            name: describe_rewriting(name, shelf, functions, executables)
-            for name, term in shelf.programs.items()
+            name: describe_rewriting(name, workspace, functions, executables)
+            for name, term in workspace.programs.items()
             if term.calls
         },
-        n_programs=len(shelf.programs),
-        tokens_before=sum(lengths.of(name, term) for name, term in shelf.originals.items()),
-        tokens_after=sum(map(lengths.of, shelf.programs)),
+        n_programs=len(workspace.programs),
+        tokens_before=sum(lengths.of(name, term) for name, term in workspace.originals.items()),
+        tokens_after=sum(map(lengths.of, workspace.programs)),
         tokens_library=lengths.library(),
         refused=dict(+run.refused),
         notes=tuple(run.notes),
-        library=Library(shelf=shelf, functions=functions),
+        library=Library(workspace=workspace, functions=functions),
         engine=run.engine.name,
     )
 
 
 def describe_rewriting(
-    name: str, shelf: Shelf, functions: Mapping[str, Function], executables: Executables
+    name: str, workspace: Workspace, functions: Mapping[str, Function], executables: Executables
 ) -> RewrittenProgram:
     """Return a program before and after it was rewritten."""
     return RewrittenProgram(
-        before=program_source(shelf.originals[name], {}),
+        before=program_source(workspace.originals[name], {}),
         after=executables.program(name),
         standalone=executables.standalone(name),
-        functions=tuple(functions[head].name for head in shelf.called_patterns(name)),
+        functions=tuple(functions[head].name for head in workspace.called_patterns(name)),
     )
 
 
 def _abstraction(
     name: str,
-    shelf: Shelf,
+    workspace: Workspace,
     functions: Mapping[str, Function],
     executables: Executables,
     saving: int,
@@ -361,8 +367,8 @@ def _abstraction(
         name=functions[name].name,
         source=executables.function(name),
         arity=len(functions[name].interface.parameters),
-        calls=tuple(functions[head].name for head in shelf.patterns if head in shelf.term(name).calls),
-        needs=find_tools(shelf.expand(name)),
+        calls=tuple(functions[head].name for head in workspace.patterns if head in workspace.term(name).calls),
+        needs=find_tools(workspace.expand(name)),
         uses=tuple(sorted(program_ids)),
         n_tasks=len({run.programs[program].task_id for program in program_ids}),
         saving=saving,

@@ -133,10 +133,10 @@ def _source(attempt: Attempt) -> str | None:
     sources = [
         source
         for text in _candidate_texts(solution, prompt if isinstance(prompt, str) else "")
-        if (source := _whole_program(text))
+        if (source := _complete_program(text))
     ]
     if not sources:
-        sources = [source for text in _step_candidates(attempt) if (source := _whole_program(text))]
+        sources = [source for text in _step_candidates(attempt) if (source := _complete_program(text))]
     defining = (source for source in sources if _defines_function(source))
     return next(defining, sources[0] if sources else None)
 
@@ -188,7 +188,7 @@ def _step_candidates(attempt: Attempt) -> Iterator[str]:
             yield from _candidate_texts(step.action)
 
 
-def _whole_program(text: str) -> str | None:
+def _complete_program(text: str) -> str | None:
     """Return a text as a program, without blank lines around it. None if it is not Python or does nothing."""
     if len(text) > MAX_CHARACTERS:
         return None

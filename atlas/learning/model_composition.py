@@ -241,14 +241,18 @@ def _function(code: str, name: str) -> Function:
     tree = try_parse(code)
     function = tree.body[0] if tree is not None and len(tree.body) == 1 else None
     if not isinstance(function, ast.FunctionDef) or function.name != name or function.decorator_list:
-        raise InvalidInput(f"code should define only the function {name!r}")
+        raise InvalidInput(f"expected code that defines only the function {name!r}, got other statements; remove them")
     for node in walk(function):
         if isinstance(node, ast.Import | ast.ImportFrom | ast.Global | ast.ClassDef):
-            raise InvalidInput("code may not contain imports, classes or global statements")
+            raise InvalidInput(
+                "expected code without imports, classes and global statements, got at least one; remove it"
+            )
         attributes = [node.attr] if isinstance(node, ast.Attribute) else getattr(node, "kwd_attrs", [])  # of a pattern
         for attribute in attributes:
             if attribute.startswith("_") or attribute in _READING:
-                raise InvalidInput(f"code may not read the attribute {attribute!r}")
+                raise InvalidInput(
+                    f"expected code without private or reflective attributes, got the attribute {attribute!r}; drop it"
+                )
     return function
 
 

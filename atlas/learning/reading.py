@@ -13,7 +13,7 @@ from types import MappingProxyType
 from atlas.learning.search.limits import Limits
 from atlas.learning.terms.codec import encode, n_excluded
 from atlas.learning.terms.imports import expand_stars, read_names, removable_imports, star_modules
-from atlas.learning.terms.names import looks_at_stack, looks_up_names
+from atlas.learning.terms.names import inspects_stack, looks_up_names
 from atlas.learning.terms.normalisation import find_checks, normalise
 from atlas.learning.terms.parsing import MAX_PARTS, InvalidPython, is_wide, try_parse
 from atlas.learning.terms.programs import Program
@@ -85,8 +85,8 @@ def as_programs(programs: Iterable[Program | str]) -> list[Program]:
     return converted
 
 
-def free_prefix(programs: Iterable[Program]) -> str:
-    """Return a prefix for placeholder names that no program uses."""
+def unused_prefix(programs: Iterable[Program]) -> str:
+    """Return a prefix for placeholder names that occurs in no program."""
     prefix = "concept_"
     while any(prefix in program.source for program in programs):
         prefix += "_"
@@ -193,7 +193,7 @@ def reading_problem(module: ast.Module) -> str:
         return TOO_WIDE
     if looks_up_names(module):
         return "looks names up as texts"
-    return "looks at who calls it" if looks_at_stack(module) else ""
+    return "looks at who calls it" if inspects_stack(module) else ""
 
 
 def _rebinds_builtin(module: ast.Module) -> bool:

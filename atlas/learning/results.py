@@ -1,4 +1,4 @@
-"""The result of a compression: functions, rewritten programs, and what they come to in tokens."""
+"""The result of a compression: functions, rewritten programs, and their lengths in tokens."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from atlas.learning.analysis.functions import Function
 from atlas.learning.rewrite.sharing import SharedDefinition
-from atlas.learning.rewrite.shelf import Shelf
+from atlas.learning.rewrite.workspace import Workspace
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -63,7 +63,7 @@ class RewrittenProgram:
 class Library:
     """The learned functions, in a form that can be applied to other programs."""
 
-    shelf: Shelf
+    workspace: Workspace
     functions: Mapping[str, Function]
     definitions: tuple[SharedDefinition, ...] = ()
     """Whole definitions, applied to programs before the functions."""

@@ -13,7 +13,7 @@ from atlas.learning.rewrite.applying import apply_library
 from atlas.learning.rewrite.executable import Executables
 from atlas.learning.rewrite.lengths import Lengths
 from atlas.learning.rewrite.sharing import Sharing, apply_definitions, read_sources
-from atlas.learning.rewrite.shelf import Shelf, inline_pattern
+from atlas.learning.rewrite.workspace import Workspace, inline_pattern
 from atlas.learning.sandbox.runner import Sandbox
 from atlas.learning.search.engines import Engine
 from atlas.learning.search.limits import IsCancelled, Limits, StageProgress
@@ -128,19 +128,19 @@ def reuse(
     current = [sharing.programs.get(name, program) for name, program in by_id.items()]
     corpus = read_programs(current, limits or Limits(), Counter(), star_names, tools_and_definitions(allowed, sharing))
     originals = {name: term for name, term in corpus.terms.items() if name not in own}
-    shelf = apply_library(library.shelf, library.functions, originals, corpus.removable_imports)
+    workspace = apply_library(library.workspace, library.functions, originals, corpus.removable_imports)
     checked = None if verify is None else verifier_with_definitions(sharing, by_id, verify)
-    n_refused = n_changed + _verify(shelf, library, {program.id: program for program in current}, checked)
-    called = [name for name, term in shelf.programs.items() if term.calls]
-    executables = Executables(shelf, library.functions)
-    described = {name: describe_rewriting(name, shelf, library.functions, executables) for name in called}
+    n_refused = n_changed + _verify(workspace, library, {program.id: program for program in current}, checked)
+    called = [name for name, term in workspace.programs.items() if term.calls]
+    executables = Executables(workspace, library.functions)
+    described = {name: describe_rewriting(name, workspace, library.functions, executables) for name in called}
     whole = with_preludes(described, originals, sharing, by_id)
-    lengths = Lengths(shelf, library.functions)
+    lengths = Lengths(workspace, library.functions)
     return Reuse(
         n_programs=len(originals),
-        n_functions=len(library.shelf.patterns) + len(library.definitions),
+        n_functions=len(library.workspace.patterns) + len(library.definitions),
         used=dict(Counter(function for rewritten in whole.rewritten.values() for function in rewritten.functions)),
-        saved=_savings(shelf, library, whole.rewritten),
+        saved=_savings(workspace, library, whole.rewritten),
         tokens_before=sum(lengths.of(name, term) for name, term in originals.items()) + whole.n_tokens_less,
         tokens_after=sum(map(lengths.of, originals)),
         rewritten=whole.rewritten,
@@ -148,13 +148,13 @@ def reuse(
     )
 
 
-def _savings(shelf: Shelf, library: Library, rewritten: Mapping[str, RewrittenProgram]) -> dict[str, int]:
+def _savings(workspace: Workspace, library: Library, rewritten: Mapping[str, RewrittenProgram]) -> dict[str, int]:
     """Return the number of tokens that calls of each function save, keyed by its name, largest first."""
-    lengths = Lengths(shelf, library.functions)
+    lengths = Lengths(workspace, library.functions)
     saved: Counter[str] = Counter()
-    for name, term in shelf.programs.items():
+    for name, term in workspace.programs.items():
         for head in term.calls:
-            without = inline_pattern(term, shelf.patterns[head])
+            without = inline_pattern(term, workspace.patterns[head])
             saved[library.functions[head].name] += lengths.of(name, without) - lengths.of(name, term)
     for definition in library.definitions:
         n_users = sum(definition.name in program.functions for program in rewritten.values())
@@ -196,14 +196,14 @@ def _prefix(library: Library) -> str:
     return next((name.rstrip("0123456789") for name in names if name[-1:].isdigit()), "\0")
 
 
-def _verify(shelf: Shelf, library: Library, programs: Mapping[str, Program], verify: Verify | None) -> int:
-    """Restore the programs that behave differently after rewriting, and return their number."""
-    rewritten = [name for name, term in shelf.programs.items() if term.calls]
+def _verify(workspace: Workspace, library: Library, programs: Mapping[str, Program], verify: Verify | None) -> int:
+    """Revert the programs that behave differently after rewriting, and return their number."""
+    rewritten = [name for name, term in workspace.programs.items() if term.calls]
     if verify is None or not rewritten:
         return 0
-    executables = Executables(shelf, library.functions)
+    executables = Executables(workspace, library.functions)
     verdicts = verify([(programs[name], executables.standalone(name)) for name in rewritten])
     wrong = [name for name in rewritten if verdicts.get(name) is False]
     for name in wrong:
-        shelf.set_term(name, shelf.originals[name])
+        workspace.set_term(name, workspace.originals[name])
     return len(wrong)

@@ -127,7 +127,7 @@ def with_definitions(
 ) -> Compression:
     """Return a compression with the shared definitions added before its functions."""
     names = {definition.name for definition in sharing.definitions}
-    whole = with_preludes(compression.rewritten, compression.library.shelf.programs, sharing, originals)
+    whole = with_preludes(compression.rewritten, compression.library.workspace.programs, sharing, originals)
     rewritten = whole.rewritten
     shared = tuple(
         _shared_abstraction(definition, rewritten, sharing, originals, verify) for definition in sharing.definitions
@@ -158,7 +158,7 @@ def _with_shared_definitions(
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class WholePrograms:
+class StandalonePrograms:
     """Rewritten programs with the shared definitions that they need."""
 
     rewritten: dict[str, RewrittenProgram]
@@ -171,7 +171,7 @@ def with_preludes(
     searched_ids: Collection[str],
     sharing: Sharing,
     originals: Mapping[str, Program],
-) -> WholePrograms:
+) -> StandalonePrograms:
     """Return rewritten programs, each preceded by the shared definitions that it uses.
 
     Args:
@@ -190,7 +190,7 @@ def with_preludes(
             standalone=sharing.prelude(name) + (inner.standalone if inner else source),
             functions=(*sharing.used[name], *(inner.functions if inner else ())),
         )
-    return WholePrograms(rewritten=rewritten, n_tokens_less=n_less)
+    return StandalonePrograms(rewritten=rewritten, n_tokens_less=n_less)
 
 
 def _shared_abstraction(

@@ -37,7 +37,7 @@ def _binding_indices(module: ast.Module, symbols: Set[int]) -> dict[str, int]:
     declared = {name for node in walk(module) if isinstance(node, ast.Global | ast.Nonlocal) for name in node.names}
     numbers = dict[str, int]()
     for number, statement in enumerate(module.body):
-        numbers |= {name: number for name in _sure_bindings(statement) if bound[name] == 1 and name not in declared}
+        numbers |= {name: number for name in _certain_bindings(statement) if bound[name] == 1 and name not in declared}
     return numbers
 
 
@@ -56,7 +56,7 @@ def _block(*statements: ast.stmt) -> ast.Module:
     return ast.Module(body=[*statements], type_ignores=[])
 
 
-def _sure_bindings(statement: ast.stmt) -> Iterator[str]:
+def _certain_bindings(statement: ast.stmt) -> Iterator[str]:
     """Yield the names that a module-level statement binds on every path."""
     if isinstance(statement, (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef, *IMPORTS)):
         yield from _bindings(statement)

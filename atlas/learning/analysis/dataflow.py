@@ -197,7 +197,7 @@ def _analyse_use(occurrence: Occurrence, program: ProgramTree) -> _Use | str:
     rests = [] if rest_hole is None else occurrence.holes[rest_hole]
     if pattern.hole_sorts.count(REST) > 1 or len(rests) > 1:
         return "has a hole for statements"
-    region = program.region(occurrence.root, rests[0] if rests else None)
+    region = program.find_region(occurrence.root, rests[0] if rests else None)
     if region is None:
         return "has a hole for statements"
     numbers = {name: index for index, name in occurrence.symbols.items()}

@@ -145,7 +145,7 @@ class ProgramTree(Decoder):
         """Return the syntax node of the term of an expression or a statement."""
         return self._nodes[id(term)]
 
-    def region(self, root: Term, rest: Term | None) -> Region | None:
+    def find_region(self, root: Term, rest: Term | None) -> Region | None:
         """Return the region from `root` to the rest of its block, or None if `rest` is in another block."""
         if id(root) in self._blocks:
             block, start = self._blocks[id(root)]

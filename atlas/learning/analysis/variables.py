@@ -17,7 +17,7 @@ Names = frozenset[str]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Flow:
-    """The variables that a piece of code reads and writes."""
+    """The variables that a piece of code reads and writes, as in data-flow analysis."""
 
     reads: Names = frozenset()
     """Variables that may be read before they are written here."""
@@ -31,7 +31,7 @@ class Flow:
     ends: bool = False
     """True if no path reaches the end of the piece: it returns, raises, or leaves the loop."""
 
-    def then(self, other: Flow) -> Flow:
+    def followed_by(self, other: Flow) -> Flow:
         """Return the flow of this code followed by other code."""
         return Flow(
             reads=self.reads | (other.reads - self.written),
@@ -40,7 +40,7 @@ class Flow:
             ends=self.ends or other.ends,
         )
 
-    def or_else(self, other: Flow) -> Flow:
+    def join(self, other: Flow) -> Flow:
         """Return the flow of a branch that runs either this code or other code."""
         going = [flow.written for flow in (self, other) if not flow.ends] or [self.written, other.written]
         return Flow(
@@ -55,8 +55,8 @@ class Flow:
         return Flow(reads=self.reads, touched=self.touched)
 
 
-NOTHING = Flow()
-BOTH_WAYS = (ast.Return, ast.Raise, ast.Break, ast.Continue)
+NO_VARIABLES = Flow()
+JUMPS = (ast.Return, ast.Raise, ast.Break, ast.Continue)
 
 
 class Flows:
@@ -73,15 +73,15 @@ class Flows:
 
     def of(self, nodes: Iterable[ast.AST]) -> Flow:
         """Return the flow of nodes that run one after another."""
-        flow = NOTHING
+        flow = NO_VARIABLES
         for node in nodes:
-            flow = flow.then(self.of_node(node))
+            flow = flow.followed_by(self.of_node(node))
         return flow
 
     def of_node(self, node: ast.AST | None) -> Flow:
         """Return the flow of a statement or an expression."""
         if node is None or id(node) in self._holes:
-            return NOTHING
+            return NO_VARIABLES
         if isinstance(node, ast.stmt):
             return self._statement(node)
         return self._expression(node)
@@ -105,14 +105,14 @@ class Flows:
             return self._comprehension(node)
         if isinstance(node, ast.Lambda):
             inside = self.of_node(node.body)
-            return self.of_node(node.args).then(Flow(reads=inside.reads - self.bound_variables(node.args)))
+            return self.of_node(node.args).followed_by(Flow(reads=inside.reads - self.bound_variables(node.args)))
         if isinstance(node, ast.NamedExpr):
-            return self.of_node(node.value).then(self.of_node(node.target)).optionally()
+            return self.of_node(node.value).followed_by(self.of_node(node.target)).optionally()
         return self.of(ast.iter_child_nodes(node))
 
     def _name(self, node: ast.Name) -> Flow:
         if id(node) not in self._symbols:
-            return NOTHING
+            return NO_VARIABLES
         name = frozenset([node.id])
         if isinstance(node.ctx, ast.Store):
             return Flow(written=name, touched=name)
@@ -122,16 +122,16 @@ class Flows:
         first, *later = node.generators
         inside = self.of([*first.ifs, *later, *result_expressions(node)])
         bound = frozenset[str]().union(*(self.bound_variables(generator.target) for generator in node.generators))
-        return self.of_node(first.iter).then(Flow(reads=inside.reads - bound, touched=inside.touched - bound))
+        return self.of_node(first.iter).followed_by(Flow(reads=inside.reads - bound, touched=inside.touched - bound))
 
     def _statement(self, node: ast.stmt) -> Flow:
         match node:
             case ast.Assign():
                 return self.of([node.value, *node.targets])
             case ast.AugAssign():
-                return Flow(reads=self._augmented_target(node.target)).then(self.of([node.value, node.target]))
+                return Flow(reads=self._augmented_target(node.target)).followed_by(self.of([node.value, node.target]))
             case ast.AnnAssign():
-                return self.of_node(node.value).then(self.of_node(node.target)) if node.value else NOTHING
+                return self.of_node(node.value).followed_by(self.of_node(node.target)) if node.value else NO_VARIABLES
             case ast.FunctionDef() | ast.AsyncFunctionDef() | ast.ClassDef():
                 return Flow(reads=self._captured_names(node))
         return self._compound(node)
@@ -145,36 +145,44 @@ class Flows:
     def _compound(self, node: ast.stmt) -> Flow:
         match node:
             case ast.If():
-                return self.of_node(node.test).then(self.of(node.body).or_else(self.of(node.orelse)))
+                return self.of_node(node.test).followed_by(self.of(node.body).join(self.of(node.orelse)))
             case ast.For() | ast.AsyncFor():
-                return self.of_node(node.iter).then(self.later_iterations(node)).then(self.of(node.orelse).optionally())
+                return (
+                    self.of_node(node.iter)
+                    .followed_by(self.later_iterations(node))
+                    .followed_by(self.of(node.orelse).optionally())
+                )
             case ast.While():
-                return self.of_node(node.test).then(self.later_iterations(node)).then(self.of(node.orelse).optionally())
+                return (
+                    self.of_node(node.test)
+                    .followed_by(self.later_iterations(node))
+                    .followed_by(self.of(node.orelse).optionally())
+                )
             case ast.With() | ast.AsyncWith():
-                return self.of(node.items).then(self.of(node.body).optionally())
+                return self.of(node.items).followed_by(self.of(node.body).optionally())
             case ast.Try() | ast.TryStar():
                 return self._try_statement(node)
             case ast.Match():
                 flow = self.of_node(node.subject)
-                return flow.then(self.of([part for case in node.cases for part in _parts(case)]).optionally())
+                return flow.followed_by(self.of([part for case in node.cases for part in _parts(case)]).optionally())
         flow = self.of(ast.iter_child_nodes(node))
-        return flow.then(Flow(ends=True)) if isinstance(node, BOTH_WAYS) else flow
+        return flow.followed_by(Flow(ends=True)) if isinstance(node, JUMPS) else flow
 
     def later_iterations(self, loop: ast.stmt) -> Flow:
         """Return the flow of a loop from its second iteration on."""
         if isinstance(loop, ast.While):
-            return self.of_node(loop.test).then(self.of(loop.body)).optionally()
+            return self.of_node(loop.test).followed_by(self.of(loop.body)).optionally()
         if isinstance(loop, (ast.For, ast.AsyncFor)):
-            return self.of_node(loop.target).then(self.of(loop.body)).optionally()
-        return NOTHING
+            return self.of_node(loop.target).followed_by(self.of(loop.body)).optionally()
+        return NO_VARIABLES
 
     def _try_statement(self, node: ast.Try | ast.TryStar) -> Flow:
         flow = self.of(node.body).optionally()
         for handler in node.handlers:
             names = frozenset([handler.name]) if handler.name and id(handler) in self._symbols else frozenset()
-            inside = Flow(written=names, touched=names).then(self.of(handler.body))
-            flow = flow.then(self.of_node(handler.type)).then(inside.optionally())
-        return flow.then(self.of(node.orelse).optionally()).then(self.of(node.finalbody))
+            inside = Flow(written=names, touched=names).followed_by(self.of(handler.body))
+            flow = flow.followed_by(self.of_node(handler.type)).followed_by(inside.optionally())
+        return flow.followed_by(self.of(node.orelse).optionally()).followed_by(self.of(node.finalbody))
 
     def _captured_names(self, definition: ast.AST) -> Names:
         """Return the variables that a nested definition may read at any time: all names in it."""

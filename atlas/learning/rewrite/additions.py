@@ -12,7 +12,7 @@ from atlas.learning.analysis.occurrences import Occurrence
 from atlas.learning.rewrite.gates import FunctionUsage, usage_problem
 from atlas.learning.rewrite.lengths import Lengths
 from atlas.learning.rewrite.pruning import BodyGate
-from atlas.learning.rewrite.shelf import Shelf, locate_occurrences
+from atlas.learning.rewrite.workspace import Workspace, locate_occurrences
 from atlas.learning.search.limits import Limits, RaiseIfCancelled
 from atlas.learning.search.statements import Candidate, saving_bound
 from atlas.learning.terms.heads import END, EXPRESSION, REST, THEN
@@ -36,7 +36,7 @@ class _Trial:
 
 
 def add_functions(
-    shelf: Shelf,
+    workspace: Workspace,
     functions: dict[str, Function],
     candidates: list[Candidate],
     tasks: Mapping[str, str],
@@ -48,12 +48,12 @@ def add_functions(
     """Add the candidates that make programs and library shorter, best first. Return the number of added candidates.
 
     Args:
-        functions: Functions of the shelf. The functions of the added candidates are inserted.
+        functions: Functions of the workspace. The functions of the added candidates are inserted.
         tasks: The task of each program.
         names: Prefix of the functions' names, which a number follows.
         first: The first number of the functions' names.
     """
-    lengths = Lengths(shelf, functions)
+    lengths = Lengths(workspace, functions)
     body_refusal = BodyGate(lengths, functions, limits).reason
     candidates = [candidate for candidate in candidates if not pattern_problem(candidate.pattern)]
     candidates = sorted(candidates, key=lambda candidate: REST not in candidate.pattern.hole_sorts)  # they fit more
@@ -63,15 +63,15 @@ def add_functions(
     while waiting and n_rewritten < MAX_REWRITTEN:
         raise_if_cancelled()
         negative, number = heapq.heappop(waiting)
-        pattern, rewritten = candidates[number].pattern, _rewritten(candidates[number], shelf)
-        bound = min(-negative, saving_bound(pattern, shelf.programs, rewritten) / 100)
+        pattern, rewritten = candidates[number].pattern, _rewritten(candidates[number], workspace)
+        bound = min(-negative, saving_bound(pattern, workspace.programs, rewritten) / 100)
         if bound <= 0 or len({tasks[name] for name in rewritten}) < limits.min_tasks:
             continue
         if waiting and bound < -waiting[0][0]:  # since it was put there, functions were added
             heapq.heappush(waiting, (-bound, number))
             continue
         n_rewritten += len(rewritten)
-        trial = _add_on_trial(pattern, rewritten, shelf, functions, f"{names}{first + len(functions)}", lengths)
+        trial = _add_on_trial(pattern, rewritten, workspace, functions, f"{names}{first + len(functions)}", lengths)
         if trial is None:
             continue
         usage = FunctionUsage(n_tasks=len({tasks[name] for name in trial.programs}), saving=trial.saving)
@@ -82,42 +82,44 @@ def add_functions(
             heapq.heappush(waiting, (-trial.saving, number))
         else:
             n_added += 1
-            shelf.patterns[pattern.name] = pattern
+            workspace.patterns[pattern.name] = pattern
             for name, term in trial.programs.items():
-                shelf.set_term(name, term)
+                workspace.set_term(name, term)
     return n_added
 
 
-def widen_functions(shelf: Shelf, functions: dict[str, Function], raise_if_cancelled: RaiseIfCancelled) -> int:
-    """Make functions more general, so that they match in more places. Return the number of changed functions.
+def generalise_functions(
+    workspace: Workspace, functions: dict[str, Function], raise_if_cancelled: RaiseIfCancelled
+) -> int:
+    """Generalise functions, so that they match in more places. Return the number of changed functions.
 
     A function that returns or assigns one expression becomes that expression, and a function that ends by returning a
     variable may be followed by other statements. A change that makes programs and library longer is not made.
     """
-    n_widened, lengths = 0, Lengths(shelf, functions)
-    for name in list(shelf.patterns):
+    n_widened, lengths = 0, Lengths(workspace, functions)
+    for name in list(workspace.patterns):
         raise_if_cancelled()
-        pattern = shelf.patterns[name]
+        pattern = workspace.patterns[name]
         if (widened := _value_of(pattern) or _with_open_end(pattern)) is None:
             continue
         original = functions[name]
-        saving = lengths.inlining_cost(name, shelf.callers()[name]) - lengths.of(name)  # imports stay the same
-        trial_shelf = shelf.copy()
-        trial_shelf.inline([name])
-        candidate = Candidate(pattern=widened, programs=tuple(shelf.programs), bound=0)
-        rewritten = _rewritten(candidate, trial_shelf)
+        saving = lengths.inlining_cost(name, workspace.callers()[name]) - lengths.of(name)  # imports stay the same
+        trial_workspace = workspace.copy()
+        trial_workspace.inline([name])
+        candidate = Candidate(pattern=widened, programs=tuple(workspace.programs), bound=0)
+        rewritten = _rewritten(candidate, trial_workspace)
         trial = _add_on_trial(
-            widened, rewritten, trial_shelf, functions, original.name, Lengths(trial_shelf, functions)
+            widened, rewritten, trial_workspace, functions, original.name, Lengths(trial_workspace, functions)
         )
         if trial is None or trial.saving < saving:
             functions[name] = original
             continue
         n_widened += 1
-        shelf.inline([name])
-        shelf.patterns[name] = widened
+        workspace.inline([name])
+        workspace.patterns[name] = widened
         for program, term in trial.programs.items():
-            shelf.set_term(program, term)
-        lengths = Lengths(shelf, functions)
+            workspace.set_term(program, term)
+        lengths = Lengths(workspace, functions)
     return n_widened
 
 
@@ -157,24 +159,24 @@ def _returns_variable(statement: Term) -> bool:
     return statement.head == _RETURN and statement.children[0].head == "e:Name/sym"
 
 
-def _rewritten(candidate: Candidate, shelf: Shelf) -> dict[str, Term]:
+def _rewritten(candidate: Candidate, workspace: Workspace) -> dict[str, Term]:
     """Return the programs in which a candidate still occurs, rewritten to call it, keyed by name."""
     pattern = candidate.pattern
-    found = {program: rewrite(shelf.programs[program], [pattern]) for program in candidate.programs}
+    found = {program: rewrite(workspace.programs[program], [pattern]) for program in candidate.programs}
     return {program: term for program, term in found.items() if pattern.name in term.calls}
 
 
 def _add_on_trial(
     pattern: Pattern,
     rewritten: Mapping[str, Term],
-    shelf: Shelf,
+    workspace: Workspace,
     functions: dict[str, Function],
     name: str,
     lengths: Lengths,
 ) -> _Trial | None:
     """Add a pattern to `functions`. Return its effect on the rewritten programs, or None if it is not a function."""
-    originals = {program: shelf.originals[program] for program in rewritten}
-    trial = Shelf(originals, rewritten, [*shelf.patterns.values(), pattern], trees=shelf.trees)
+    originals = {program: workspace.originals[program] for program in rewritten}
+    trial = Workspace(originals, rewritten, [*workspace.patterns.values(), pattern], trees=workspace.trees)
     valid = _inline_misfits(pattern, trial)
     if valid is None:
         return None
@@ -194,7 +196,7 @@ def _add_on_trial(
     )
 
 
-def _inline_misfits(pattern: Pattern, trial: Shelf) -> tuple[Interface, list[Occurrence]] | None:
+def _inline_misfits(pattern: Pattern, trial: Workspace) -> tuple[Interface, list[Occurrence]] | None:
     """Inline the calls of a pattern that cannot stay. Return its interface and its other occurrences.
 
     None if the pattern cannot be a function.

@@ -8,40 +8,40 @@ from dataclasses import replace
 from atlas.learning.analysis.dataflow import fits_interface
 from atlas.learning.analysis.functions import Function
 from atlas.learning.rewrite.lengths import Lengths
-from atlas.learning.rewrite.shelf import Shelf, inline_pattern, locate_occurrences
+from atlas.learning.rewrite.workspace import Workspace, inline_pattern, locate_occurrences
 from atlas.learning.search.limits import RaiseIfCancelled
 from atlas.learning.terms.patterns import Pattern, rewrite
 from atlas.learning.terms.terms import HOLE, SYMBOL, Term
 
 
 def apply_library(
-    library: Shelf,
+    library: Workspace,
     functions: Mapping[str, Function],
     originals: Mapping[str, Term],
     removable_imports: Mapping[str, frozenset[str]],
     raise_if_cancelled: RaiseIfCancelled = lambda: None,
-) -> Shelf:
-    """Return a shelf of other programs that are rewritten to call the functions of a library.
+) -> Workspace:
+    """Rewrite other programs to call the functions of a library, and return them as a workspace.
 
     Args:
         removable_imports: Names whose imports are removed once a program no longer reads them, keyed by program.
     """
     patterns = _inline_calls(library)
-    shelf = Shelf(originals, originals, patterns.values(), removable_imports)
-    lengths = Lengths(shelf, functions)
+    workspace = Workspace(originals, originals, patterns.values(), removable_imports)
+    lengths = Lengths(workspace, functions)
     heads = {name: _heads(pattern.body) for name, pattern in patterns.items()}
     for name, term in originals.items():
         raise_if_cancelled()
         available = _heads(term)
         possible = [pattern for head, pattern in patterns.items() if heads[head] <= available]
-        _insert_calls(name, possible, shelf, functions, lengths)
-        shelf.trees.pop(name, None)  # there may be thousands of programs
-    shelf.patterns = dict(library.patterns)
-    return shelf
+        _insert_calls(name, possible, workspace, functions, lengths)
+        workspace.trees.pop(name, None)  # there may be thousands of programs
+    workspace.patterns = dict(library.patterns)
+    return workspace
 
 
 def apply_again(
-    library: Shelf, functions: Mapping[str, Function], raise_if_cancelled: RaiseIfCancelled = lambda: None
+    library: Workspace, functions: Mapping[str, Function], raise_if_cancelled: RaiseIfCancelled = lambda: None
 ) -> int:
     """Rewrite the programs of a library again, starting from their originals. Return how many became shorter."""
     anew = apply_library(library, functions, library.originals, library.removable_imports, raise_if_cancelled)
@@ -58,25 +58,27 @@ def _heads(term: Term) -> set[str]:
 
 
 def _insert_calls(
-    name: str, patterns: list[Pattern], shelf: Shelf, functions: Mapping[str, Function], lengths: Lengths
+    name: str, patterns: list[Pattern], workspace: Workspace, functions: Mapping[str, Function], lengths: Lengths
 ) -> None:
     """Insert calls into a program while it gets shorter, each time of the function that shortens it most."""
     while True:
-        trials = {pattern.name: _with_calls(name, pattern, shelf, functions) for pattern in patterns}
+        trials = {pattern.name: _with_calls(name, pattern, workspace, functions) for pattern in patterns}
         patterns = [pattern for pattern in patterns if pattern.name in trials[pattern.name].calls]
         best = min(patterns, key=lambda pattern: lengths.of(name, trials[pattern.name]), default=None)
         if best is None or lengths.of(name, trials[best.name]) >= lengths.of(name):
             return
-        shelf.set_term(name, trials[best.name])
+        workspace.set_term(name, trials[best.name])
         patterns.remove(best)
 
 
-def _with_calls(name: str, pattern: Pattern, shelf: Shelf, functions: Mapping[str, Function]) -> Term:
+def _with_calls(name: str, pattern: Pattern, workspace: Workspace, functions: Mapping[str, Function]) -> Term:
     """Return a program with a call in place of each occurrence that fits the function's interface."""
-    rewritten = rewrite(shelf.programs[name], [pattern])
-    if rewritten is shelf.programs[name]:
+    rewritten = rewrite(workspace.programs[name], [pattern])
+    if rewritten is workspace.programs[name]:
         return rewritten
-    trial = Shelf({name: shelf.originals[name]}, {name: rewritten}, shelf.patterns.values(), trees=shelf.trees)
+    trial = Workspace(
+        {name: workspace.originals[name]}, {name: rewritten}, workspace.patterns.values(), trees=workspace.trees
+    )
     occurrences, programs = locate_occurrences(trial)
     interface = functions[pattern.name].interface
     trial.inline_sites(
@@ -85,10 +87,10 @@ def _with_calls(name: str, pattern: Pattern, shelf: Shelf, functions: Mapping[st
     return trial.programs[name]
 
 
-def _inline_calls(shelf: Shelf) -> dict[str, Pattern]:
-    """Return the patterns of a shelf with all calls in their bodies inlined, keyed by name."""
+def _inline_calls(workspace: Workspace) -> dict[str, Pattern]:
+    """Return the patterns of a workspace with all calls in their bodies inlined, keyed by name."""
     inlined: dict[str, Pattern] = {}
-    for name, pattern in shelf.patterns.items():
+    for name, pattern in workspace.patterns.items():
         body = pattern.body
         for inlined_pattern in reversed(inlined.values()):
             body = inline_pattern(body, inlined_pattern)

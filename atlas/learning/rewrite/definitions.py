@@ -36,7 +36,7 @@ NAMED_BY_TEXT = frozenset({"__name__", "__qualname__", "__module__", "__doc__", 
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Unit:
+class MovableDefinition:
     """A top-level function or class that can move to a library: it depends only on imports, tools and other units."""
 
     name: str
@@ -61,7 +61,7 @@ class _Context:
 
 def find_units(
     module: ast.Module, origins: Mapping[int, str], replaced: Collection[str] = frozenset()
-) -> dict[str, Unit]:
+) -> dict[str, MovableDefinition]:
     """Return the definitions of a program that can move to a library, keyed by name.
 
     Code that runs at the definition, such as decorators and defaults, must give the same result when it runs earlier.
@@ -117,7 +117,7 @@ class _Needs:
     """Names of objects that cannot move."""
 
 
-def _unit(node: Definition, context: _Context) -> Unit | None:
+def _unit(node: Definition, context: _Context) -> MovableDefinition | None:
     """Return a definition as a unit, or None if it depends on other parts of its program."""
     inside = bound_names(ast.Module(body=[node], type_ignores=[])) - {node.name}
     if _rebinds_own_name(node) or any(isinstance(part, ast.Global) for part in walk(node)):
@@ -130,7 +130,7 @@ def _unit(node: Definition, context: _Context) -> Unit | None:
     early = [part for part in code_run_at_definition(node) if id(part) not in inherited]
     if not all(_is_order_independent(part, {*needs.calls, *needs.tools, node.name}, context) for part in early):
         return None
-    return Unit(
+    return MovableDefinition(
         name=node.name,
         node=node,
         calls=tuple(needs.calls),
@@ -233,7 +233,7 @@ def _is_type(name: str) -> bool:
     return isinstance(getattr(builtins, name), type)
 
 
-def dependency_closure(name: str, units: Mapping[str, Unit]) -> list[str]:
+def dependency_closure(name: str, units: Mapping[str, MovableDefinition]) -> list[str]:
     """Return the names of a unit and of all units that it depends on, in breadth-first order."""
     reached = {name: None}
     waiting = [name]
@@ -246,7 +246,7 @@ def dependency_closure(name: str, units: Mapping[str, Unit]) -> list[str]:
 
 
 def equivalence_key(
-    name: str, units: Mapping[str, Unit], shape: Callable[[Function], Function] = lambda node: node
+    name: str, units: Mapping[str, MovableDefinition], shape: Callable[[Function], Function] = lambda node: node
 ) -> str:
     """Return a string by which units are compared. It ignores the names of functions and local variables.
 
@@ -288,7 +288,7 @@ def _shape(node: Definition, names: Mapping[str, str], shape: Callable[[Function
     return str(replace_symbols(term, number_symbols(term)))
 
 
-def parameters_in(name: str, units: Mapping[str, Unit]) -> tuple[str, ...]:
+def parameters_in(name: str, units: Mapping[str, MovableDefinition]) -> tuple[str, ...]:
     """Return the parameter names of a unit and of all units that it depends on."""
     names = list[str]()
     for unit_name in dependency_closure(name, units):

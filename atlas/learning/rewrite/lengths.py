@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 
 from atlas.learning.analysis.dataflow import find_imports
 from atlas.learning.analysis.functions import Function, Renderer, body_source
-from atlas.learning.rewrite.shelf import Shelf, inline_pattern
+from atlas.learning.rewrite.workspace import Workspace, inline_pattern
 from atlas.learning.terms.description_length import n_tokens
 from atlas.learning.terms.heads import DO, END, THEN
 from atlas.learning.terms.imports import imported_modules, mentioned_names, n_import_tokens, remove_names
@@ -18,7 +18,7 @@ from atlas.learning.terms.terms import Term, is_call
 UNWRITABLE = 1_000_000
 """Length assigned to code that `ast.unparse` refuses, such as an f-string with a backslash in its braces."""
 
-NOTHING: frozenset[str] = frozenset()
+NO_NAMES: frozenset[str] = frozenset()
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,7 +26,7 @@ class _Count:
     """The length of statements. Imports that may be removed from the program are listed, not counted."""
 
     n_tokens: int = 0
-    names: frozenset[str] = NOTHING
+    names: frozenset[str] = NO_NAMES
     """Watched names that occur in the statements."""
 
     imports: tuple[Term, ...] = ()
@@ -121,7 +121,7 @@ def _sum(counts: Iterable[_Count]) -> _Count:
         return summands[0]
     return _Count(
         sum(count.n_tokens for count in summands),
-        NOTHING.union(*(count.names for count in summands)),
+        NO_NAMES.union(*(count.names for count in summands)),
         tuple(statement for count in summands for statement in count.imports),
     )
 
@@ -144,21 +144,21 @@ def _length(nodes: list[ast.stmt]) -> int:
 class Lengths:
     """Computes lengths in tokens, of programs, functions and the library, and caches them."""
 
-    def __init__(self, shelf: Shelf, functions: Mapping[str, Function]) -> None:
-        self._shelf = shelf
+    def __init__(self, workspace: Workspace, functions: Mapping[str, Function]) -> None:
+        self._workspace = workspace
         self._functions = functions
-        self._statements = Statements(functions, NOTHING.union(*shelf.removable_imports.values()))
+        self._statements = Statements(functions, NO_NAMES.union(*workspace.removable_imports.values()))
         self._programs: dict[tuple[str, Term], int] = {}
         self._bodies: dict[tuple[str, Term], int] = {}
         self._needs: dict[Term, frozenset[str]] = {}
         self._imports: dict[tuple[Term, frozenset[str]], int] = {}
 
     def of(self, name: str, term: Term | None = None) -> int:
-        """Return the length of a program or function, or the length that it would have as `term`.
+        """Return the length of a program or function, or its length if its code were `term`.
 
         The imports of a function are not counted here. They count as a part of the library.
         """
-        term = self._shelf.term(name) if term is None else term
+        term = self._workspace.term(name) if term is None else term
         if name in self._functions:
             return self._header(name) + self._body(name, term)
         if (name, term) not in self._programs:
@@ -166,12 +166,12 @@ class Lengths:
         return self._programs[name, term]
 
     def body_of(self, name: str, body: Term) -> int:
-        """Return the length that a function's body would have as `body`."""
+        """Return the length of a function's body if its code were `body`."""
         return self._body(name, body)
 
     def library(self) -> int:
         """Return the length of a module of all functions and their imports."""
-        return sum(map(self.of, self._shelf.patterns)) + self.imports()
+        return sum(map(self.of, self._workspace.patterns)) + self.imports()
 
     def imports(self, excluding: str = "") -> int:
         """Return the length of the library's imports, without duplicates.
@@ -180,11 +180,11 @@ class Lengths:
             excluding: A function to treat as inlined into its callers.
         """
         needed: set[str] = set()
-        for name, pattern in self._shelf.patterns.items():
+        for name, pattern in self._workspace.patterns.items():
             if name != excluding:
                 needed |= self._needed_names(pattern.body)
                 if excluding in pattern.body.calls:
-                    needed |= self._needed_names(self._shelf.term(excluding))
+                    needed |= self._needed_names(self._workspace.term(excluding))
         return n_import_tokens(frozenset(needed))
 
     def sharing_imports(self, name: str) -> set[str]:
@@ -192,23 +192,23 @@ class Lengths:
 
         Shared imports count once, so they affect the saving of each function.
         """
-        modules = imported_modules(self._needed_names(self._shelf.term(name)))
+        modules = imported_modules(self._needed_names(self._workspace.term(name)))
         if not modules:
             return set()
-        bodies = {head: pattern.body for head, pattern in self._shelf.patterns.items()}
+        bodies = {head: pattern.body for head, pattern in self._workspace.patterns.items()}
         return {head for head, body in bodies.items() if modules & imported_modules(self._needed_names(body))}
 
     def saving(self, name: str, callers: set[str]) -> int:
         """Return the number of tokens by which programs and library would become longer if a function were inlined."""
-        has_imports = bool(self._needed_names(self._shelf.patterns[name].body))
+        has_imports = bool(self._needed_names(self._workspace.patterns[name].body))
         n_imports = self.imports() - self.imports(excluding=name) if has_imports else 0
         return self.inlining_cost(name, callers) - self.of(name) - n_imports
 
     def inlining_cost(self, name: str, callers: Iterable[str]) -> int:
         """Return the number of tokens by which the callers of a function would become longer if it were inlined."""
-        pattern, added = self._shelf.patterns[name], 0
+        pattern, added = self._workspace.patterns[name], 0
         for caller in callers:
-            inlined = inline_pattern(self._shelf.term(caller), pattern)
+            inlined = inline_pattern(self._workspace.term(caller), pattern)
             added += self.of(caller, inlined) - self.of(caller)
         return added
 
@@ -239,7 +239,7 @@ class Lengths:
         if not term.children:
             return 0
         count = self._statements.of_scope(term.children[0])
-        unread = self._shelf.removable_imports.get(name, NOTHING) - count.names
+        unread = self._workspace.removable_imports.get(name, NO_NAMES) - count.names
         return count.n_tokens + sum(self._import(statement, unread) for statement in count.imports)
 
     def _import(self, statement: Term, unread: frozenset[str]) -> int:

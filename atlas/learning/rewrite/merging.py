@@ -9,43 +9,43 @@ from atlas.learning.analysis.dataflow import fits_interface
 from atlas.learning.analysis.functions import Function
 from atlas.learning.rewrite.executable import sources
 from atlas.learning.rewrite.normal_forms import shape
-from atlas.learning.rewrite.shelf import Shelf, locate_occurrences
+from atlas.learning.rewrite.workspace import Workspace, locate_occurrences
 from atlas.learning.terms.heads import EXPRESSION
 from atlas.learning.terms.patterns import Pattern, rewrite
 
 
-def merge(shelf: Shelf, functions: Mapping[str, Function]) -> int:
+def merge(workspace: Workspace, functions: Mapping[str, Function]) -> int:
     """Keep one function of each set of duplicates. Return the number of removed functions.
 
     Two patterns give the same function if one has a hole for a variable where the other has a hole for any expression,
     or if one is an expression and the other is a `return` of it. The more general pattern is kept.
     """
     alike: dict[str, list[str]] = defaultdict(list)
-    for name, source in sources(shelf, functions).items():
+    for name, source in sources(workspace, functions).items():
         alike[shape(source)].append(name)
-    n_before = len(shelf.patterns)
+    n_before = len(workspace.patterns)
     for names in alike.values():
         if len(names) > 1:
-            first, *duplicates = sorted(names, key=lambda name: _generality(shelf.patterns[name]), reverse=True)
-            _replace(first, duplicates, shelf, functions)
-    return n_before - len(shelf.patterns)
+            first, *duplicates = sorted(names, key=lambda name: _generality(workspace.patterns[name]), reverse=True)
+            _replace(first, duplicates, workspace, functions)
+    return n_before - len(workspace.patterns)
 
 
 def _generality(pattern: Pattern) -> tuple[bool, int]:
     return pattern.sort == EXPRESSION, pattern.hole_sorts.count(EXPRESSION)
 
 
-def _replace(name: str, duplicates: list[str], shelf: Shelf, functions: Mapping[str, Function]) -> None:
+def _replace(name: str, duplicates: list[str], workspace: Workspace, functions: Mapping[str, Function]) -> None:
     """Replace calls of a pattern's duplicates by calls of the pattern, in programs and in later patterns."""
-    pattern, callers = shelf.patterns[name], shelf.callers()
+    pattern, callers = workspace.patterns[name], workspace.callers()
     changed = set[str]().union(*(callers[duplicate] for duplicate in duplicates)) - set(duplicates)
-    shelf.inline(duplicates)
-    order = list(shelf.patterns)
+    workspace.inline(duplicates)
+    order = list(workspace.patterns)
     for caller in changed:
-        if caller in shelf.programs or order.index(caller) > order.index(name):
-            shelf.set_term(caller, rewrite(shelf.term(caller), [pattern]))
+        if caller in workspace.programs or order.index(caller) > order.index(name):
+            workspace.set_term(caller, rewrite(workspace.term(caller), [pattern]))
     while True:
-        occurrences, programs = locate_occurrences(shelf)
+        occurrences, programs = locate_occurrences(workspace)
         wrong = [
             occurrence.site
             for occurrence in occurrences[name]
@@ -53,4 +53,4 @@ def _replace(name: str, duplicates: list[str], shelf: Shelf, functions: Mapping[
         ]
         if not wrong:
             return
-        shelf.inline_sites(wrong)
+        workspace.inline_sites(wrong)

@@ -9,13 +9,13 @@ from dataclasses import replace
 from atlas.learning.analysis.functions import Function, function_body
 from atlas.learning.rewrite.gates import FunctionBody, FunctionUsage, body_problem, usage_problem
 from atlas.learning.rewrite.lengths import Lengths
-from atlas.learning.rewrite.shelf import Shelf, programs_by_pattern
+from atlas.learning.rewrite.workspace import Workspace, programs_by_pattern
 from atlas.learning.search.limits import Limits, RaiseIfCancelled
 from atlas.learning.terms.patterns import Pattern
 
 
 def prune(
-    shelf: Shelf,
+    workspace: Workspace,
     functions: Mapping[str, Function],
     tasks: Mapping[str, str],
     limits: Limits,
@@ -28,32 +28,32 @@ def prune(
         tasks: The task of each program.
         refused: Counter of removed functions by reason, which is updated.
     """
-    lengths = Lengths(shelf, functions)
+    lengths = Lengths(workspace, functions)
     savings: dict[str, int] = {}
-    callers = shelf.callers()
+    callers = workspace.callers()
     n_tasks = {
-        name: len({tasks[program] for program in programs}) for name, programs in programs_by_pattern(shelf).items()
+        name: len({tasks[program] for program in programs}) for name, programs in programs_by_pattern(workspace).items()
     }
     little = BodyGate(lengths, functions, limits)
     while True:
-        for name in shelf.patterns:
+        for name in workspace.patterns:
             raise_if_cancelled()
             if name not in savings:
                 savings[name] = lengths.saving(name, callers[name])
         reasons = {
             name: usage_problem(FunctionUsage(n_tasks=n_tasks[name], saving=savings[name]), limits)
             or little.reason(name, pattern)
-            for name, pattern in shelf.patterns.items()
+            for name, pattern in workspace.patterns.items()
         }
         worst = min(filter(reasons.get, reasons), key=lambda name: (savings[name], name), default=None)
         if worst is None:
             return savings
         refused[reasons[worst]] += 1
         changed, sharing = callers[worst], lengths.sharing_imports(worst)
-        shelf.inline([worst])
-        callers = shelf.callers()
+        workspace.inline([worst])
+        callers = workspace.callers()
         for caller in changed:  # the savings of these callers and of their callees have changed
-            for name in (caller, *shelf.term(caller).calls):
+            for name in (caller, *workspace.term(caller).calls):
                 savings.pop(name, None)
         for name in sharing | {worst}:
             savings.pop(name, None)

@@ -11,7 +11,7 @@ from atlas.core.errors import InvalidInput
 from atlas.learning.reading import Tools, reading_problem
 from atlas.learning.rewrite.definitions import (
     Definition,
-    Unit,
+    MovableDefinition,
     canonical_function,
     dependency_closure,
     equivalence_key,
@@ -57,15 +57,15 @@ class SharedDefinition:
     """Parameter names of the definition and of all definitions that it depends on."""
 
 
-class Keys(dict[str, str]):
-    """A dict of keys, keyed by the name of a unit. A key is computed when it is first read."""
+class LazyKeys(dict[str, str]):
+    """A mapping from names of units to keys, each of which is computed on first access."""
 
     def __init__(self, key_of: Callable[[str], str]) -> None:
         super().__init__()
         self._key_of = key_of
 
     def __missing__(self, name: str) -> str:
-        """Compute and store the key of a unit."""
+        """Compute and cache the key of a unit."""
         return self.setdefault(name, self._key_of(name))
 
 
@@ -75,7 +75,7 @@ class Source:
 
     program: Program
     module: ast.Module
-    units: Mapping[str, Unit]
+    units: Mapping[str, MovableDefinition]
     keywords: Collection[str]
     keys: Mapping[str, str]
     """Key of each unit, keyed by its name."""
@@ -219,14 +219,14 @@ def _source(program: Program, tools: Container[str], forms_by_key: dict[str, str
     tests = try_parse(program.tests) or ast.Module(body=[], type_ignores=[])
     origins = bindings(module, tools)
     units = find_units(module, origins, replaced=bound_names(tests))
-    keys = Keys(lambda name: equivalence_key(name, units))
+    keys = LazyKeys(lambda name: equivalence_key(name, units))
 
     def form_of(name: str) -> str:
         if keys[name] not in forms_by_key:
             forms_by_key[keys[name]] = equivalence_key(name, units, canonical_function)
         return forms_by_key[keys[name]]
 
-    forms, solutions = Keys(form_of), _main_definition(module, units)
+    forms, solutions = LazyKeys(form_of), _main_definition(module, units)
     return Source(
         program=program,
         module=module,
@@ -241,7 +241,7 @@ def _source(program: Program, tools: Container[str], forms_by_key: dict[str, str
     )
 
 
-def _main_definition(module: ast.Module, units: Mapping[str, Unit]) -> set[str]:
+def _main_definition(module: ast.Module, units: Mapping[str, MovableDefinition]) -> set[str]:
     """Return the name of the main definition, if a program consists of it, its helpers, imports and constants only.
 
     The result is empty for other programs.
@@ -366,7 +366,7 @@ def _definition(form: str, source: Source, name: str, names: Mapping[str, str]) 
     )
 
 
-def _arity(unit: Unit) -> int:
+def _arity(unit: MovableDefinition) -> int:
     """Return the number of parameters, 0 for a class."""
     return len(parameters_of(unit.node)) if isinstance(unit.node, Function) else 0
 
@@ -453,7 +453,7 @@ def _drop_own_definitions(source: Source, shared: Mapping[str, str]) -> ast.Modu
 
 
 def _mentioned_names(tree: ast.AST) -> Iterator[str]:
-    """Yield the names that code mentions, also as attributes and strings."""
+    """Yield all names in code, including attributes and strings."""
     for node in walk(tree):
         match node:
             case ast.Name(id=name) | ast.Attribute(attr=name) | ast.Constant(value=str(name)):

@@ -1,4 +1,4 @@
-"""Programs of unknown origin, run within limits to verify that they still behave the same.
+"""Untrusted programs, run within limits to verify that they still behave the same.
 
 A `Sandbox` runs programs, each in a fork of `forkserver` that `confinement` keeps from the network, from other
 processes and from files, by a list of the `system_calls` that are allowed. Each works in a `directory` of its own.

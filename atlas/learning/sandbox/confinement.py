@@ -61,7 +61,7 @@ def set_resource_limits(*, cpu_seconds: int, memory_megabytes: int, file_megabyt
 
 
 def end_with_parent() -> None:
-    """Have the kernel end this process when its parent ends. This works on Linux only."""
+    """Ask the kernel to kill this process when its parent ends. This works on Linux only."""
     if sys.platform.startswith("linux"):
         ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, signal.SIGKILL, 0, 0, 0)
 

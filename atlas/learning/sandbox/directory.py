@@ -36,8 +36,8 @@ class WorkingDirectory:
         self._is_full = self._is_full or _exceeds(self.path, self._max_bytes)
         return self._is_full
 
-    def is_full_by_now(self) -> bool:
-        """Return the result of `is_full`, measuring the directory at most every `MEASURE_SECONDS`."""
+    def is_full_throttled(self) -> bool:
+        """Return the result of `is_full`, measured at most every `MEASURE_SECONDS`."""
         if time.monotonic() >= self._next_measurement:
             self.is_full()
             self._next_measurement = time.monotonic() + MEASURE_SECONDS
@@ -45,12 +45,12 @@ class WorkingDirectory:
 
     def remove(self) -> None:
         """Remove the directory. No program may be using it."""
-        empty_directory(self.path)
+        clear_directory(self.path)
         with suppress(OSError):
             os.rmdir(self.path)  # noqa: PTH106
 
 
-def empty_directory(directory: str) -> None:
+def clear_directory(directory: str) -> None:
     """Remove the content of a directory, as far as the system permits.
 
     The content of nested directories is moved up first, because their paths may be longer than the system permits.

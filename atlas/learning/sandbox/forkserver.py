@@ -129,7 +129,7 @@ def _serve(request: Answer, requests: int) -> Answer:
 
 
 class _Listener:
-    """Reads the two pipes of a fork. Of the output, it keeps the beginning and a digest of the whole."""
+    """A reader of the two pipes of a fork, which keeps the beginning of the output and a digest of all of it."""
 
     def __init__(self, output_bytes: int) -> None:
         self.result = b""
@@ -151,7 +151,7 @@ class _Listener:
             if requests in ready:
                 raise SystemExit  # requests come one at a time, so this is the end of stdin
             open_pipes -= {pipe for pipe in ready if not self._read(pipe, results)}
-            if directory.is_full_by_now() or time.monotonic() > deadline:
+            if directory.is_full_throttled() or time.monotonic() > deadline:
                 return time.monotonic() > deadline
         while printed in open_pipes and self._read(printed, results):
             if time.monotonic() > deadline:

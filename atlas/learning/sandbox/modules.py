@@ -18,7 +18,7 @@ del names
 
 
 class PublicNames:
-    """Finds the names that `from … import *` imports from a module, in a sandbox, and caches them."""
+    """A cache of the names that `from … import *` imports from modules, which are found in a sandbox."""
 
     def __init__(self, sandbox: Sandbox, *, is_cancelled: Callable[[], bool] | None = None) -> None:
         """Keep the sandbox for later."""

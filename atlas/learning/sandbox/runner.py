@@ -1,4 +1,4 @@
-"""Programs of unknown origin, each run in a process of its own, with limits that the kernel enforces.
+"""Untrusted programs, each run in a separate process, with limits that the kernel enforces.
 
 `Sandbox.enforced` returns the guarantees, which depend on the system. On Linux on x86-64 and aarch64, programs have
 no network access and cannot start, signal or slow down other processes. Programs can read only Python's own files, and
@@ -28,7 +28,7 @@ from queue import Empty, SimpleQueue
 from typing import Any, Literal, get_args
 
 from atlas.core.errors import AtlasError, Cancelled, InvalidInput
-from atlas.learning.sandbox.directory import empty_directory
+from atlas.learning.sandbox.directory import clear_directory
 from atlas.learning.sandbox.preloading import slow_modules
 from atlas.protocols.infra import Progress
 
@@ -290,7 +290,7 @@ class _Worker:
         with self._lock:
             self._is_closed = True
             self._end()
-        empty_directory(self._directory.name)
+        clear_directory(self._directory.name)
         self._directory.cleanup()
 
     def _start(self) -> None:

@@ -33,7 +33,7 @@ def sample(terms: Mapping[str, Term], limits: Limits) -> list[str]:
 
 
 def group_by_rarest_head(terms: Mapping[str, Term]) -> list[list[str]]:
-    """Return the names of programs, grouped by the rarest head that a program shares. The largest group is first."""
+    """Return the names of programs grouped by their rarest shared head, largest group first."""
     n_programs = Counter(head for term in terms.values() for head in _heads(term))
     groups: dict[str, list[str]] = {}
     for name, term in terms.items():

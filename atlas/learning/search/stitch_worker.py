@@ -69,7 +69,7 @@ def _write(directory: Path, answer: dict[str, Any]) -> None:
 
 
 def _end_with_parent() -> None:
-    """Have the kernel end this process with its parent. This script cannot import `confinement.end_with_parent`."""
+    """Ask the kernel to kill this process when its parent ends, as `confinement.end_with_parent` does."""
     if sys.platform.startswith("linux"):
         ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, signal.SIGKILL, 0, 0, 0)
 
@@ -85,7 +85,7 @@ def _limit(megabytes: int, cpu_seconds: int) -> None:
 
 
 def _end_without_parent(seconds: float) -> None:
-    """Have the kernel end this process with its parent, or else after a time."""
+    """Ask the kernel to kill this process when its parent ends. If that fails, set a time limit."""
     if sys.platform.startswith("linux"):
         ctypes.CDLL(None).prctl(1, signal.SIGKILL, 0, 0, 0)  # PR_SET_PDEATHSIG
     if sys.platform != "win32":

@@ -127,8 +127,8 @@ def looks_up_names(tree: ast.AST) -> set[str]:
     return {name for name in called | ({node.id for node in names} - bound) if name in _BY_TEXT}
 
 
-def looks_at_stack(tree: ast.AST) -> bool:
-    """Return whether code may inspect the call stack. Inserted functions would change what it finds."""
+def inspects_stack(tree: ast.AST) -> bool:
+    """Return whether code may inspect the call stack, which inserted functions would change."""
     nodes = list(walk(tree))
     mentioned = set[str]().union(*map(_names_of, nodes))
     if "inspect" in mentioned and mentioned & _OF_INSPECT:

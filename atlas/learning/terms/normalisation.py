@@ -56,11 +56,11 @@ def strip(source: str) -> ast.Module:
     return module
 
 
-def leaves(block: Sequence[ast.stmt]) -> bool:
-    """Return whether control never passes from a block to the code after it."""
+def always_exits(block: Sequence[ast.stmt]) -> bool:
+    """Return whether a block always returns, raises, breaks or continues, so that the code after it never runs."""
     match block:
         case [*_, ast.If(body=body, orelse=other)]:
-            return leaves(body) and leaves(other)
+            return always_exits(body) and always_exits(other)
         case [*_, last]:
             return isinstance(last, _LEAVING)
     return False
@@ -144,7 +144,7 @@ class _ElseRemover(ast.NodeTransformer):
     def visit_If(self, node: ast.If) -> list[ast.stmt]:
         self.generic_visit(node)
         following: list[ast.stmt] = []
-        if leaves(node.body):
+        if always_exits(node.body):
             following, node.orelse = node.orelse, []
         return [node, *following]
 

@@ -130,7 +130,7 @@ def _find_scope(node: ast.AST, nodes: Sequence[ast.AST]) -> _Scope:
     for inner in nodes:
         _bind(inner, scope)
     imports = {name for inner in nodes if isinstance(inner, IMPORTS) for name in imported_names(inner)}
-    scope.bound |= dict.fromkeys(_unsure_imports(node, imports, scope.bound), OWN)
+    scope.bound |= dict.fromkeys(_unreliable_imports(node, imports, scope.bound), OWN)
     for name in scope.nonlocals:
         scope.bound.pop(name, None)
     if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef)):
@@ -139,7 +139,7 @@ def _find_scope(node: ast.AST, nodes: Sequence[ast.AST]) -> _Scope:
     return scope
 
 
-def _unsure_imports(scope: ast.AST, imports: set[str], bound: Mapping[str, str]) -> set[str]:
+def _unreliable_imports(scope: ast.AST, imports: set[str], bound: Mapping[str, str]) -> set[str]:
     """Return the imported names of a scope whose import may not have run, or was overwritten, when they are used."""
     if not imports or "*" in bound:
         return imports  # the other names of a star import are unknown

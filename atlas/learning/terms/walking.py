@@ -1,4 +1,4 @@
-"""Walking syntax trees in the order of `ast.walk`, in half of its time: most of what compression does is walking."""
+"""A copy of `ast.walk` that is twice as fast, because compression spends most of its time walking syntax trees."""
 
 from __future__ import annotations
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 
 from atlas.learning.rewrite.executable import Executables
-from atlas.learning.rewrite.shelf import Shelf, drop_invalid
+from atlas.learning.rewrite.workspace import Workspace, drop_invalid
 from atlas.learning.terms.codec import Decoder, encode
 from atlas.learning.terms.heads import END, EXPRESSION, REST, SYMBOL_SORT, read_head
 from atlas.learning.terms.normalisation import normalise
@@ -35,21 +35,21 @@ def carve(source: str, first: str, last: str = "", holes: tuple[str, ...] = ()) 
     return Pattern(name="fn_0", body=body, sort=read_head(root.head).sort, hole_sorts=tuple(sorts))
 
 
-def shelf_of(programs: list[str], pattern: Pattern) -> Shelf:
+def workspace_of(programs: list[str], pattern: Pattern) -> Workspace:
     """Programs that call a pattern wherever it stands."""
     originals = {f"p{number}": term_of(source) for number, source in enumerate(programs)}
-    return Shelf(originals, {name: rewrite(term, [pattern]) for name, term in originals.items()}, [pattern])
+    return Workspace(originals, {name: rewrite(term, [pattern]) for name, term in originals.items()}, [pattern])
 
 
 def learned(programs: list[str], pattern: Pattern) -> tuple[str, list[str]]:
     """The function's code and the programs that run with it; or why it is none, and no programs."""
-    shelf = shelf_of(programs, pattern)
-    assert any(term.calls for term in shelf.programs.values()), "the pattern stands in no program"
-    settled = drop_invalid(shelf, "shared_", lambda: False)
-    if not shelf.patterns:
+    workspace = workspace_of(programs, pattern)
+    assert any(term.calls for term in workspace.programs.values()), "the pattern stands in no program"
+    settled = drop_invalid(workspace, "shared_", lambda: False)
+    if not workspace.patterns:
         return settled.reasons[0], []
-    executables = Executables(shelf, settled.functions)
-    return executables.function("fn_0"), [executables.standalone(name) for name in shelf.programs]
+    executables = Executables(workspace, settled.functions)
+    return executables.function("fn_0"), [executables.standalone(name) for name in workspace.programs]
 
 
 def _begins(block: Term) -> str:

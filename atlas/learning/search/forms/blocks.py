@@ -17,7 +17,7 @@ from atlas.learning.search.forms.nodes import (
     negate,
     substitute,
 )
-from atlas.learning.terms.normalisation import leaves
+from atlas.learning.terms.normalisation import always_exits
 from atlas.learning.terms.walking import walk
 
 Rule = Callable[[list[ast.stmt], Counter[str]], list[ast.stmt] | None]
@@ -35,9 +35,9 @@ _OFTEN_OR_NEVER = (ast.ListComp, ast.SetComp, ast.GeneratorExp, ast.DictComp, as
 def drop_else(block: list[ast.stmt], counts: Counter[str]) -> list[ast.stmt] | None:
     """Move the body of `else` after a branch that exits, and drop unreachable code."""
     match block:
-        case [ast.If(test=test, body=body, orelse=[_, *_] as other), *rest] if leaves(body):
+        case [ast.If(test=test, body=body, orelse=[_, *_] as other), *rest] if always_exits(body):
             return [ast.If(test, body, []), *other, *rest]
-        case [ast.If(test=test, body=body, orelse=[_, *_] as other), *rest] if leaves(other):
+        case [ast.If(test=test, body=body, orelse=[_, *_] as other), *rest] if always_exits(other):
             return [ast.If(negate(test), other, []), *body, *rest]
         case [ast.Return() | ast.Raise() | ast.Continue() | ast.Break() as last, _, *_]:
             return [last]

@@ -12,7 +12,7 @@ from atlas.learning.compression import compress
 from atlas.learning.reading import read_programs
 from atlas.learning.search.anti_unification import AntiUnificationEngine
 from atlas.learning.search.limits import Limits
-from atlas.learning.terms.names import looks_at_stack
+from atlas.learning.terms.names import inspects_stack
 from atlas.learning.terms.programs import Program
 from tests.support.learning.patterns import carve, learned
 
@@ -217,7 +217,7 @@ def test_programs_that_look_their_variables_up_are_left_out(call):
     ],
 )
 def test_a_stack_of_a_programs_own_is_none(source):
-    assert not looks_at_stack(ast.parse(source))
+    assert not inspects_stack(ast.parse(source))
 
 
 READING = """

@@ -13,11 +13,11 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from atlas.learning.rewrite.executable import Executables
-from atlas.learning.rewrite.shelf import drop_invalid
+from atlas.learning.rewrite.workspace import drop_invalid
 from atlas.learning.terms.heads import END, EXPRESSION, REST, STATEMENT, SYMBOL_SORT, THEN, read_head
 from atlas.learning.terms.patterns import Pattern
 from atlas.learning.terms.terms import HOLE, SYMBOL, Term
-from tests.support.learning.patterns import carve, learned, shelf_of, term_of
+from tests.support.learning.patterns import carve, learned, term_of, workspace_of
 
 
 def seen(source: str, call: str) -> tuple[str, ...]:
@@ -303,10 +303,10 @@ def opened(term: Term, holes: Set[Term], found: list[tuple[Term, str]]) -> Term:
 
 def rewritten(program: str, pattern: Pattern) -> str:
     """The program that calls the pattern as a function; empty where the analysis refuses."""
-    shelf = shelf_of([program], pattern)
-    settled = drop_invalid(shelf, "shared_", lambda: None)
-    executables = Executables(shelf, settled.functions)
-    return executables.standalone("p0") if shelf.patterns and shelf.programs["p0"].calls else ""
+    workspace = workspace_of([program], pattern)
+    settled = drop_invalid(workspace, "shared_", lambda: None)
+    executables = Executables(workspace, settled.functions)
+    return executables.standalone("p0") if workspace.patterns and workspace.programs["p0"].calls else ""
 
 
 @settings(max_examples=20, derandomize=True, deadline=None, suppress_health_check=list(HealthCheck))

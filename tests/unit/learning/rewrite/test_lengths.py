@@ -9,7 +9,7 @@ from atlas.learning.compression import compress
 from atlas.learning.results import Compression
 from atlas.learning.rewrite.executable import Executables
 from atlas.learning.rewrite.lengths import Lengths
-from atlas.learning.rewrite.shelf import Shelf
+from atlas.learning.rewrite.workspace import Workspace
 from atlas.learning.sandbox.runner import Sandbox
 from atlas.learning.search.anti_unification import AntiUnificationEngine
 from atlas.learning.terms.description_length import n_tokens
@@ -35,8 +35,8 @@ ODD = [
 @pytest.mark.parametrize("source", ODD)
 def test_programs_of_every_kind_of_statement_are_counted_as_they_are_written(source):
     term = term_of(source)
-    shelf = Shelf({"p": term}, {"p": term}, [])
-    assert Lengths(shelf, {}).of("p") == n_tokens(program_source(term, {}))
+    workspace = Workspace({"p": term}, {"p": term}, [])
+    assert Lengths(workspace, {}).of("p") == n_tokens(program_source(term, {}))
 
 
 @pytest.fixture(scope="module", params=["primes", "grids", "solvers"])
@@ -48,10 +48,10 @@ def compressed(request, tmp_path_factory) -> Compression:
 
 
 def test_rewritten_programs_are_counted_as_they_are_written(compressed):
-    shelf, functions = compressed.library.shelf, compressed.library.functions
-    executables = Executables(shelf, functions)
-    written = {name: executables.program(name) for name in shelf.programs}
-    lengths = Lengths(shelf, functions)
+    workspace, functions = compressed.library.workspace, compressed.library.functions
+    executables = Executables(workspace, functions)
+    written = {name: executables.program(name) for name in workspace.programs}
+    lengths = Lengths(workspace, functions)
     assert {name: lengths.of(name) for name in written} == {name: n_tokens(text) for name, text in written.items()}
     assert compressed.tokens_after == sum(map(n_tokens, written.values()))
     assert compressed.rewritten
@@ -69,10 +69,10 @@ def test_a_library_is_counted_as_one_module(compressed):
 
 def test_what_a_function_saves_is_what_all_gets_longer_by_without_it(compressed):
     functions = compressed.library.functions
-    for name in compressed.library.shelf.patterns:
-        shelf = compressed.library.shelf.copy()
-        lengths = Lengths(shelf, functions)
-        saving, before = lengths.saving(name, shelf.callers()[name]), lengths.library()
-        before += sum(map(lengths.of, shelf.programs))
-        shelf.inline([name])
-        assert lengths.library() + sum(map(lengths.of, shelf.programs)) - before == saving
+    for name in compressed.library.workspace.patterns:
+        workspace = compressed.library.workspace.copy()
+        lengths = Lengths(workspace, functions)
+        saving, before = lengths.saving(name, workspace.callers()[name]), lengths.library()
+        before += sum(map(lengths.of, workspace.programs))
+        workspace.inline([name])
+        assert lengths.library() + sum(map(lengths.of, workspace.programs)) - before == saving

@@ -8,7 +8,7 @@ from atlas.learning.compression import DUPLICATE, compress
 from atlas.learning.rewrite.executable import Executables, sources
 from atlas.learning.rewrite.merging import merge
 from atlas.learning.rewrite.normal_forms import shape
-from atlas.learning.rewrite.shelf import Shelf, drop_invalid, programs_by_pattern
+from atlas.learning.rewrite.workspace import Workspace, drop_invalid, programs_by_pattern
 from atlas.learning.search.engines import Corpus, Proposal
 from atlas.learning.search.limits import IsCancelled, Limits, StageProgress
 from atlas.learning.terms.patterns import Pattern, rewrite
@@ -52,17 +52,17 @@ class Twice:
 def test_one_function_takes_the_place_of_all_that_have_its_code():
     originals = {f"p{n}": term_of(source) for n, source in enumerate(SOURCES)}
     terms = dict(zip(originals, rewritten(list(originals.values())), strict=True))
-    shelf = Shelf(originals, terms, patterns())
-    functions = drop_invalid(shelf, "shared_", lambda: None).functions
-    assert len({shape(code) for code in sources(shelf, functions).values()}) == 1
-    assert merge(shelf, functions) == 1
-    assert programs_by_pattern(shelf) == {"fn_1": set(originals)}
+    workspace = Workspace(originals, terms, patterns())
+    functions = drop_invalid(workspace, "shared_", lambda: None).functions
+    assert len({shape(code) for code in sources(workspace, functions).values()}) == 1
+    assert merge(workspace, functions) == 1
+    assert programs_by_pattern(workspace) == {"fn_1": set(originals)}
     for n, source in enumerate(SOURCES):
         names: list[dict[str, object]] = [{}, {}]
         exec(source, names[0])
-        exec(Executables(shelf, functions).standalone(f"p{n}"), names[1])
+        exec(Executables(workspace, functions).standalone(f"p{n}"), names[1])
         assert eval(f"f{n}('B a c d e')", names[0]) == eval(f"f{n}('B a c d e')", names[1])
-    assert merge(shelf, functions) == 0
+    assert merge(workspace, functions) == 0
 
 
 def test_a_compression_has_no_function_twice():
@@ -78,7 +78,7 @@ def test_what_is_different_stays():
     sources_of = [f"def f{k}(a):\n    return [{k}, '-'.join(sorted(a))]" for k in range(3)]
     originals = {str(k): term_of(source) for k, source in enumerate(sources_of)}
     pattern = carve(sources_of[0], "'-'.join(sorted(a))")
-    shelf = Shelf(originals, {name: rewrite(term, [pattern]) for name, term in originals.items()}, [pattern])
-    functions = drop_invalid(shelf, "shared_", lambda: None).functions
-    assert merge(shelf, functions) == 0
-    assert programs_by_pattern(shelf) == {"fn_0": set(originals)}
+    workspace = Workspace(originals, {name: rewrite(term, [pattern]) for name, term in originals.items()}, [pattern])
+    functions = drop_invalid(workspace, "shared_", lambda: None).functions
+    assert merge(workspace, functions) == 0
+    assert programs_by_pattern(workspace) == {"fn_0": set(originals)}

@@ -79,7 +79,7 @@ def test_a_directory_is_removed_with_what_cannot_be_listed_and_links_are_not_fol
 def test_a_directory_that_was_full_stays_so(working):
     for n in range(2):
         Path(working.path, str(n)).write_bytes(bytes(10**6))
-    assert working.is_full_by_now()
+    assert working.is_full_throttled()
     Path(working.path, "0").unlink()
     assert working.is_full()
 

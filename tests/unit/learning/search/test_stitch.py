@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 
 from atlas.core.errors import Cancelled
-from atlas.learning.rewrite.shelf import Shelf, locate_occurrences
+from atlas.learning.rewrite.workspace import Workspace, locate_occurrences
 from atlas.learning.search import stitch_worker
 from atlas.learning.search.anti_unification import AntiUnificationEngine
 from atlas.learning.search.engines import Corpus, Engine, Proposal
@@ -39,10 +39,10 @@ def corpus(programs: list[str]) -> Corpus:
 def gives_back(before: Corpus, found: Proposal) -> bool:
     """Whether the rewritten programs are the originals once every call is replaced by what it stands for."""
     names = [str(number) for number in range(len(before.terms))]
-    shelf = Shelf(
+    workspace = Workspace(
         dict(zip(names, before.terms, strict=True)), dict(zip(names, found.terms, strict=True)), found.patterns
     )
-    locate_occurrences(shelf)  # raises where one is not
+    locate_occurrences(workspace)  # raises where one is not
     return True
 
 

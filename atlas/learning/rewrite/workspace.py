@@ -1,4 +1,4 @@
-"""A shelf: programs and the patterns that they call, any of which can be inlined again."""
+"""The workspace of a rewriting: programs, and the patterns that they call, which can be inlined again."""
 
 from __future__ import annotations
 
@@ -15,14 +15,14 @@ from atlas.learning.terms.patterns import Pattern
 from atlas.learning.terms.terms import Term, fill_holes, is_call
 
 
-class Shelf:
-    """Programs and the patterns that they call, keyed by name.
+class Workspace:
+    """The programs of a rewriting and the patterns that they call, keyed by name.
 
     Args:
         originals: The programs without calls.
         programs: The programs with calls.
         removable_imports: Names whose imports are removed once a program no longer reads them, keyed by program.
-        trees: The syntax trees of originals as far as they are known. Shelves with the same originals share them.
+        trees: The syntax trees of originals as far as they are known. Workspaces with the same originals share them.
     """
 
     def __init__(
@@ -39,12 +39,12 @@ class Shelf:
         self.patterns = {pattern.name: pattern for pattern in patterns}
         self.trees: dict[str, ProgramTree] = {} if trees is None else trees
 
-    def copy(self) -> Shelf:
+    def copy(self) -> Workspace:
         """Return an independent copy."""
-        return Shelf(self.originals, self.programs, self.patterns.values(), self.removable_imports, self.trees)
+        return Workspace(self.originals, self.programs, self.patterns.values(), self.removable_imports, self.trees)
 
-    def add(self, other: Shelf) -> None:
-        """Add the programs of another shelf with the same patterns."""
+    def add(self, other: Workspace) -> None:
+        """Add the programs of another workspace with the same patterns."""
         self.originals |= other.originals
         self.programs |= other.programs
         self.removable_imports |= other.removable_imports
@@ -75,7 +75,7 @@ class Shelf:
         return callers_by_pattern
 
     def called_patterns(self, name: str) -> list[str]:
-        """Return the names of the patterns that a program calls, directly or indirectly, in the order of the shelf."""
+        """Return the names of the patterns that a program calls, directly or indirectly, in definition order."""
         needed: set[str] = set()
         waiting = [name]
         while waiting:
@@ -94,7 +94,7 @@ class Shelf:
                     self.set_term(caller, inline_pattern(self.term(caller), pattern))
 
     def inline_sites(self, sites: Collection[Site]) -> None:
-        """Inline the calls at these sites only. Their patterns stay on the shelf."""
+        """Inline the calls at these sites only. Their patterns stay in the workspace."""
         for name, path in sorted(sites, key=lambda site: -len(site[1])):  # inner first: outer paths stay valid
             if name in self.programs or name in self.patterns:
                 self.set_term(name, self._inline_at(self.term(name), path))
@@ -125,7 +125,7 @@ def inline_pattern(term: Term, pattern: Pattern) -> Term:
     return Term(term.head, children)
 
 
-def locate_occurrences(shelf: Shelf) -> tuple[dict[str, list[Occurrence]], dict[str, ProgramTree]]:
+def locate_occurrences(workspace: Workspace) -> tuple[dict[str, list[Occurrence]], dict[str, ProgramTree]]:
     """Return the occurrences of patterns, keyed by pattern, and the syntax trees of the programs that contain them.
 
     Raises:
@@ -133,19 +133,21 @@ def locate_occurrences(shelf: Shelf) -> tuple[dict[str, list[Occurrence]], dict[
     """
     occurrences: list[Occurrence] = []
     programs: dict[str, ProgramTree] = {}
-    for name, term in shelf.programs.items():
+    for name, term in workspace.programs.items():
         if term.calls:
-            places = find_occurrences(name, term, shelf.originals[name], shelf.patterns)
+            places = find_occurrences(name, term, workspace.originals[name], workspace.patterns)
             if places is None:
                 raise EngineError(
                     f"expected {name!r} to equal its original after inlining, but it differs: this is a bug"
                 )
             occurrences += places
-            programs[name] = shelf.tree(name)
+            programs[name] = workspace.tree(name)
     return group_by_pattern(occurrences), programs
 
 
-def drop_invalid(shelf: Shelf, prefix: str, raise_if_cancelled: RaiseIfCancelled, first: int = 0) -> ValidFunctions:
+def drop_invalid(
+    workspace: Workspace, prefix: str, raise_if_cancelled: RaiseIfCancelled, first: int = 0
+) -> ValidFunctions:
     """Inline patterns that cannot be Python functions, until all that remain are valid. Return the functions.
 
     Args:
@@ -154,22 +156,22 @@ def drop_invalid(shelf: Shelf, prefix: str, raise_if_cancelled: RaiseIfCancelled
     """
     reasons: list[str] = []
     while True:
-        occurrences, programs = locate_occurrences(shelf)
+        occurrences, programs = locate_occurrences(workspace)
         decisions = {}
-        for name, pattern in shelf.patterns.items():
+        for name, pattern in workspace.patterns.items():
             raise_if_cancelled()
             decisions[name] = find_interface(pattern, occurrences[name], programs)
         reasons += [decision.problem for decision in decisions.values() if decision.interface is None]
         unusable = [name for name, decision in decisions.items() if decision.interface is None]
         refused = [site for decision in decisions.values() if decision.interface for site in decision.refused]
         if not unusable and not refused:
-            return ValidFunctions(_functions(shelf, decisions, occurrences, prefix, first), reasons)
-        shelf.inline_sites(refused)
-        shelf.inline(unusable)
+            return ValidFunctions(_functions(workspace, decisions, occurrences, prefix, first), reasons)
+        workspace.inline_sites(refused)
+        workspace.inline(unusable)
 
 
 class ValidFunctions:
-    """The functions of a shelf, keyed by pattern, and the reasons why other patterns were refused."""
+    """The functions of a workspace, keyed by pattern, and the reasons why other patterns were refused."""
 
     def __init__(self, functions: dict[str, Function], reasons: list[str]) -> None:
         self.functions = functions
@@ -177,14 +179,14 @@ class ValidFunctions:
 
 
 def _functions(
-    shelf: Shelf,
+    workspace: Workspace,
     decisions: Mapping[str, InterfaceDecision],
     occurrences: Mapping[str, list[Occurrence]],
     prefix: str,
     first: int,
 ) -> dict[str, Function]:
     functions = {}
-    for number, (name, pattern) in enumerate(shelf.patterns.items(), first):
+    for number, (name, pattern) in enumerate(workspace.patterns.items(), first):
         interface = decisions[name].interface
         assert interface is not None
         names = name_holes(pattern, interface, occurrences[name])
@@ -193,15 +195,15 @@ def _functions(
             interface=interface,
             name=f"{prefix}{number}",
             names=names,
-            is_async=contains_await(shelf.expand(name)),
+            is_async=contains_await(workspace.expand(name)),
         )
     return functions
 
 
-def programs_by_pattern(shelf: Shelf) -> dict[str, set[str]]:
+def programs_by_pattern(workspace: Workspace) -> dict[str, set[str]]:
     """Return the names of the programs that call each pattern, directly or indirectly, keyed by pattern."""
-    programs: dict[str, set[str]] = {name: set() for name in shelf.patterns}
-    for program in shelf.programs:
-        for name in shelf.called_patterns(program):
+    programs: dict[str, set[str]] = {name: set() for name in workspace.patterns}
+    for program in workspace.programs:
+        for name in workspace.called_patterns(program):
             programs[name].add(program)
     return programs
