@@ -241,7 +241,7 @@ def _summary(n_hits: int, n_hidden: int, remarks: Sequence[str]) -> str:
 
 def check_limit(limit: object, name: str = "k") -> None:
     """Raise `InvalidInput` unless a limit is a whole number of at least 1."""
-    if not _is_whole(limit) or limit < 1:
+    if not _is_whole_number(limit) or limit < 1:
         raise InvalidInput(f"expected 1 or more for {name}, got {limit!r}")
 
 
@@ -253,10 +253,10 @@ def limit_of_list(limit: int, name: str = "k") -> int:
     Raises:
         InvalidInput: The limit is not a whole number.
     """
-    if not _is_whole(limit):
+    if not _is_whole_number(limit):
         raise InvalidInput(f"expected a whole number for {name}, got {limit!r}")
     return max(limit, 0)
 
 
-def _is_whole(limit: object) -> TypeGuard[int]:
+def _is_whole_number(limit: object) -> TypeGuard[int]:
     return isinstance(limit, Integral) and not isinstance(limit, bool)

@@ -255,7 +255,7 @@ def _has_prefix(prefix: str, record_id: str) -> bool:
 
 
 def _attribution_from_prefixes(prefixes: Sequence[str], retrieved: Ids) -> Attribution:
-    """Return the used ids by memory: each the only retrieved id with one of the prefixes. Others are `unknown`."""
+    """Resolve prefixes to retrieved ids, by memory. Prefixes without a unique match become `unknown`."""
     used: dict[str, list[str]] = {}
     unknown = []
     records = [(name, record_id) for name, ids in retrieved.items() for record_id in ids]

@@ -20,8 +20,8 @@ from atlas.storage.store import Store
 
 if TYPE_CHECKING:
     from atlas.memory.concepts.automatic import AutomaticCompression
+    from atlas.memory.deferred_writes import DeferredWrites
     from atlas.memory.experience.memory import ChromaExperienceMemory
-    from atlas.memory.late_writes import LateWrites
 
 
 LATE_STRATEGY = "it is written in the background; if that fails, a plan to write strategies includes the attempt"
@@ -39,7 +39,7 @@ class StoringMemories(ABC):
     _automatic: AutomaticCompression | None = None
     """Starts a search for concepts in the background after enough successes, or None."""
 
-    _late_writes: LateWrites | None = None
+    _deferred_writes: DeferredWrites | None = None
 
     @property
     @abstractmethod
@@ -66,13 +66,13 @@ class StoringMemories(ABC):
         """Return a memory by its name, or None."""
 
     @property
-    def _late(self) -> LateWrites:
+    def _deferred(self) -> DeferredWrites:
         """The queue of writes that wait for a language model."""
-        from atlas.memory.late_writes import LateWrites  # only needed if a model is slow
+        from atlas.memory.deferred_writes import DeferredWrites  # only needed if a model is slow
 
         with lock_of(self):
-            self._late_writes = self._late_writes or LateWrites()
-            return self._late_writes
+            self._deferred_writes = self._deferred_writes or DeferredWrites()
+            return self._deferred_writes
 
     def _compress_automatically(self, automatic: AutomaticCompression) -> None:
         """Let `store` start a search for concepts in the background after enough successes."""
@@ -164,13 +164,13 @@ class StoringMemories(ABC):
                 stored["experience"] = scoped.store(trajectory)
                 if account.overdue:
                     postponed["experience"] = f"{account.overdue}; {LATE_SUMMARY}"
-                    self._late.add("a summary", partial(scoped.edit, stored["experience"]))
+                    self._deferred.add("a summary", partial(scoped.edit, stored["experience"]))
         if strategies is not None and trajectory.outcome.success is True:
             write = strategies.within("store", operation_id=operation_id, scrubs=scrubs).write
             outcomes["strategies"] = result_or_error(write, trajectory)
             if account.overdue and isinstance(outcomes["strategies"], LLMUnavailable):
                 outcomes["strategies"] = LLMUnavailable(f"{account.overdue}; {LATE_STRATEGY}")
-                self._late.add("a strategy", partial(write, trajectory))
+                self._deferred.add("a strategy", partial(write, trajectory))
         if trajectory.outcome.success is True and self._extracts_concepts():
             outcomes["concepts"] = result_or_error(self._extract, trajectory, operation_id)
         written = split_outcomes(outcomes)
@@ -207,6 +207,6 @@ class StoringMemories(ABC):
             return ""
         return "started" if self._automatic.count_stored(trajectory) else ""
 
-    def _drop_late_writes(self) -> None:
-        if self._late_writes is not None:
-            self._late_writes.drop()
+    def _drop_deferred_writes(self) -> None:
+        if self._deferred_writes is not None:
+            self._deferred_writes.drop()

@@ -431,7 +431,7 @@ class MemorySystemImpl(
 
     def close(self) -> None:
         """Update the index and close all files. Writes that wait for a language model are dropped."""
-        self._drop_late_writes()
+        self._drop_deferred_writes()
         if self._storage is not None:
             self._storage.close()
 

@@ -31,7 +31,7 @@ from atlas.core.settings import Settings
 from atlas.core.types import CodeConcept, Experience, JournalEntry, Outcome, Strategy, Task, Trajectory
 from atlas.importers.rows import Item
 from atlas.importers.run import AddCount, import_paths
-from atlas.memory.effects.scan import parts_of, scan_record
+from atlas.memory.effects.scan import readable_parts, scan_record
 from atlas.memory.experience.extraction import to_experience
 from atlas.scanning.text import SUSPICIOUS
 from benchmarks.measuring import Figure
@@ -156,7 +156,7 @@ def _memory_guard() -> Detector | None:
     ]
 
     def detect(memory: str, record: Any) -> bool:
-        texts = [part.text for part in parts_of(memory, record)]
+        texts = [part.text for part in readable_parts(memory, record)]
         return any(each.inspect("", text, operation="write").matched for each in detectors for text in texts)
 
     return detect

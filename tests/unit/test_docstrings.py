@@ -21,20 +21,21 @@ VERBS = words_of("""
     Abandon Abstract Accept Acquire Add Advance Answer Append Apply Ask Authenticate Back Begin Bind Bring Build
     Calibrate Cancel Catch Choose Close Collect Commit Compact Compare Compose Compress Compute Configure Connect
     Continue Convert Create Decide Declare Decode Decompress Define Delete Do Download Draw Drop Edit Embed Encode
-    Ensure Erase Evaluate Examine Exclude Exit Expand Extend Extract Fetch Fill Find Finish Fit Flatten Flush Follow
-    Forget Format Give Go Hand Have Ignore Include Inline Insert Join Judge Keep Learn Leave Lend Let Load Make
-    Measure Merge Migrate Move Notify Overwrite Parse Partition Pass Place Predict Print Promote Propose Prune
-    Publish Purge Put Raise Re-embed Rebuild Receive Refine Refuse Register Reject Release Reload Remember Remove
-    Rename Renew Reopen Repeat Replace Replay Rescale Reserve Reset Restore Restrict Retire Retrieve Return Revoke
-    Rewrite Run Save Say See Select Send Serve Shorten Show Sign Skip Sort Stop Submit Summarise Take Tell Translate
-    Truncate Try Turn Undo Unpack Validate Verify Visit Wait Walk Warn Wrap Yield Zoom
+    Ensure Erase Escape Evaluate Examine Exclude Exit Expand Extend Extract Fetch Fill Find Finish Fit Flatten
+    Flush Follow Forget Format Generalise Give Go Hand Have Ignore Include Inline Insert Join Judge Keep Learn
+    Leave Lend Let Load Make Measure Merge Migrate Move Notify Overwrite Parse Partition Pass Place Predict Print
+    Promote Propose Prune Publish Purge Put Raise Re-embed Rebuild Receive Redact Refine Refuse Register Reindex
+    Reject Release Reload Remember Remove Rename Renew Reopen Repeat Replace Replay Rescale Reserve Reset Resolve
+    Restore Restrict Retire Retrieve Return Reverse Revert Revoke Rewrite Run Save Say See Select Send Serve
+    Shorten Show Sign Skip Sort Stop Submit Summarise Take Tell Translate Truncate Try Turn Undo Unpack Validate
+    Verify Visit Wait Walk Warn Wrap Yield Zoom
 """)
 """Verbs that a function's docstring may begin with, and a field's may not."""
 
 VERBS_AND_NOUNS = words_of("""
     Cache Call Change Check Copy Count Cut Empty End Estimate Export Filter Group Hold Import Increase Index Label
-    Limit Link List Lock Log Look Map Mark Match Name Note Open Plan Rate Read Record Report Score Search Set Split
-    Start Store Switch Test Update Use Write
+    Limit Link List Lock Log Look Map Mark Match Name Note Open Plan Rate Read Record Report Scan Score Search Set
+    Split Start Store Switch Test Update Use Write
 """)
 """Verbs that are nouns too: either may begin with one."""
 

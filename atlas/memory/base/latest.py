@@ -27,7 +27,7 @@ def newest_rows(store: Collection, where: Mapping[str, Any], limit: int) -> list
     n_scanned = SCAN_FACTOR * max(limit, MIN_LIMIT)
     rows = store.scan(order_by="created_at", descending=True, limit=n_scanned)
     passes = parse_where(where)
-    passing = [row for row in _drop_last_instant(rows, n_scanned) if matches(passes, row["metadata"])]
+    passing = [row for row in _drop_oldest_instant(rows, n_scanned) if matches(passes, row["metadata"])]
     if len(rows) == n_scanned and len(passing) < limit:
         instants = sorted(store.column("created_at", where).values(), reverse=True)[:limit]
         passing = store.scan({**where, "created_at": {"$gte": instants[-1]}}) if instants else []
@@ -41,8 +41,8 @@ def next_sort_key(store: Collection, at: str) -> str:
     return max([at, *map(_instant, latest)])
 
 
-def _drop_last_instant(rows: Sequence[Row], n_scanned: int) -> list[Row]:
-    """Return the rows without those of the oldest timestamp, which a limited scan may have read only in part."""
+def _drop_oldest_instant(rows: Sequence[Row], n_scanned: int) -> list[Row]:
+    """Drop the rows of the oldest timestamp, which a limited scan may have read only in part."""
     if len(rows) != n_scanned:
         return list(rows)
     last = min(map(_instant, rows))

@@ -458,7 +458,7 @@ class Memory(Records, ABC, Generic[T]):
     alevel_costs = twin(level_costs)
 
     def shown_hits(self, query: str, hits: Sequence[Hit[str]], strictness: float) -> list[Hit[str]]:
-        """Return those of a query's hits that a search with this strictness returns.
+        """Return the hits of a query that a search with this strictness returns.
 
         Args:
             hits: All or some hits of `search_hits` for the query.

@@ -330,7 +330,7 @@ class Records:
         return assign_actor_scope(self._replace_secrets(record))
 
     def _slim_rows(self, ids: Sequence[str]) -> list[dict[str, Any]]:
-        """Return the rows of these records without vectors and internal metadata, read in small batches."""
+        """Return the rows of these records without vectors and internal metadata."""
         parts = (self._store.get([*ids[start : start + ROWS_AT_ONCE]]) for start in range(0, len(ids), ROWS_AT_ONCE))
         return [tables.without_vectors(row) for part in parts for row in part]
 

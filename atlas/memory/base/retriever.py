@@ -129,7 +129,7 @@ class Retriever:
         if search.threshold is None:
             self._calibration.prepare()
         else:
-            self._calibration.learn_scale()
+            self._calibration.load_scale()
         return search if search.vector is not None else replace(search, vector=self.encode(search.query))
 
     def find(self, search: Search, n_withheld: int = 0) -> RankedRecords:
@@ -197,7 +197,7 @@ class Retriever:
         return self._calibration.costs(self.weights(), strictness)
 
     def shown_hits(self, query: str, hits: Sequence[Hit[str]], strictness: float) -> list[Hit[str]]:
-        """Return those of a search's hits that are shown at this strictness."""
+        """Return the hits of a search that are shown at this strictness."""
         measured, weights = self._calibration.measurement(), self.weights()
         language = measured.language(query)
         thresholds = self._calibration.thresholds(measured, weights, language, strictness)
@@ -265,7 +265,7 @@ class Retriever:
         return vector
 
     def _is_filled(self) -> bool:
-        """Return whether the collection has, or once had, records. The store is asked only until it has some."""
+        """Return whether the collection has, or once had, records. The store is no longer queried once it has any."""
         self._was_filled = self._was_filled or not self.store.is_empty()
         return self._was_filled
 

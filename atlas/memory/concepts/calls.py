@@ -8,7 +8,7 @@ from typing import Any
 
 from atlas.core.types import CodeConcept
 from atlas.memory.base.memory import Row
-from atlas.memory.concepts.records import defined_names, from_row, needs_of, undefined_calls
+from atlas.memory.concepts.records import defined_names, from_row, undefined_calls, undefined_calls_of_row
 from atlas.storage.collection import Collection
 
 
@@ -38,7 +38,7 @@ def read_concepts(store: Collection, rows: Sequence[Row]) -> list[CodeConcept]:
     """
     usage = store.usage([row["id"] for row in rows])
     concepts = [from_row(row, usage[row["id"]]) for row in rows]
-    needs = [needs_of(row, concept) for row, concept in zip(rows, concepts, strict=True)]
+    needs = [undefined_calls_of_row(row, concept) for row, concept in zip(rows, concepts, strict=True)]
     if not any(needs):
         return concepts
     titles, defines = store.column("title"), store.column("defines")

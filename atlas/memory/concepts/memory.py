@@ -33,8 +33,8 @@ from atlas.memory.concepts.plugged import check_plugged, select_successes, with_
 from atlas.memory.concepts.primitives import find_updates, mark_shipped
 from atlas.memory.concepts.records import (
     FIELDS,
+    stated_usage,
     to_entry,
-    usage_of,
     validate,
 )
 from atlas.memory.concepts.writing import ConceptWriter
@@ -132,7 +132,7 @@ class ChromaConceptLibrary(Memory[CodeConcept]):
             InvalidInput: A concept is invalid; none was added.
         """
         valid = [assign_actor_scope(validate(concept)) for concept in concepts]
-        restored = {concept.id: RestoredHistory(marks=NO_MARKS, usage=usage_of(concept)) for concept in valid}
+        restored = {concept.id: RestoredHistory(marks=NO_MARKS, usage=stated_usage(concept)) for concept in valid}
         return self._writer.add(valid, restored, reason)
 
     aadd_many = twin(add_many)
@@ -282,7 +282,7 @@ class ChromaConceptLibrary(Memory[CodeConcept]):
         selected_ids = [concept_ids] if isinstance(concept_ids, str) else list(dict.fromkeys(concept_ids))
         if len(selected_ids) < 2:
             raise InvalidInput(f"expected at least two concepts to compose, got {len(selected_ids)}; choose more")
-        return [self._whole_concept(concept_id) for concept_id in selected_ids]
+        return [self._full_concept(concept_id) for concept_id in selected_ids]
 
     acomposable = twin(composable)
 
@@ -360,7 +360,7 @@ class ChromaConceptLibrary(Memory[CodeConcept]):
     def uses(self, concept_id: str) -> ConceptUses:
         """Return the origins, callers and uses of a concept, or raise `NotFound`."""
         with self._store.reading():
-            concept = self._whole_concept(concept_id)
+            concept = self._full_concept(concept_id)
             usage = self._store.usage([concept_id])[concept_id]
             callers = self.get_many(find_callers(self._store, [concept_id]))
             return ConceptUses(
@@ -382,7 +382,7 @@ class ChromaConceptLibrary(Memory[CodeConcept]):
             NotFound: The concept does not exist.
         """
         with self._store.reading():
-            return collect_callees(self._whole_concept(concept_id), self.get_many)
+            return collect_callees(self._full_concept(concept_id), self.get_many)
 
     adepends_on = twin(depends_on)
 
@@ -401,7 +401,7 @@ class ChromaConceptLibrary(Memory[CodeConcept]):
     def _read(self, rows: Sequence[Row]) -> list[CodeConcept]:
         return read_concepts(self._store, rows)
 
-    def _whole_concept(self, concept_id: str) -> CodeConcept:
+    def _full_concept(self, concept_id: str) -> CodeConcept:
         return self._read([self._row(concept_id)])[0]
 
     def _require_composition(self) -> CompositionStrategy:

@@ -184,12 +184,10 @@ def _relink(
         is_replaced = survivor is not None and not _undefined_names(concept, subjects[called_id].concept, survivor)
         calls.append(survivor.id if survivor is not None and is_replaced else called_id)
     parts = [survivors[part].id if part in survivors else part for part in concept.composed_of]
-    return replace(
-        concept, calls=_distinct_without(calls, concept.id), composed_of=_distinct_without(parts, concept.id)
-    )
+    return replace(concept, calls=_distinct_except(calls, concept.id), composed_of=_distinct_except(parts, concept.id))
 
 
-def _distinct_without(ids: Iterable[str], left_out: str) -> tuple[str, ...]:
+def _distinct_except(ids: Iterable[str], left_out: str) -> tuple[str, ...]:
     return tuple(concept_id for concept_id in dict.fromkeys(ids) if concept_id != left_out)
 
 

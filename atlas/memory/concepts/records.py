@@ -205,16 +205,16 @@ def from_row(row: Mapping[str, Any], usage: Usage) -> CodeConcept:
     return replace(concept, usage_count=usage.n_uses, success_rate=rate)
 
 
-def needs_of(row: Mapping[str, Any], concept: CodeConcept) -> set[str]:
-    """Return the `undefined_calls` of a row's concept: those stored in the row, or else computed."""
+def undefined_calls_of_row(row: Mapping[str, Any], concept: CodeConcept) -> set[str]:
+    """Return the `undefined_calls` of a row's concept, as stored in the row or else computed."""
     needs = row["metadata"].get("needs")
     if needs is None:
         return undefined_calls(concept)
     return {needs} - {NOTHING} if isinstance(needs, str) else {*needs} - {NOTHING}
 
 
-def usage_of(concept: CodeConcept) -> Usage:
-    """Return the usage that a concept states in its `usage_count` and `success_rate`.
+def stated_usage(concept: CodeConcept) -> Usage:
+    """Return the usage in a concept's fields `usage_count` and `success_rate`.
 
     Raises:
         InvalidInput: The count or the rate is out of range.

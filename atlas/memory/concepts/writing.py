@@ -12,7 +12,7 @@ from atlas.core.types import CodeConcept
 from atlas.memory.base.memory import not_found_error
 from atlas.memory.base.records import drop_known, encode_entries
 from atlas.memory.concepts.calls import read_concepts, with_calls
-from atlas.memory.concepts.records import PYTHON, to_entry, usage_of, validate, with_time
+from atlas.memory.concepts.records import PYTHON, stated_usage, to_entry, validate, with_time
 from atlas.protocols.infra import Clock, WholeEmbedder
 from atlas.storage.collection import Collection
 from atlas.storage.records import RestoredHistory
@@ -51,7 +51,7 @@ class ConceptWriter:
         if concept.id not in self.store.existing_ids([concept.id]):
             self._check_hash(concept)
             self._check_name(concept)
-        restored = {concept.id: RestoredHistory(marks=NO_MARKS, usage=usage_of(concept))}
+        restored = {concept.id: RestoredHistory(marks=NO_MARKS, usage=stated_usage(concept))}
         return self.add([concept], restored, unique_key="title")
 
     def edit(self, concept_id: str, changes: Mapping[str, Any]) -> CodeConcept:

@@ -1,4 +1,4 @@
-"""Strategies whose advice is the opposite of what several better proven strategies for a near situation give.
+"""Strategies whose advice contradicts several better proven strategies for a similar situation.
 
 Only plain opposites count: one advises an act, and the other forbids the same act in a sentence without a condition.
 """

@@ -16,7 +16,7 @@ from atlas.storage.marks.judgements import Judgement
 
 @dataclass(frozen=True, slots=True)
 class RecordTasks:
-    """The tasks that each record of one memory is right for."""
+    """The tasks for which each record of one memory is right."""
 
     ids: Mapping[str, frozenset[str]]
     """Ids of tasks by record."""
@@ -47,7 +47,7 @@ def tasks_of(
     experience: ChromaExperienceMemory | None,
     judgements: Sequence[Judgement],
 ) -> RecordTasks:
-    """Return the tasks that records of one memory are right for.
+    """Return the tasks for which the records of one memory are right.
 
     Args:
         experience: The experience memory, or None if ATLAS does not keep attempts.

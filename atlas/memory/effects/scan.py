@@ -113,14 +113,14 @@ def scan(system: Any, ids: Sequence[str] | None = None, *, minimum: float = SUSP
 
 
 def scan_record(memory: str, record: Any) -> Finding:
-    """Return a finding on a record. It has no reasons if the record has no signs of an attack.
+    """Scan a record. The finding has no reasons if there are no signs of an attack.
 
     Args:
         memory: Name of the record's memory.
     """
     reasons = strongest_per_rule(
         replace(reason, part=part.name)
-        for part in parts_of(memory, record)
+        for part in readable_parts(memory, record)
         for reason in scan_text(part.text, is_action=part.is_action)
     )
     kind = searchable_kinds()[memory]
@@ -144,8 +144,8 @@ def reason_of(finding: Finding) -> str:
     return " ".join(dict.fromkeys(reason.why for reason in finding.reasons))
 
 
-def parts_of(memory: str, record: Any) -> list[Part]:
-    """Return the texts of a record that agents may read. Empty texts are left out."""
+def readable_parts(memory: str, record: Any) -> list[Part]:
+    """Return the texts of a record that agents may read, without empty ones."""
     parts = next((parts for kind, parts in _PARTS.items() if isinstance(record, kind)), None)
     if parts is not None:
         return [part for part in parts(record) if part.text.strip()]

@@ -1,4 +1,4 @@
-"""Detection of the received records that an agent used: its words contain the id, or text of the record."""
+"""Detection of used records: an agent's words contain the id or text of a record that it received."""
 
 from __future__ import annotations
 
@@ -127,6 +127,6 @@ def _word_ngrams(text: str) -> Iterator[tuple[str, ...]]:
 
 
 def _own_observations(retrieved: Ids, steps: Sequence[Step]) -> Iterator[str]:
-    """Yield the observations that contain none of the retrieved records' ids, so are not the context block."""
+    """Yield the observations that do not contain the context block, judged by the ids of retrieved records."""
     short_ids = [shown_id(record_id) for ids in retrieved.values() for record_id in ids if isinstance(record_id, str)]
     return (step.observation for step in steps if not any(record_id in step.observation for record_id in short_ids))

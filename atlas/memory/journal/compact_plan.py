@@ -32,9 +32,9 @@ class RetentionPolicy:
     def check(self) -> None:
         """Raise `InvalidInput` for a value that is not a whole number, or too small."""
         for name, count in {"keep_recent": self.keep_recent, **self.keep_types}.items():
-            if not _is_whole(count) or count < 0:
+            if not _is_whole_number(count) or count < 0:
                 raise InvalidInput(f"expected a whole number of at least 0 for {name}, got {count!r}")
-        if self.max_entries is not None and not (_is_whole(self.max_entries) and self.max_entries > 0):
+        if self.max_entries is not None and not (_is_whole_number(self.max_entries) and self.max_entries > 0):
             raise InvalidInput(
                 f"expected None or a whole number of at least 1 for max_entries, got {self.max_entries!r}"
             )
@@ -182,5 +182,5 @@ class CompactPlan(Tabular):
             yield {"entry": move.title, "would be": move.to_tier, "reason": move.reason}
 
 
-def _is_whole(count: object) -> bool:
+def _is_whole_number(count: object) -> bool:
     return isinstance(count, int) and not isinstance(count, bool)

@@ -89,7 +89,7 @@ class Contexts:
     def sort_by_value(self, entries: Sequence[JournalEntry]) -> list[JournalEntry]:
         """Return the entries sorted by value, the most valuable first."""
         usage, now = self.log.store.usage([entry.id for entry in entries]), self.log.clock.now()
-        return sorted(entries, key=lambda entry: -value_of(entry, usage[entry.id], self.types, now))
+        return sorted(entries, key=lambda entry: -entry_value(entry, usage[entry.id], self.types, now))
 
     def _quota_entries(self, quotas: Quotas, pool: Sequence[JournalEntry]) -> list[JournalEntry]:
         """Return up to a quota of each type: the latest entries, best summaries, or best scored observations."""
@@ -115,7 +115,7 @@ class Contexts:
         return [entry for entry in entries if entry.tier in LIVE]  # a plain store may not support filters
 
 
-def value_of(entry: JournalEntry, usage: Usage, types: EntryTypes, now: datetime) -> float:
+def entry_value(entry: JournalEntry, usage: Usage, types: EntryTypes, now: datetime) -> float:
     """Return the value of an entry, in [0, 1], from its importance, feedback, age and tier."""
     weight = WARM_WEIGHT if entry.tier == LIVE[-1] else 1.0
     return weight * with_feedback(entry.importance, usage) * recency_of(entry, types, now)
@@ -157,7 +157,7 @@ def tokens_of(text: str) -> int:
 
 
 def resolve_limit(limit: int | None, token_budget: int | None) -> int | None:
-    """Return the maximum number of entries: None if only a budget is given, `LIMIT` if neither is.
+    """Return the maximum number of entries: None if only a budget is set, `LIMIT` if neither is set.
 
     Raises:
         InvalidInput: A limit is negative.

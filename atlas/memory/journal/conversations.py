@@ -16,7 +16,7 @@ from atlas.infra.twin import twin
 from atlas.memory.base.latest import newest_rows, next_sort_key
 from atlas.memory.base.memory import Memory, Row, Weights
 from atlas.memory.base.records import Entry, encode_entries, filterable_metadata, parse_ids, retry
-from atlas.memory.journal.neighbours import N_NEIGHBOURS, Log, LogText, text_of, title_of
+from atlas.memory.journal.neighbours import N_NEIGHBOURS, Log, LogText, indexed_text, title_of
 from atlas.protocols.infra import Clock, Embedder, VectorStore
 from atlas.storage.collection import Collection
 from atlas.storage.damage import decode_content, stored_instant
@@ -91,10 +91,10 @@ class Conversations(Memory[Turn]):
         entry.metadata["created_at"] = next_sort_key(self._store, entry.metadata[SAID_AT])
         with self._store.reading():
             moment, latest = self._store.moment(), self._latest(conversation)
-        with_context = replace(entry, document=text_of(entry.document, [*latest.values()]))
+        with_context = replace(entry, document=indexed_text(entry.document, [*latest.values()]))
         log = self._log.within("store")
         log.store.add(*encode_entries([with_context], self._store, self.embedder, {}))
-        log.renew_texts_if_outdated([turn.id], list(latest), moment)
+        log.reindex_if_outdated([turn.id], list(latest), moment)
         return turn.id
 
     aadd = twin(add)
@@ -110,7 +110,7 @@ class Conversations(Memory[Turn]):
             entry.metadata["created_at"] = entry.metadata[SAID_AT]
         log = self._log.within("store")
         added = log.store.add_unknown(*encode_entries(entries, self._store, self.embedder, {}))
-        log.renew_texts(added)  # the text of a turn includes its predecessors
+        log.reindex_texts(added)  # the text of a turn includes its predecessors
         return added
 
     aadd_turns = twin(add_turns)

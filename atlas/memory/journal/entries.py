@@ -98,7 +98,7 @@ class EntryLog(Log):
     # Writing
 
     def add(self, entries: Sequence[JournalEntry], reason: str = "") -> list[str]:
-        """Write whole entries as one operation. See `Journal.add_entries`."""
+        """Write complete entries as one operation. See `Journal.add_entries`."""
         entries_by_id = {entry.id: with_created_at(entry, self.clock.now()) for entry in entries}
         for entry in entries_by_id.values():
             to_entry(entry)
@@ -109,11 +109,11 @@ class EntryLog(Log):
         if not new:
             return []
         with self.store.reading():
-            moment, latest = self.store.moment(), self._latest_lines()
+            moment, latest = self.store.moment(), self._latest_positions()
         beginnings = preceding_beginnings(new, latest)
         records = [to_entry(entry, beginnings[entry.id]) for entry in new]
         added = scoped.store.add_unknown(*encode_entries(records, self.store, self.embedder, {}))
-        scoped.renew_texts_if_outdated(added, [line.id for line in latest], moment)
+        scoped.reindex_if_outdated(added, [position.id for position in latest], moment)
         return added
 
     def edit(self, entry_id: str, changes: Mapping[str, Any]) -> JournalEntry:
@@ -127,7 +127,7 @@ class EntryLog(Log):
         if (changed.content, changed.generation) == (before.content, before.generation):
             self.rewrite([changed_row(row, changed)], moment, "edit")
         else:
-            self.renew(moment, "edit", changed={entry_id: to_entry(changed)})
+            self.change_and_reindex(moment, "edit", changed={entry_id: to_entry(changed)})
         return changed
 
     def change(self, entry_id: str, change: Callable[[JournalEntry], JournalEntry], kind: str) -> JournalEntry:
@@ -171,9 +171,9 @@ class EntryLog(Log):
             deleted_ids=deleted_ids,
         )
 
-    def _latest_lines(self) -> list[Line]:
+    def _latest_positions(self) -> list[LogPosition]:
         rows = self.store.scan(order_by="created_at", descending=True, limit=N_LATEST)
-        return [line_of(row) for row in rows]
+        return [log_position(row) for row in rows]
 
     def _add_new_links(self, stored: Sequence[JournalEntry]) -> None:
         """Add the links of imported entries to existing entries, except links that these had in an earlier version."""
@@ -196,7 +196,7 @@ class EntryLog(Log):
             retry(add_links)
 
     def _new_links(self, entry: JournalEntry, links: Sequence[Link]) -> list[Link]:
-        """Return those of the links that neither an entry nor an earlier version of it has."""
+        """Return the links that neither an entry nor its earlier versions have."""
         new = [link for link in dict.fromkeys(links) if link not in entry.links]
         if not new:
             return []
@@ -206,8 +206,8 @@ class EntryLog(Log):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Line:
-    """The position of an entry in the log, and its beginning."""
+class LogPosition:
+    """The position of an entry in the log, with the beginning of its text."""
 
     id: str
     generation: int
@@ -217,10 +217,10 @@ class Line:
     """Scope of the entry. Only entries of the same scope are its predecessors."""
 
 
-def line_of(row: Mapping[str, Any]) -> Line:
+def log_position(row: Mapping[str, Any]) -> LogPosition:
     """Return the position of a stored entry in the log."""
     metadata = row["metadata"]
-    return Line(
+    return LogPosition(
         id=row["id"],
         generation=metadata["generation"],
         written_at=stored_instant(metadata),
@@ -229,14 +229,14 @@ def line_of(row: Mapping[str, Any]) -> Line:
     )
 
 
-def preceding_beginnings(entries: Sequence[JournalEntry], stored: Sequence[Line]) -> dict[str, tuple[str, ...]]:
+def preceding_beginnings(entries: Sequence[JournalEntry], stored: Sequence[LogPosition]) -> dict[str, tuple[str, ...]]:
     """Return the beginnings of each entry's predecessors in its generation and scope, oldest first, keyed by id.
 
     Args:
         stored: Stored entries of those generations.
     """
     new = {
-        entry.id: Line(
+        entry.id: LogPosition(
             id=entry.id,
             generation=entry.generation,
             written_at=log_time(entry),
@@ -247,9 +247,9 @@ def preceding_beginnings(entries: Sequence[JournalEntry], stored: Sequence[Line]
     }
     latest: dict[tuple[int, frozenset[tuple[str, Any]]], list[str]] = defaultdict(list)
     beginnings = {}
-    for line in sorted([*stored, *new.values()], key=lambda line: line.written_at):
-        titles = latest[line.generation, line.scope]
-        if line.id in new:
-            beginnings[line.id] = tuple(titles[-N_NEIGHBOURS:])
-        titles.append(line.title)
+    for position in sorted([*stored, *new.values()], key=lambda position: position.written_at):
+        titles = latest[position.generation, position.scope]
+        if position.id in new:
+            beginnings[position.id] = tuple(titles[-N_NEIGHBOURS:])
+        titles.append(position.title)
     return beginnings

@@ -57,17 +57,17 @@ class Log:
         """Delete records and return their number, or raise `PlanOutdated` if a concurrent write has changed the log."""
         with self.store.reading():
             moment, n_present = self.store.moment(), len(self.store.existing_ids(ids))
-        self.renew(moment, "delete", deleted_ids=ids)
+        self.change_and_reindex(moment, "delete", deleted_ids=ids)
         return n_present
 
     def restore(self, ids: Sequence[str]) -> int:
         """Restore deleted records as one operation, and return their number."""
         scoped = self.within("restore")
         n_restored = scoped.store.restore(list(ids))
-        scoped.renew_texts(ids)
+        scoped.reindex_texts(ids)
         return n_restored
 
-    def renew(
+    def change_and_reindex(
         self,
         moment: Moment,
         kind: str,
@@ -75,7 +75,7 @@ class Log:
         deleted_ids: Sequence[str] = (),
         changed: Mapping[str, Entry] = MappingProxyType({}),
     ) -> None:
-        """Delete and change records, and index their successors again, whose indexed texts contain their beginnings.
+        """Delete and change records, and reindex their successors, whose indexed texts quote the records.
 
         Args:
             changed: New entries, keyed by id, with only their own content as document.
@@ -86,26 +86,26 @@ class Log:
             arguments = encode_entries(records, self.store, self.embedder, {})
             self.within(kind).store.update(*arguments, unchanged_since=moment, deleted_ids=deleted_ids)
 
-    def renew_texts(self, ids: Sequence[str]) -> None:
-        """Index records and their successors again, with the current beginnings of their predecessors."""
+    def reindex_texts(self, ids: Sequence[str]) -> None:
+        """Reindex records and their successors, with the current beginnings of their predecessors."""
 
-        def renew() -> None:
+        def reindex() -> None:
             with self.store.reading():
                 moment, rows = self.store.moment(), self.store.get(list(ids))
             entries = {row["id"]: Entry(row["id"], self.log_text.content_of(row), row["metadata"]) for row in rows}
-            self.renew(moment, "edit", changed=entries)
+            self.change_and_reindex(moment, "edit", changed=entries)
 
-        retry(renew)
+        retry(reindex)
 
-    def renew_texts_if_outdated(self, added: Sequence[str], latest: Sequence[str], moment: Moment) -> None:
-        """Index added records again if their predecessors were changed or deleted while they were embedded."""
+    def reindex_if_outdated(self, added: Sequence[str], latest: Sequence[str], moment: Moment) -> None:
+        """Reindex added records if their predecessors were changed or deleted during embedding."""
         try:
             self.store.check_unchanged(latest, moment)
         except PlanOutdated:
-            self.renew_texts(added)
+            self.reindex_texts(added)
 
 
-def text_of(content: str, before: Sequence[str]) -> str:
+def indexed_text(content: str, before: Sequence[str]) -> str:
     """Return the text to index for a record: its content, followed by the beginnings of its predecessors."""
     return "\n\n".join([content, *before])
 
@@ -116,8 +116,8 @@ def title_of(content: str) -> str:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class _Lines:
-    """The group and the time of each record of some groups, in the order of insertion."""
+class _LogOrder:
+    """The group and time of records, in insertion order."""
 
     groups: Mapping[str, Group]
     """Group by id of the record."""
@@ -163,11 +163,11 @@ def find_changed_rows(
     changed_ids = {*deleted_ids, *changed}
     groups = {_group_key(row["metadata"], log_text.group_field) for row in store.get_light(list(changed_ids))}
     moved_groups = {entry.id: _group_key(entry.metadata, log_text.group_field) for entry in changed.values()}
-    lines = _read_lines(store, log_text.group_field, groups | {*moved_groups.values()})
-    log = lines.in_time_order(excluded_ids=set(deleted_ids), new_groups=moved_groups)
-    orders = (lines.in_time_order(), lines.in_insertion_order(), log)
-    followers = set(changed).union(*(_followers(order, changed_ids) for order in orders))
-    rows = store.get([entry_id for entry_id in lines.groups if entry_id in followers - set(deleted_ids)])
+    order = _read_log_order(store, log_text.group_field, groups | {*moved_groups.values()})
+    log = order.in_time_order(excluded_ids=set(deleted_ids), new_groups=moved_groups)
+    orders = (order.in_time_order(), order.in_insertion_order(), log)
+    followers = set(changed).union(*(_followers(log_order, changed_ids) for log_order in orders))
+    rows = store.get([entry_id for entry_id in order.groups if entry_id in followers - set(deleted_ids)])
     before = _predecessors(log, [row["id"] for row in rows])
     titles = dict(log_text.beginnings(store, list({i for neighbours in before.values() for i in neighbours})))
     titles |= {entry.id: title_of(entry.document) for entry in changed.values()}
@@ -176,7 +176,7 @@ def find_changed_rows(
         entry = changed.get(row["id"])
         metadata = row["metadata"] if entry is None else entry.metadata
         beginnings = [titles[i] for i in before[row["id"]] if i in titles]
-        document = text_of(log_text.content_of(row) if entry is None else entry.document, beginnings)
+        document = indexed_text(log_text.content_of(row) if entry is None else entry.document, beginnings)
         if (document, metadata) != (row["document"], row["metadata"]):
             entries.append(Entry(row["id"], document, metadata))
     return entries
@@ -186,10 +186,10 @@ def _group_key(metadata: Mapping[str, Any], group_field: str) -> Group:
     return metadata[group_field], frozenset(scope_of(metadata).items())
 
 
-def _read_lines(store: Collection, group_field: str, groups: Set[Group]) -> _Lines:
+def _read_log_order(store: Collection, group_field: str, groups: Set[Group]) -> _LogOrder:
     where = {group_field: {"$in": sorted({value for value, _ in groups})}}
     if not groups:
-        return _Lines(groups={}, written_at={})
+        return _LogOrder(groups={}, written_at={})
     ids = store.ids(where)
     values, written_at = store.column(group_field, where), store.column("created_at", where)
     names = sorted(filter(is_scope_name, store.keys()))
@@ -203,7 +203,7 @@ def _read_lines(store: Collection, group_field: str, groups: Set[Group]) -> _Lin
         for record_id in ids
         if groups_by_id.get(record_id) in groups and record_id in written_at  # may be deleted concurrently
     }
-    return _Lines(groups=groups_to_read, written_at=written_at)
+    return _LogOrder(groups=groups_to_read, written_at=written_at)
 
 
 def _group_ids(lines: Iterable[tuple[str, Group]]) -> Groups:

@@ -13,7 +13,7 @@ from atlas.core.json_values import check_text, dump
 from atlas.core.types import JournalEntry, Link
 from atlas.memory.base.records import Entry, filterable_metadata
 from atlas.memory.journal.importance import SCORE, score_of
-from atlas.memory.journal.neighbours import text_of, title_of
+from atlas.memory.journal.neighbours import indexed_text, title_of
 from atlas.storage.damage import decode_content
 
 _EARLIEST = datetime.min.replace(tzinfo=UTC)
@@ -99,7 +99,7 @@ def to_entry(entry: JournalEntry, before: Sequence[str] = ()) -> Entry:
         **filterable_metadata(entry.metadata),
         "content": dump(encoded),
     }
-    return Entry(entry.id, text_of(entry.content, before), metadata)
+    return Entry(entry.id, indexed_text(entry.content, before), metadata)
 
 
 def with_reserved_keys(metadata: Mapping[str, Any], stored: Mapping[str, Any]) -> dict[str, Any]:

@@ -7,16 +7,16 @@ from collections.abc import Iterable, Mapping, Sequence
 from atlas.embedding.chunking import EncodedText, encode_texts
 from atlas.memory.journal import Journal, conversations, entries
 from atlas.memory.journal.conversations import Conversations
-from atlas.memory.journal.neighbours import LogText, text_of, title_of
+from atlas.memory.journal.neighbours import LogText, indexed_text, title_of
 from atlas.storage.history import Image, Reword
 
 
-def rewording(journal: Journal | None, talks: Conversations | None) -> Reword | None:
+def rewording(journal: Journal | None, conversations_memory: Conversations | None) -> Reword | None:
     """Return a function that removes the beginnings of purged records from other indexed texts, and embeds these again.
 
     Return None if neither memory has records.
     """
-    logs = [(journal, entries.LOG_TEXT), (talks, conversations.LOG_TEXT)]
+    logs = [(journal, entries.LOG_TEXT), (conversations_memory, conversations.LOG_TEXT)]
     indexed = {
         memory.collection_name: (memory.embedder, memory.collection.projection(), log_text)
         for memory, log_text in logs
@@ -52,4 +52,4 @@ def _remove_beginnings(document: str, content: str, removed: set[str]) -> str:
     if not document.startswith(f"{content}\n\n"):
         return document
     before = document.removeprefix(f"{content}\n\n").split("\n\n")
-    return text_of(content, [part for part in before if part not in removed])
+    return indexed_text(content, [part for part in before if part not in removed])

@@ -14,7 +14,7 @@ from atlas.core.errors import InvalidInput
 from atlas.core.operations import Marks
 from atlas.core.types import Strategy
 from atlas.memory.base.merging import GroupsPlan, merge_marks, merge_row
-from atlas.memory.strategies.records import TextOf, best_first, merge_strategies, to_entry
+from atlas.memory.strategies.records import TextOf, merge_strategies, sort_by_merge_preference, to_entry
 from atlas.storage.records import Merge, Moment
 
 
@@ -70,7 +70,7 @@ def build_merge(group: StrategyMergeGroup, row: Mapping[str, Any] | None, text_o
 
 
 def _merge_group(strategies: Sequence[Strategy], marks: Mapping[str, Marks]) -> StrategyMergeGroup:
-    survivor, *duplicates = best_first(strategies)
+    survivor, *duplicates = sort_by_merge_preference(strategies)
     return StrategyMergeGroup(
         merged=merge_strategies(survivor, duplicates),
         why_kept=_reason_kept(survivor, duplicates),

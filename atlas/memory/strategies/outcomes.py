@@ -19,7 +19,7 @@ BY_OUTCOMES = "by its outcomes"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RetirementRule:
-    """The rule by which its outcomes retire a strategy."""
+    """The rule for retiring a strategy because of its outcomes."""
 
     floor: float = 0.25
     """A strategy is retired if its success rate is below the floor with a probability of 97.5%.

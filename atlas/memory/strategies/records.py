@@ -106,8 +106,8 @@ def from_row(row: Mapping[str, Any], uses: Sequence[Use], updater: SuccessRateUp
     return replace(strategy, usage_count=len(points), n_succeeded=n_succeeded, success_rate=points[-1].rate)
 
 
-def best_first(strategies: Sequence[Strategy]) -> list[Strategy]:
-    """Return strategies in the order in which a merge prefers them: most used first, then oldest first."""
+def sort_by_merge_preference(strategies: Sequence[Strategy]) -> list[Strategy]:
+    """Return strategies sorted by merge preference: most used first, then oldest first."""
     latest = datetime.max.replace(tzinfo=UTC)
     return sorted(strategies, key=lambda strategy: (-strategy.usage_count, strategy.created_at or latest))
 

@@ -453,7 +453,7 @@ def is_joinable(strategy: Strategy, other: Strategy) -> bool:
 
 
 def needs_no_variant(strategy: Strategy, other: Strategy) -> bool:
-    """Return whether another strategy's suggestion is not to become a variant: it is known, or there are enough.
+    """Return whether another strategy's suggestion needs no variant: it is known, or there are enough variants.
 
     Suggestions that differ only in whitespace are the same.
     """

@@ -83,12 +83,12 @@ def test_only_successes_are_shown_to_the_model(success):
     ("change", "told"),
     [
         ({"situation": " "}, "needs a situation"),
-        ({"parameters": []}, "used, but not declared: reservation_id"),
+        ({"parameters": []}, "got undeclared ones: reservation_id"),
         ({"parameters": [{"name": "x"}]}, "required property"),
         ({"suggestion": 3}, "not of type 'string'"),
         ({"sources": ["x"]}, "unexpected"),
         ({"title": "half \ud800"}, "surrogate"),
-        ({"parameters": STRATEGY["parameters"] * 2}, "declared more than once: reservation_id"),
+        ({"parameters": STRATEGY["parameters"] * 2}, "got these several times: reservation_id"),
     ],
 )
 def test_a_strategy_that_is_not_whole_is_asked_for_once_more(change, told):

@@ -50,7 +50,7 @@ def decode_measurement(text: str | None) -> LevelMeasurement | None:
     """
     if text is None:
         return None
-    encoded: dict[str, Any] = json.loads(text, parse_constant=_refuse)
+    encoded: dict[str, Any] = json.loads(text, parse_constant=_reject_constant)
     if encoded["version"] != VERSION:
         return None
     unrelated, near = map(float, encoded["scale"])
@@ -69,5 +69,5 @@ def decode_measurement(text: str | None) -> LevelMeasurement | None:
     )
 
 
-def _refuse(constant: str) -> float:
+def _reject_constant(constant: str) -> float:
     raise ValueError(f"expected finite numbers in a measurement, got {constant}")

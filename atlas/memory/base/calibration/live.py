@@ -78,8 +78,8 @@ class LiveCalibration:
     def __post_init__(self) -> None:
         self._lock = lock_of(self)
 
-    def learn_scale(self) -> None:
-        """Load the typical cosines of the model. Call it outside of any read transaction of the store.
+    def load_scale(self) -> None:
+        """Load the model's typical cosines. Call it outside of read transactions.
 
         If they are unknown, and the embedder can measure them, they are measured once.
         """
@@ -91,7 +91,7 @@ class LiveCalibration:
 
         A store that has grown is measured again in the background.
         """
-        self.learn_scale()
+        self.load_scale()
         if self._is_unusable():
             with self._lock:
                 if self._is_unusable():  # checked again, because another thread may have measured it
@@ -102,7 +102,7 @@ class LiveCalibration:
 
     def measure_and_save(self) -> None:
         """Measure the store, and save the result in it, unless it was measured at about its present size."""
-        self.learn_scale()
+        self.load_scale()
         with self._lock:
             measurement = self._read_stored()
             self._set_measurement(measurement or self._measure())
@@ -190,7 +190,7 @@ class LiveCalibration:
             return False
         self._counted_at = now
         with acting_on_all_records():
-            return not _is_about_as_many(self.store.n_upper_bound(), measurement.n_records)
+            return not _is_similar_count(self.store.n_upper_bound(), measurement.n_records)
 
     def _measure_again(self) -> None:
         try:
@@ -214,7 +214,7 @@ class LiveCalibration:
         is_of_this_ledger = now.ledger_id == measurement.at.ledger_id and measurement.at.change <= now.change
         if not is_of_this_ledger:
             return None
-        return measurement if _is_about_as_many(self.store.n_upper_bound(), measurement.n_records) else None
+        return measurement if _is_similar_count(self.store.n_upper_bound(), measurement.n_records) else None
 
     @acting_on_all_records()
     def _measure(self, *, runs_queries: bool = True) -> LevelMeasurement:
@@ -344,6 +344,6 @@ def select_all(similarities: Values, words: Values) -> npt.NDArray[np.bool_]:
     return np.ones(len(similarities), bool)
 
 
-def _is_about_as_many(n: int, measured: int) -> bool:
-    """Return whether n records are about as many as `measured`."""
+def _is_similar_count(n: int, measured: int) -> bool:
+    """Return whether a number of records is close to the number at the measurement."""
     return (n < SMALL) == (measured < SMALL) and measured / GROWTH <= n <= measured * GROWTH

@@ -138,7 +138,7 @@ class LLMStrategyAbstractor:
         def validate(answer: dict[str, Any]) -> dict[str, Any]:
             check_json(answer, "the answer")
             if answer["same"] and not answer.get("suggestion", "").strip():
-                raise InvalidInput("strategies for the same situation need a combined suggestion")
+                raise InvalidInput("expected a combined suggestion for strategies of the same situation, got none")
             if answer["same"]:
                 _check_declared(answer["suggestion"], set(declared))
             return answer
@@ -170,7 +170,7 @@ class LLMStrategyAbstractor:
 
 
 def _question(prompt: Prompt, trajectory: Trajectory, known: Mapping[str, Strategy]) -> Question[dict[str, Any]]:
-    """Return the question for the strategy of an attempt.
+    """Return the prompt that asks for the strategy of an attempt.
 
     Args:
         known: Stored strategies for similar tasks, keyed by the ids that the prompt gives them.
@@ -230,7 +230,7 @@ def _check_complete(answer: dict[str, Any]) -> dict[str, Any]:
     names = [parameter["name"] for parameter in check_parameters(answer.get("parameters", []))]
     twice = sorted({name for name in names if names.count(name) > 1})
     if twice:
-        raise InvalidInput(f"these parameters are declared more than once: {', '.join(twice)}")
+        raise InvalidInput(f"expected each parameter once, got these several times: {', '.join(twice)}")
     _check_declared(f"{answer['situation']} {answer['suggestion']}", set(names))
     return answer
 
@@ -238,4 +238,6 @@ def _check_complete(answer: dict[str, Any]) -> dict[str, Any]:
 def _check_declared(text: str, declared: set[str]) -> None:
     undeclared = set(re.findall(r"\{(\w+)\}", text)) - declared
     if undeclared:
-        raise InvalidInput(f"these parameters are used, but not declared: {', '.join(sorted(undeclared))}")
+        raise InvalidInput(
+            f"expected every used parameter to be declared, got undeclared ones: {', '.join(sorted(undeclared))}"
+        )

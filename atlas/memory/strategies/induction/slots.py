@@ -68,7 +68,7 @@ class Generaliser:
             call = parse_call(step.action)
             arguments = _leaves("", call[1]) if call else ()
             for name, value in arguments:
-                if _is_particular(value) and len(self._names) < MAX_VALUES:
+                if _is_task_specific(value) and len(self._names) < MAX_VALUES:
                     self._names.setdefault(value, name)
         values = sorted(self._names, key=len, reverse=True)
         self._argument_values = (
@@ -143,7 +143,7 @@ def _leaves(name: str, value: Any) -> Iterator[tuple[str, str]]:
         yield name, value
 
 
-def _is_particular(value: str) -> bool:
-    """Return whether a value is specific to a task, like an id, and not from a fixed set, like `economy`."""
+def _is_task_specific(value: str) -> bool:
+    """Return whether a value is specific to a task, like an id, and not one of a fixed set, like `economy`."""
     is_short = MIN_VALUE_CHARACTERS <= len(value) <= MAX_VALUE_CHARACTERS
     return is_short and _INSTANCE.search(value) is not None and len(value.split()) <= 4

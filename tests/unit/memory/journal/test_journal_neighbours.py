@@ -184,7 +184,7 @@ def test_what_is_changed_elsewhere_meanwhile_is_read_anew(journal, store):
     moment = journal.collection.moment()
     journal.delete([ids[0]])
     with pytest.raises(PlanOutdated, match="has changed since it was read"):
-        journal._log.renew(moment, "delete", deleted_ids=[ids[1]])
+        journal._log.change_and_reindex(moment, "delete", deleted_ids=[ids[1]])
     assert journal.delete([ids[1]]) == 1
     assert held(journal)[LINES[2]] == []
 

@@ -13,8 +13,8 @@ from atlas.infra.background import BackgroundTask
 logger = logging.getLogger(__name__)
 
 
-class LateWrites:
-    """A FIFO queue of writes that a thread performs later. Writes that are pending when the process ends are lost."""
+class DeferredWrites:
+    """A queue of writes that a background thread performs. Pending writes are lost when the process ends."""
 
     def __init__(self) -> None:
         self._waiting: deque[tuple[str, Callable[[], Any]]] = deque()
