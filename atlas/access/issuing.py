@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from datetime import UTC, datetime, timedelta
 from types import MappingProxyType
 
-from atlas.access.keys import Key, KeyRing
+from atlas.access.keys import ApiKeys, Key
 from atlas.access.people import People
 from atlas.infra.actor import Role, actor_name, check_role
 from atlas.storage.store import Store
@@ -25,17 +25,17 @@ def issue_key(
 
     Args:
         lifetime: Time until the key expires, or None for no expiry.
-        scope: See `KeyRing.add`.
+        scope: See `ApiKeys.add`.
 
     Raises:
         NotAllowed: The actor is not an admin.
-        InvalidInput: See `KeyRing.add`.
+        InvalidInput: See `ApiKeys.add`.
     """
     check_role(Role.ADMIN, "make keys")
     reserved = People(storage.path, {}).names()
     if scope:  # or it would see the operations of the previous owner of its name
         reserved |= {*storage.ledger.history.actors()}
-    return KeyRing(storage.path, owner=storage.settings.actor).add(
+    return ApiKeys(storage.path, owner=storage.settings.actor).add(
         name,
         role,
         expires_at=datetime.now(UTC) + lifetime if lifetime else None,

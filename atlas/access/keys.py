@@ -74,8 +74,8 @@ class Key:
         return ""
 
 
-class KeyRing:
-    """The keys of one store. Several processes may use it concurrently, and see each other's changes immediately."""
+class ApiKeys:
+    """The keys of one store. Several processes may use them concurrently, and see each other's changes immediately."""
 
     def __init__(self, directory: Path, clock: Clock | None = None, *, owner: str = "") -> None:
         """Open the keys of the store in a directory. The file is created with the first key.
@@ -165,7 +165,7 @@ class KeyRing:
         """Return whether a key has this secret, even if the key was revoked or has expired."""
         return _hash(secret) in self._file.read()
 
-    def recognise(self, secret: str) -> Key:
+    def authenticate(self, secret: str) -> Key:
         """Return the key with this secret.
 
         Raises:

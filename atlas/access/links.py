@@ -92,7 +92,7 @@ class Links:
         """Return whether a link has this secret, even if the link has ended."""
         return _hash(secret) in self._file.read()
 
-    def recognise(self, secret: str) -> SharedLink:
+    def authenticate(self, secret: str) -> SharedLink:
         """Return the link with this secret.
 
         Raises:

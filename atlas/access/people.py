@@ -12,7 +12,7 @@ from datetime import datetime
 from pathlib import Path
 from typing import Any
 
-from atlas.access.keys import KeyRing
+from atlas.access.keys import ApiKeys
 from atlas.access.names import look_alike, plain_name, unique_name
 from atlas.access.roles import role_of
 from atlas.core.errors import NotAllowed, NotFound
@@ -103,7 +103,7 @@ class People:
         self._roles = roles
         self._clock = clock or SystemClock()
         self._audit = AuditLog(directory, self._clock, owner)
-        self._keys = KeyRing(directory, clock)
+        self._keys = ApiKeys(directory, clock)
         self._owner = owner
         self._actors = actors
 
@@ -148,7 +148,7 @@ class People:
         return person
 
     def _unique_name(self, identity: Identity, people: Mapping[str, Person]) -> str:
-        """Return a person's name for the history, with a number appended if another person has the name."""
+        """Return a person's unique name for the history, with a number appended if the name is taken."""
         person = people.get(identity.id)
         own_names = person.names if person is not None else ()
         other_names = [*_names(people.values(), excluded_id=identity.id), *self._keys.names(), self._owner]

@@ -1,4 +1,4 @@
-"""Roles by group. A provider or a proxy reports the groups."""
+"""Roles by group. The provider or proxy reports a person's groups."""
 
 from __future__ import annotations
 

@@ -10,7 +10,7 @@ from hmac import compare_digest
 from pathlib import Path
 from typing import TypeVar
 
-from atlas.access.keys import Key, KeyRing
+from atlas.access.keys import ApiKeys, Key
 from atlas.access.links import Links, SharedLink
 from atlas.access.people import Identity, People
 from atlas.access.roles import store_roles
@@ -59,14 +59,14 @@ class ServedStore:
 
     name: str
     directory: Path
-    ring: KeyRing
+    keys: ApiKeys
     people: People
     links: Links
     audit: AuditLog
 
     def key_actors(self, key_id: str) -> Mapping[str, Actor]:
         """Return the actor of a key, keyed by store name. Empty if the key is no longer valid."""
-        key = self.ring.find(key_id)
+        key = self.keys.find(key_id)
         return {self.name: self.actor(key)} if key else {}
 
     def actor(self, key: Key) -> Actor:
@@ -112,7 +112,7 @@ class Stores:
             name: ServedStore(
                 name=name,
                 directory=directory,
-                ring=KeyRing(directory, clock),
+                keys=ApiKeys(directory, clock),
                 people=People(
                     directory,
                     store_roles(name, directories, roles),
@@ -134,7 +134,7 @@ class Stores:
         return iter(self._stores.values())
 
     def __len__(self) -> int:
-        """Return how many stores there are."""
+        """Return the number of stores."""
         return len(self._stores)
 
     @property
@@ -162,23 +162,23 @@ class Stores:
         Raises:
             StoreUnavailable: No active key was found, and the keys of a store cannot be read.
         """
-        return bool(self._query_stores(lambda store: store.ring.active_keys()))
+        return bool(self._query_stores(lambda store: store.keys.active_keys()))
 
-    def recognise_key(self, secret: str) -> tuple[ServedStore, Key]:
+    def authenticate_key(self, secret: str) -> tuple[ServedStore, Key]:
         """Return the key with a secret, and the one store that it belongs to.
 
         Raises:
             NotAllowed: The key is in no store, or it was revoked or has expired.
             StoreUnavailable: The key is in no store, but the keys of one store cannot be read.
         """
-        stores = [store for store, _ in self._query_stores(lambda store: store.ring.has_secret(secret))]
+        stores = [store for store, _ in self._query_stores(lambda store: store.keys.has_secret(secret))]
         store = next(iter(stores), self.first)
         try:
-            return store, store.ring.recognise(secret)
+            return store, store.keys.authenticate(secret)
         except NotAllowed as error:
             raise AccessRefused(str(error) if stores or not self.token else OTHER_TOKEN, stores) from error
 
-    def recognise_link(self, secret: str) -> tuple[ServedStore, SharedLink]:
+    def authenticate_link(self, secret: str) -> tuple[ServedStore, SharedLink]:
         """Return the link with a secret, and the store whose copy it opens.
 
         Raises:
@@ -188,7 +188,7 @@ class Stores:
         stores = [store for store, _ in self._query_stores(lambda store: store.links.has_secret(secret))]
         store = next(iter(stores), self.first)
         try:
-            link = store.links.recognise(secret)
+            link = store.links.authenticate(secret)
         except NotAllowed as error:
             raise AccessRefused(str(error), stores) from error
         if not store.link_actors(link.id):

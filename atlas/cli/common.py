@@ -242,7 +242,10 @@ def _full_id(memory: MemorySystem, records: Memory[Any], prefix: str, deleted: b
     ids = memory.storage.ledger.ids_with_prefix(records.collection_name, prefix, deleted=deleted)
     if len(ids) != 1:
         noun = f"deleted {records.noun}" if deleted else records.noun
-        raise NotFound(f"{'no' if not ids else 'more than one'} {noun} has an id that begins with {prefix!r}")
+        raise NotFound(
+            f"{'no' if not ids else 'more than one'} {noun} has an id that begins with {prefix!r}; "
+            "copy an id from a list or a search"
+        )
     return ids[0]
 
 

@@ -238,7 +238,10 @@ def _full_id_on_server(memory: MemorySystem, prefix: str) -> str:
     """Return the one id on a server that begins with a prefix."""
     ids = [record_id for record_id in memory.experience.ids() if record_id.startswith(prefix)]
     if len(ids) != 1:
-        raise NotFound(f"{'no' if not ids else 'more than one'} experience has an id that begins with {prefix!r}")
+        raise NotFound(
+            f"{'no' if not ids else 'more than one'} experience has an id that begins with {prefix!r}; "
+            "copy an id from a list or a search"
+        )
     return ids[0]
 
 

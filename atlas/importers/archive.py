@@ -56,7 +56,7 @@ def read_entry(archive: zipfile.ZipFile, entry: zipfile.ZipInfo, limits: Limits)
         with archive.open(entry) as stream:
             raw = stream.read(limits.max_document_bytes + 1)
     except _UNPACKING_ERRORS as error:
-        raise InvalidInput(f"{entry.filename} cannot be unpacked: {error}") from error
+        raise InvalidInput(f"{entry.filename} cannot be unpacked: {error}; repack it, or leave it out") from error
     if len(raw) > limits.max_document_bytes:
         raise InvalidInput(f"{entry.filename} unpacks to more than {limits.max_document_bytes / MEGABYTE:,.0f} MB")
     return raw

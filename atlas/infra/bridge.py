@@ -87,11 +87,11 @@ def call(method: Callable[..., Awaitable[T]], *arguments: Any) -> T:
             result.close()  # never awaited; avoid the warning
 
 
-def run(coroutine: Coroutine[Any, Any, T], *, to_its_end: bool = False) -> T:
+def run(coroutine: Coroutine[Any, Any, T], *, is_shielded: bool = False) -> T:
     """Return the result of a coroutine.
 
     Args:
-        to_its_end: Whether the coroutine continues if the calling async method is cancelled, as a write should.
+        is_shielded: Whether the coroutine continues if the calling async method is cancelled, as a write should.
 
     Raises:
         asyncio.CancelledError: The calling async method was cancelled.
@@ -102,7 +102,7 @@ def run(coroutine: Coroutine[Any, Any, T], *, to_its_end: bool = False) -> T:
     if loop is None:
         coroutine.close()
         raise BlockingCall("a sync method was called from ATLAS's own event loop; await its async twin (`a…`) instead")
-    twin = None if to_its_end else _twin.get()
+    twin = None if is_shielded else _twin.get()
     future = twin.start(coroutine, loop) if twin else asyncio.run_coroutine_threadsafe(coroutine, loop)
     try:
         return _wait_for_result(future, loop)

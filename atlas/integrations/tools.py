@@ -61,7 +61,7 @@ class MemoryTools:
         return block.text or NOTHING
 
     async def search(self, query: str) -> str:
-        """Call to look for something in all memories.
+        """Call to search all memories.
 
         Args:
             query: A few words or a sentence.
@@ -93,7 +93,7 @@ class MemoryTools:
         return f"Stored as experience {shown_id(stored['experience'])}.{problems}"
 
     async def note(self, entry_type: EntryType, content: str) -> str:
-        """Call to keep an observation, a crash, a reflection, a directive or a task on the way.
+        """Call to log an observation, a crash, a reflection, a directive or a task.
 
         Args:
             entry_type: Kind of the note.

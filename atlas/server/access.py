@@ -57,7 +57,7 @@ class RequestAuthenticator:
         if kind.lower() == "bearer" and secret.strip():
             if self.stores.is_token(secret.strip()):
                 return self.stores.owner_actor(self.stores.first)
-            store, key = self.stores.recognise_key(secret.strip())
+            store, key = self.stores.authenticate_key(secret.strip())
             return store.actor(key)
         if self.is_open and not self.stores.has_key():
             return self.stores.owner_actor(self.stores.first)
@@ -79,7 +79,7 @@ class RequestAuthenticator:
                 raise TooManyRequests(WRONG_KEYS, wait) from error
             raise
         if wait := self.rate.take(f"{actor.store}\n{actor.name}" if actor.store else address):
-            raise TooManyRequests("this key has exceeded its requests per minute", wait)
+            raise TooManyRequests(f"this key has exceeded its requests per minute; retry in {wait:.0f} seconds", wait)
         if (record := record_of(scope)) is not None:
             record.actor = actor
         return actor

@@ -57,7 +57,7 @@ class LoginMiddleware:
         self._has_tls = provider is not None and provider.has_tls
         self._sign_in: ASGIApp | None = None
         if provider is not None:
-            self._sign_in = make_sign_in(provider, self._start_vouched_session, self._refuse_sign_in)
+            self._sign_in = make_sign_in(provider, self._start_authenticated_session, self._refuse_sign_in)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Answer one request."""
@@ -136,7 +136,7 @@ class LoginMiddleware:
         self._sessions.end(browser["token"])
         return RedirectResponse(ENTER, 303)
 
-    def _start_vouched_session(self, request: Request, identity: Identity, lead_to: str = "/") -> Response:
+    def _start_authenticated_session(self, request: Request, identity: Identity, lead_to: str = "/") -> Response:
         """Start a session for a user whom a provider or proxy has authenticated.
 
         Returns:
@@ -180,7 +180,9 @@ class LoginMiddleware:
         if identity is None:
             return RedirectResponse(ENTER, 303)
         request = Request(scope, receive)
-        return self._start_vouched_session(request, identity, f"{request.url.path}?{request.url.query}".rstrip("?"))
+        return self._start_authenticated_session(
+            request, identity, f"{request.url.path}?{request.url.query}".rstrip("?")
+        )
 
     def _form(self, request: Request, problem: str = "", status: int = 200) -> Response:
         if self._sessions.stores.token:
@@ -208,7 +210,7 @@ class _Browser(TypedDict):
     token: str
     """Current session token of the browser, or an empty string."""
 
-    vouched_id: str
+    proxy_user_id: str
     """Id of the user authenticated by a proxy, or an empty string."""
 
 
@@ -244,7 +246,7 @@ def _is_page(scope: Scope) -> bool:
 def _browser(scope: Scope, cookie: str) -> _Browser:
     """Return the credentials of a request's browser."""
     identity = forwarding.identity(scope)
-    return {"token": _token(scope, cookie), "vouched_id": identity.id if identity is not None else ""}
+    return {"token": _token(scope, cookie), "proxy_user_id": identity.id if identity is not None else ""}
 
 
 def _token(scope: Scope, cookie: str) -> str:

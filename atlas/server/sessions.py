@@ -57,7 +57,7 @@ class _Session:
     expires_at: float
     """Time of expiry, from `Sessions.monotonic`."""
 
-    vouched_id: str
+    proxy_user_id: str
     """Id of the user authenticated by a proxy at the start, or empty without a proxy."""
 
 
@@ -78,70 +78,70 @@ class Sessions:
 
     _lock: threading.Lock = field(default_factory=threading.Lock)
 
-    def begin_with_secret(self, secret: str, *, token: str = "", vouched_id: str = "") -> str:
+    def begin_with_secret(self, secret: str, *, token: str = "", proxy_user_id: str = "") -> str:
         """Start a session for a key or the server's token, and return the session token.
 
         Args:
             token: The browser's current session token, which is ended.
-            vouched_id: Id of the user authenticated by a proxy. The session is only valid for that user.
+            proxy_user_id: Id of the user authenticated by a proxy. The session is only valid for that user.
 
         Raises:
             NotAllowed: The key is unknown, revoked, has expired, or is bound to a scope.
         """
         if self.stores.is_token(secret):
             self.stores.first.audit.add_event(TOKEN_ENTERED, who=self.stores.owner_actor(self.stores.first).name)
-            return self._start("owner", self.stores.owner_actors, token, vouched_id)
-        store, key = self.stores.recognise_key(secret)
+            return self._start("owner", self.stores.owner_actors, token, proxy_user_id)
+        store, key = self.stores.authenticate_key(secret)
         if key.scope:
             raise NotAllowed(
                 "a key with a scope is for agents, but the pages show the whole store; use a key without a scope"
             )
         store.audit.add_event(ENTERED, who=key.name)
-        return self._start(f"key {key.id}", partial(store.key_actors, key.id), token, vouched_id)
+        return self._start(f"key {key.id}", partial(store.key_actors, key.id), token, proxy_user_id)
 
-    def begin_for_link(self, secret: str, *, token: str = "", vouched_id: str = "") -> str:
+    def begin_for_link(self, secret: str, *, token: str = "", proxy_user_id: str = "") -> str:
         """Start a session for a link, and return its token. An existing session for the link is reused.
 
         Args:
             token: See `begin_with_secret`.
-            vouched_id: See `begin_with_secret`.
+            proxy_user_id: See `begin_with_secret`.
 
         Raises:
             NotAllowed: The link has ended.
         """
-        store, link = self.stores.recognise_link(secret)
-        if self._is_session_of_link(link, token, vouched_id):
+        store, link = self.stores.authenticate_link(secret)
+        if self._is_session_of_link(link, token, proxy_user_id):
             return token
         store.audit.add_event(LINK_OPENED, who=link.name)
-        return self._start(_link_holder(link), partial(store.link_actors, link.id), token, vouched_id)
+        return self._start(_link_holder(link), partial(store.link_actors, link.id), token, proxy_user_id)
 
-    def find_replaced_user(self, secret: str, *, token: str = "", vouched_id: str = "") -> str:
+    def find_replaced_user(self, secret: str, *, token: str = "", proxy_user_id: str = "") -> str:
         """Return the name of the user who would be logged out by opening a link. Empty if no session would end.
 
         Args:
             token: See `begin_with_secret`.
-            vouched_id: See `begin_with_secret`.
+            proxy_user_id: See `begin_with_secret`.
 
         Raises:
             NotAllowed: The link has ended.
         """
-        link = self.stores.recognise_link(secret)[1]
-        if self._is_session_of_link(link, token, vouched_id) or not self.has_session(token, vouched_id):
+        link = self.stores.authenticate_link(secret)[1]
+        if self._is_session_of_link(link, token, proxy_user_id) or not self.has_session(token, proxy_user_id):
             return ""
         return next((actor.name for actor in self.actors_of(token).values()), "")
 
-    def begin_for_person(self, identity: Identity, *, token: str = "", vouched_id: str = "") -> str:
+    def begin_for_person(self, identity: Identity, *, token: str = "", proxy_user_id: str = "") -> str:
         """Start a session for a user authenticated by a provider, and return its token.
 
         Args:
             token: See `begin_with_secret`.
-            vouched_id: See `begin_with_secret`.
+            proxy_user_id: See `begin_with_secret`.
 
         Raises:
             NotAllowed: There is no store that the user may see.
         """
         person_id = self.stores.sign_in(identity)
-        return self._start(f"person {person_id}", partial(self.stores.person_actors, person_id), token, vouched_id)
+        return self._start(f"person {person_id}", partial(self.stores.person_actors, person_id), token, proxy_user_id)
 
     def end(self, token: str) -> None:
         """End a session."""
@@ -157,19 +157,19 @@ class Sessions:
         session = self._sessions.get(token)
         return session.actors() if session is not None and session.expires_at > self.monotonic() else {}
 
-    def has_session(self, token: str, vouched_id: str = "") -> bool:
+    def has_session(self, token: str, proxy_user_id: str = "") -> bool:
         """Return whether a token belongs to a session that is valid and was started by the same user of a proxy."""
         session = self._sessions.get(token)
-        return session is not None and session.vouched_id == vouched_id and bool(self.actors_of(token))
+        return session is not None and session.proxy_user_id == proxy_user_id and bool(self.actors_of(token))
 
-    def _is_session_of_link(self, link: SharedLink, token: str, vouched_id: str) -> bool:
+    def _is_session_of_link(self, link: SharedLink, token: str, proxy_user_id: str) -> bool:
         """Return whether a token belongs to a valid session that was started by a link."""
         session = self._sessions.get(token)
-        return session is not None and session.holder == _link_holder(link) and self.has_session(token, vouched_id)
+        return session is not None and session.holder == _link_holder(link) and self.has_session(token, proxy_user_id)
 
-    def _start(self, holder: str, actors: Callable[[], Mapping[str, Actor]], old_token: str, vouched_id: str) -> str:
+    def _start(self, holder: str, actors: Callable[[], Mapping[str, Actor]], old_token: str, proxy_user_id: str) -> str:
         token, now = secrets.token_urlsafe(32), self.monotonic()
-        started = _Session(holder=holder, actors=actors, expires_at=now + self.seconds, vouched_id=vouched_id)
+        started = _Session(holder=holder, actors=actors, expires_at=now + self.seconds, proxy_user_id=proxy_user_id)
         with self._lock:
             self._sessions.pop(old_token, None)
             self._drop([token for token, session in self._sessions.items() if session.expires_at <= now])

@@ -41,14 +41,14 @@ ALGORITHMS = (
 
 _ANNOUNCED = "id_token_signing_alg_values_supported"
 
-Vouched = Callable[[Request, Identity], Response]
+AuthenticatedHandler = Callable[[Request, Identity], Response]
 """Returns the response to an authenticated user."""
 
 RefusalPage = Callable[[Request, str], Response]
 """Returns the response to a failed sign-in, with the reason."""
 
 
-def make_sign_in(provider: Provider, vouched: Vouched, refused: RefusalPage) -> Starlette:
+def make_sign_in(provider: Provider, on_authenticated: AuthenticatedHandler, on_refused: RefusalPage) -> Starlette:
     """Return the application for paths below `/signin`."""
     oauth = OAuth()
     oauth.register(
@@ -66,7 +66,7 @@ def make_sign_in(provider: Provider, vouched: Vouched, refused: RefusalPage) -> 
             answer: Response = await oauth.oidc.authorize_redirect(request, base_url + CALLBACK)
         except Exception as error:  # noqa: BLE001 - whatever a provider answers
             logger.warning("the provider cannot be reached: %s", _in_one_line(error))
-            return refused(request, f"the provider at {provider.issuer} cannot be asked; try again later")
+            return on_refused(request, f"the provider at {provider.issuer} cannot be asked; try again later")
         return answer
 
     async def callback(request: Request) -> Response:
@@ -76,8 +76,8 @@ def make_sign_in(provider: Provider, vouched: Vouched, refused: RefusalPage) -> 
         except Exception as error:  # noqa: BLE001 - a token that cannot be read never grants access
             # anyone can forge an error in the URL, so it is not shown
             logger.warning("a sign-in was refused: %s", _in_one_line(error))
-            return refused(request, _reason(error))
-        return vouched(request, identity)
+            return on_refused(request, _reason(error))
+        return on_authenticated(request, identity)
 
     return Starlette(
         routes=[Route(SIGN_IN, begin), Route(CALLBACK, callback)],

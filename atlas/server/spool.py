@@ -1,4 +1,4 @@
-"""A durable spool of incomplete traces, until each becomes an attempt.
+"""A durable queue of incomplete traces, each of which becomes an attempt once it is complete.
 
 Spans of a trace arrive late, in any order, and in several requests. So each trace has a file, which becomes an attempt
 some time after its last span, or later if the root span is missing. Later spans are added to the attempt. Spans are
@@ -63,8 +63,8 @@ class SpooledTrace:
     has_root: bool
 
 
-class Spool:
-    """The incomplete traces of one store. Several processes may use it concurrently."""
+class TraceSpool:
+    """The incomplete traces of one store, in files. Several processes may use them concurrently."""
 
     def __init__(
         self, directory: Path, *, quiet_seconds: float = QUIET_SECONDS, longest_seconds: float = MAX_SECONDS
@@ -171,7 +171,7 @@ def _read(path: Path) -> SpooledTrace:
     """
     lines = [line for raw in path.read_bytes().split(b"\n") if (line := _parse_line(raw))]
     if not lines:
-        raise InvalidInput("the file contains no span")
+        raise InvalidInput("expected at least one span in the file, got none")
     received = [each for line in lines for each in decode_spans(line["request"], logger.warning)]
     by_id = {each.span.id: each for each in received}
     [trace] = group_into_traces(by_id.values())

@@ -41,7 +41,7 @@ from atlas.server.problems import Problem
 from atlas.server.rounds import repeating
 from atlas.server.served import ServedMemory
 from atlas.server.sessions import Sessions
-from atlas.server.spool import PAUSE_SECONDS, Spool
+from atlas.server.spool import PAUSE_SECONDS, TraceSpool
 from pages.components.shared.memory import opened_now, warming_up
 from pages.frame.messages import MessageMiddleware
 from pages.frame.page_changes import PageChangeMiddleware
@@ -130,7 +130,7 @@ def make_app(
             stack.enter_context(_announcing(stores, host))
             for store in stores:
                 closing = partial(
-                    Spool(store.directory).store_complete_traces_in, partial(_served_to, stores.owner_actor(store))
+                    TraceSpool(store.directory).store_complete_traces_in, partial(_served_to, stores.owner_actor(store))
                 )
                 stack.enter_context(repeating(closing, pause_seconds=PAUSE_SECONDS, name="atlas-traces"))
                 sweeping = partial(remove_ended_copies, store.directory)

@@ -16,7 +16,7 @@ from hypothesis import Phase, given, settings
 from hypothesis import strategies as st
 
 import atlas
-from atlas.access.keys import KeyRing
+from atlas.access.keys import ApiKeys
 from atlas.access.stores import Stores
 from atlas.core.errors import AtlasError, NotAllowed
 from atlas.infra.actor import Role
@@ -206,7 +206,7 @@ def test_two_projects_never_see_each_other(tmp_path_factory, acts):
         agents = {}
         for project in PROJECTS:
             name, scope = f"agent of {project}", {"project": project}
-            secret = KeyRing(memory.storage.path).add(name, Role.CURATOR, scope=scope, created_by="owner")[1]
+            secret = ApiKeys(memory.storage.path).add(name, Role.CURATOR, scope=scope, created_by="owner")[1]
             http = stack.enter_context(httpx.Client(headers={"Authorization": f"Bearer {secret}"}, timeout=60))
             agents[project] = Agent(project, http, address)
         pair = agents["shop"], agents["bank"]
@@ -242,8 +242,8 @@ def bound(prepared, tmp_path) -> Iterator[tuple[atlas.MemorySystem, str, str]]:
     """A copy of the store, the address where it is served, and the secret of a key that is bound to a scope."""
     shutil.copytree(prepared[0], tmp_path / "store")
     with opened(tmp_path / "store") as memory, serving(memory) as address:
-        ring = KeyRing(memory.storage.path)
-        yield memory, address, ring.add("bound", Role.CURATOR, scope={"project": "farm"}, created_by="owner")[1]
+        api_keys = ApiKeys(memory.storage.path)
+        yield memory, address, api_keys.add("bound", Role.CURATOR, scope={"project": "farm"}, created_by="owner")[1]
 
 
 def rows(memory: atlas.MemorySystem) -> str:

@@ -8,7 +8,7 @@ from dataclasses import replace
 import pytest
 
 import atlas
-from atlas.access.keys import KeyRing
+from atlas.access.keys import ApiKeys
 from atlas.access.server_token import make_token
 from atlas.cli import main
 from atlas.core.operations import Operations
@@ -161,7 +161,7 @@ def test_runs_are_remembered_over_it(here, there):
 
 
 def test_a_key_is_needed_where_there_are_keys_and_says_who_did_it(here):
-    secret = KeyRing(here.storage.path).add("crawler", Role.WRITER, created_by="me")[1]
+    secret = ApiKeys(here.storage.path).add("crawler", Role.WRITER, created_by="me")[1]
     with serving(here) as address:
         with atlas.connect(address) as stranger, pytest.raises(atlas.NotAllowed, match="needs a key"):
             stranger.history()
@@ -189,7 +189,7 @@ def test_a_client_goes_on_when_the_server_was_started_again_with_another_token(h
 
 
 def test_a_server_with_a_token_takes_no_other_and_still_takes_keys(here):
-    secret = KeyRing(here.storage.path).add("crawler", Role.WRITER, created_by="me")[1]
+    secret = ApiKeys(here.storage.path).add("crawler", Role.WRITER, created_by="me")[1]
     token = make_token()
     with serving(here, token=token) as address:
         for wrong in (make_token(), token[:-1], token.upper(), f"{token}0"):
@@ -210,7 +210,7 @@ def test_a_server_that_cannot_be_reached_is_told_as_such():
 
 
 def test_the_environment_says_where_and_with_which_key(here, monkeypatch):
-    secret = KeyRing(here.storage.path).add("crawler", Role.WRITER, created_by="me")[1]
+    secret = ApiKeys(here.storage.path).add("crawler", Role.WRITER, created_by="me")[1]
     with serving(here) as address:
         monkeypatch.setenv("ATLAS_STORE", address)
         monkeypatch.setenv("ATLAS_KEY", secret)
@@ -266,7 +266,7 @@ def test_what_a_killed_server_left_undone_of_an_attempt_is_done_when_it_is_sent_
 def test_the_id_of_somebody_elses_attempt_is_refused(here):
     here.store(attempt("mine"))
     taken = here.experience.get(here.experience.ids()[-1]).trajectory_id
-    key = KeyRing(here.storage.path).add("crawler", Role.WRITER, created_by="me")[1]
+    key = ApiKeys(here.storage.path).add("crawler", Role.WRITER, created_by="me")[1]
     theirs = replace(attempt("theirs"), id=taken)
     with (
         serving(here) as address,

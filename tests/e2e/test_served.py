@@ -15,7 +15,7 @@ import websockets
 import websockets.exceptions
 from playwright.sync_api import Page, expect
 
-from atlas.access.keys import KeyRing
+from atlas.access.keys import ApiKeys
 from atlas.infra.actor import Role
 from tests.support.browser.page import settle, shoot
 from tests.support.browser.server import ELSEWHERE, atlas_serve, run_atlas
@@ -37,8 +37,8 @@ def store(tmp_path_factory) -> Path:
 @pytest.fixture(scope="module")
 def keys(store) -> dict[str, str]:
     """A key of each role, by its name."""
-    ring = KeyRing(store)
-    return {role.name.lower(): ring.add(f"the {role}", role, created_by="owner")[1] for role in Role}
+    api_keys = ApiKeys(store)
+    return {role.name.lower(): api_keys.add(f"the {role}", role, created_by="owner")[1] for role in Role}
 
 
 @pytest.fixture(scope="module")
@@ -159,10 +159,10 @@ def test_an_admin_makes_a_key_that_works_once_shown_until_it_is_revoked(page: Pa
 
 
 def test_a_page_whose_key_is_revoked_shows_nothing_more(page: Page, address, store):
-    ring = KeyRing(store)
-    enter(page, address, ring.add("leaving", Role.CURATOR, created_by="owner")[1])
+    api_keys = ApiKeys(store)
+    enter(page, address, api_keys.add("leaving", Role.CURATOR, created_by="owner")[1])
     expect(page.get_by_role("heading", name="ATLAS memory")).to_be_visible()
-    ring.revoke("leaving")
+    api_keys.revoke("leaving")
     page.get_by_role("link", name="Experiences").first.click()
     expect(page.get_by_text("your access was revoked")).to_be_visible()
     page.goto(f"{address}/experiences")
@@ -178,7 +178,7 @@ def test_other_addresses_are_refused_at_start_without_a_key(tmp_path):
 
 
 def test_what_a_key_under_review_writes_waits_on_curate_until_it_is_accepted(page: Page, address, keys, store):
-    secret = KeyRing(store).add("the intern", Role.WRITER, is_reviewed=True, created_by="owner")[1]
+    secret = ApiKeys(store).add("the intern", Role.WRITER, is_reviewed=True, created_by="owner")[1]
     task = "prune the index of the crawler before it is searched"
     told = Connection("auto", address=address, key=secret).run(
         lambda client: said(client, "store_attempt", task=task, steps=["vacuum"], success=True)

@@ -14,7 +14,7 @@ from playwright.sync_api import Page, expect
 
 import atlas
 from atlas import Operations
-from atlas.access.keys import KeyRing
+from atlas.access.keys import ApiKeys
 from atlas.infra.actor import Role
 from atlas.views.settings.links import make_link
 from tests.support.browser.axe import found_in, found_now
@@ -46,8 +46,8 @@ def stores(tmp_path_factory) -> dict[str, Path]:
 @pytest.fixture(scope="module")
 def keys(stores) -> dict[str, str]:
     """Keys of two agents."""
-    ring = KeyRing(stores["main"])
-    return {name: ring.add(name, Role.WRITER, created_by="root")[1] for name in ("crawler", "mason")}
+    api_keys = ApiKeys(stores["main"])
+    return {name: api_keys.add(name, Role.WRITER, created_by="root")[1] for name in ("crawler", "mason")}
 
 
 @pytest.fixture(scope="module")

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 import atlas
-from atlas.access.keys import KeyRing
+from atlas.access.keys import ApiKeys
 from atlas.access.people import Identity, People
 from atlas.access.stores import Stores
 from atlas.cli import main
@@ -78,7 +78,7 @@ def test_who_is_removed_can_lose_the_keys_they_made(store, capsys, monkeypatch):
 
 def test_a_new_key_and_a_new_link_stand_alone_on_the_standard_output(store, capsys):
     (secret,) = run(capsys, "keys", "add", "crawler", "--review").splitlines()
-    assert KeyRing(store).recognise(secret).is_reviewed
+    assert ApiKeys(store).authenticate(secret).is_reviewed
     (path,) = run(capsys, "links", "add", "board").splitlines()
     assert path.startswith("/link/")
 
@@ -86,13 +86,13 @@ def test_a_new_key_and_a_new_link_stand_alone_on_the_standard_output(store, caps
 def test_a_link_leads_to_a_copy_until_it_is_ended(store, capsys):
     path = run(capsys, "links", "add", "board", "--days", "2").splitlines()[0]
     stores = Stores({"store": store}, {})
-    assert stores.recognise_link(path.removeprefix("/link/"))[1].name == "board"
+    assert stores.authenticate_link(path.removeprefix("/link/"))[1].name == "board"
     (row,) = rows(capsys, "links")
     assert (row["name"], row["is_live"]) == ("board", True)
     assert run(capsys, "links", "end", "board") == "The link board has ended, and its copy is removed.\n"
     assert not rows(capsys, "links")[0]["is_live"]
     with pytest.raises(atlas.NotAllowed):
-        Stores({"store": store}, {}).recognise_link(path.removeprefix("/link/"))
+        Stores({"store": store}, {}).authenticate_link(path.removeprefix("/link/"))
     assert "no open link has the name 'board'" in refused(capsys, "links", "end", "board")
 
 

@@ -10,7 +10,7 @@ import httpx
 import pytest
 
 import atlas
-from atlas.access.keys import KeyRing
+from atlas.access.keys import ApiKeys
 from atlas.infra.actor import Role
 from atlas.testing import HashEmbedder
 from tests.support.environments import environment_with, run
@@ -75,7 +75,7 @@ def served(tmp_path: Path) -> Iterator[tuple[str, str]]:
     with atlas.open_memory(tmp_path / "store", embedder=HashEmbedder()) as memory, serving(memory) as address:
         api = f"{address}/api/v1"
         (tmp_path / "openapi.json").write_text(httpx.get(f"{api}/openapi.json", timeout=60).text, encoding="utf-8")
-        yield api, KeyRing(memory.storage.path).add("clerk", Role.WRITER, created_by="owner")[1]
+        yield api, ApiKeys(memory.storage.path).add("clerk", Role.WRITER, created_by="owner")[1]
 
 
 @pytest.mark.slow

@@ -13,7 +13,7 @@ from pathlib import Path
 import httpx
 import pytest
 
-from atlas.access.keys import KeyRing
+from atlas.access.keys import ApiKeys
 from atlas.infra.actor import Role
 from tests.support.browser.server import dashboard, free_port, wait_until_healthy
 from tests.support.repository import REPOSITORY
@@ -43,7 +43,7 @@ def served(tmp_path_factory) -> Iterator[str]:
     """The address of a server that asks for a key."""
     store, port = tmp_path_factory.mktemp("guarded") / "store", free_port()
     store.mkdir()
-    KeyRing(store).add("owner", Role.ADMIN, created_by="owner")
+    ApiKeys(store).add("owner", Role.ADMIN, created_by="owner")
     command = [sys.executable, "-m", "atlas", "--store", str(store), "serve", "--ask", "--port", str(port)]
     process = subprocess.Popen(command, cwd=REPOSITORY, env={**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)})
     wait_until_healthy(process, port)

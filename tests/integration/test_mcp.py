@@ -17,7 +17,7 @@ import pytest
 from mcp import Client
 
 import atlas
-from atlas.access.keys import KeyRing
+from atlas.access.keys import ApiKeys
 from atlas.access.server_token import make_token
 from atlas.infra.actor import Role
 from atlas.server.mcp.reading import read, recall, recall_by_words
@@ -71,7 +71,7 @@ def door(request, store):
     if request.param == "command":
         yield partial(Connection, environment={"ATLAS_STORE": str(store), "ATLAS_ACTOR": "crawler"})
         return
-    key = KeyRing(store).add("crawler", Role.WRITER, created_by="owner")[1]
+    key = ApiKeys(store).add("crawler", Role.WRITER, created_by="owner")[1]
     with atlas.open_memory(store) as memory, serving(memory) as address:
         if request.param == "http":
             yield partial(Connection, address=address, key=key)
@@ -184,7 +184,7 @@ def test_a_viewer_sees_the_tools_that_look_and_can_call_no_other(memory):
         await said(client, "recall", task=TASK)
         return await refused(client, "note", entry_type="reflection", content="caching made the pages fast")
 
-    key = KeyRing(memory.storage.path).add("looker", Role.VIEWER, created_by="owner")[1]
+    key = ApiKeys(memory.storage.path).add("looker", Role.VIEWER, created_by="owner")[1]
     with serving(memory) as address:
         assert "looker is a viewer" in Connection("auto", address=address, key=key).run(work)
     assert memory.journal.count() == 0
@@ -234,8 +234,8 @@ def test_a_changed_fact_is_replaced_or_forgotten_and_both_are_undone(door, store
 
 def test_an_agent_edits_and_forgets_its_own_records_only(memory):
     [others] = memory.experience.store_many([next(attempts(1))])
-    ring = KeyRing(memory.storage.path)
-    keys = {name: ring.add(name, Role.WRITER, created_by="owner")[1] for name in ("crawler", "baker")}
+    api_keys = ApiKeys(memory.storage.path)
+    keys = {name: api_keys.add(name, Role.WRITER, created_by="owner")[1] for name in ("crawler", "baker")}
 
     async def store(client):
         return id_in(await said(client, "add_strategy", situation="a disk is nearly full", suggestion="rotate logs"))
@@ -444,7 +444,7 @@ def test_resources_hold_records_and_prompts_begin_and_end_a_task(memory):
 def test_a_server_that_is_not_there_and_a_wrong_key_are_told_as_what_they_are(memory):
     nowhere = Connection("auto", environment={"ATLAS_STORE": "http://127.0.0.1:9"})
     assert "cannot be reached" in nowhere.run(lambda client: refused(client, "recall", task=TASK))
-    KeyRing(memory.storage.path).add("crawler", Role.WRITER, created_by="owner")
+    ApiKeys(memory.storage.path).add("crawler", Role.WRITER, created_by="owner")
     with serving(memory) as address:
         wrong = Connection("auto", environment={"ATLAS_STORE": address, "ATLAS_KEY": "atlas_wrong"})
         assert "this key is unknown" in wrong.run(lambda client: refused(client, "recall", task=TASK))

@@ -9,7 +9,7 @@ from schemathesis.specs.openapi.checks import positive_data_acceptance
 
 import atlas
 from atlas.access import wrong_keys
-from atlas.access.keys import KeyRing
+from atlas.access.keys import ApiKeys
 from atlas.infra.actor import Role
 from atlas.testing import HashEmbedder
 from tests.support.records import attempts, concept
@@ -37,9 +37,9 @@ def served(tmp_path_factory):
         memory.concepts.add(concept())
         memory.strategies.add(atlas.Strategy(situation="a report is wrong", suggestion="read the log first"))
         memory.journal.add("reflection", "the report counts customers twice", generation=3)
-        ring = KeyRing(memory.storage.path)
+        api_keys = ApiKeys(memory.storage.path)
         roles = (Role.WRITER, Role.ADMIN)
-        secrets = {role: ring.add(f"the {role}", role, created_by="owner")[1] for role in roles}
+        secrets = {role: api_keys.add(f"the {role}", role, created_by="owner")[1] for role in roles}
         with serving(memory) as address, pytest.MonkeyPatch.context() as patch:
             patch.setattr(wrong_keys, "FREE_ENTRIES", 10**9)  # many wrong keys are tried, each to be answered by 401
             yield f"{address}/api/v1", {role: {"Authorization": f"Bearer {secret}"} for role, secret in secrets.items()}

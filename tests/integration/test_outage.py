@@ -12,7 +12,7 @@ from starlette.applications import Starlette
 from starlette.testclient import TestClient
 
 import atlas
-from atlas.access.keys import KeyRing
+from atlas.access.keys import ApiKeys
 from atlas.access.people import Identity
 from atlas.access.stores import Stores
 from atlas.core.errors import StoreUnavailable
@@ -44,7 +44,7 @@ def test_an_outage_is_told_without_where_the_store_is_and_ends_by_itself(server:
     monkeypatch.setenv("ATLAS_LOCAL", str(tmp_path))
     address = server.address("secret_schema")
     with atlas.open_memory(address, embedder=HashEmbedder()) as memory, serving(memory) as served:
-        secret = KeyRing(memory.storage.path).add("crawler", Role.WRITER, created_by="owner")[1]
+        secret = ApiKeys(memory.storage.path).add("crawler", Role.WRITER, created_by="owner")[1]
         headers = {"Authorization": f"Bearer {secret}"}
         sessions = Sessions(Stores({"store": memory.storage.path}, {}))
         browser = TestClient(LoginMiddleware(Starlette(), sessions))
@@ -78,7 +78,7 @@ def test_no_request_fails_after_the_database_was_restarted(server: Server, tmp_p
         httpx.Client(base_url=f"{served}/api/v1", timeout=60) as api,
         ThreadPoolExecutor(N_CLIENTS) as clients,
     ):
-        secret = KeyRing(memory.storage.path).add("crawler", Role.WRITER, created_by="owner")[1]
+        secret = ApiKeys(memory.storage.path).add("crawler", Role.WRITER, created_by="owner")[1]
         api.headers["Authorization"] = f"Bearer {secret}"
 
         def ask(number: int) -> int:

@@ -14,7 +14,7 @@ from types import MappingProxyType
 import pytest
 
 import atlas
-from atlas.access.keys import KeyRing
+from atlas.access.keys import ApiKeys
 from atlas.cli import main
 from atlas.infra.actor import Role
 from atlas.testing import HashEmbedder
@@ -147,7 +147,7 @@ def test_the_python_examples_of_a_page_run(page, failures):
 
 def test_the_examples_of_a_server_do_what_their_page_says(tmp_path):
     with atlas.open_memory(tmp_path / "store", embedder=HashEmbedder()) as memory, serving(memory) as address:
-        key = KeyRing(memory.storage.path).add("crawler", Role.WRITER, created_by="owner")[1]
+        key = ApiKeys(memory.storage.path).add("crawler", Role.WRITER, created_by="owner")[1]
         run_python(SERVED, tmp_path, {"https://memory.example": address, "atlas_KEY": key})
         assert [(operation.kind, operation.actor) for operation in memory.history()] == [
             ("undo", "crawler"),

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from atlas.access.keys import KeyRing
+from atlas.access.keys import ApiKeys
 from atlas.access.links import Links, remove_ended_copies
 from atlas.access.people import Identity, People
 from atlas.access.stores import Stores
@@ -42,13 +42,13 @@ def machine(postgres_address, tmp_path, monkeypatch) -> Callable[[str], Path]:
 
 
 def test_a_key_of_one_machine_lets_in_on_another_until_it_is_revoked_on_a_third(machine):
-    first, second, third = (KeyRing(machine(name)) for name in ("first", "second", "third"))
+    first, second, third = (ApiKeys(machine(name)) for name in ("first", "second", "third"))
     made, secret = first.add("crawler", Role.WRITER, created_by="ada")
-    assert second.recognise(secret) == made
+    assert second.authenticate(secret) == made
     third.revoke("crawler")
-    for ring in (first, second, third):
+    for api_keys in (first, second, third):
         with pytest.raises(NotAllowed, match="was revoked"):
-            ring.recognise(secret)
+            api_keys.authenticate(secret)
     assert not list(first.directory.glob(KEYS)), "no machine has it in a file"
 
 
@@ -76,29 +76,29 @@ def test_the_audit_log_has_what_happened_on_every_machine_in_order(machine):
 
 
 def test_keys_that_two_machines_make_at_once_are_all_there(machine):
-    rings = [KeyRing(machine(name)) for name in ("first", "second")]
+    stores_of_keys = [ApiKeys(machine(name)) for name in ("first", "second")]
     with ThreadPoolExecutor(8) as threads:
-        list(threads.map(lambda n: rings[n % 2].add(f"agent {n}", Role.WRITER, created_by="ada"), range(24)))
-    for ring in rings:
-        assert ring.names() == {f"agent {n}" for n in range(24)}
+        list(threads.map(lambda n: stores_of_keys[n % 2].add(f"agent {n}", Role.WRITER, created_by="ada"), range(24)))
+    for api_keys in stores_of_keys:
+        assert api_keys.names() == {f"agent {n}" for n in range(24)}
 
 
 def test_a_change_that_fails_leaves_what_was_there_and_keeps_nobody_waiting(machine):
-    ring = KeyRing(machine("first"))
-    with pytest.raises(RuntimeError), ring._file.edit() as held:
+    api_keys = ApiKeys(machine("first"))
+    with pytest.raises(RuntimeError), api_keys._file.edit() as held:
         held["x"] = None  # type: ignore[assignment]
         raise RuntimeError
-    ring.add("crawler", Role.WRITER, created_by="ada")
-    assert ring.names() == {"crawler"}
+    api_keys.add("crawler", Role.WRITER, created_by="ada")
+    assert api_keys.names() == {"crawler"}
 
 
 @pytest.mark.parametrize("content", ["", "[]", "no JSON", '{"a": 1}'])
 def test_damage_lets_nobody_in_and_says_where_it_is(machine, postgres_address, content):
-    ring = KeyRing(machine("first"))
-    _, secret = ring.add("crawler", Role.WRITER, created_by="ada")
+    api_keys = ApiKeys(machine("first"))
+    _, secret = api_keys.add("crawler", Role.WRITER, created_by="ada")
     run_in(postgres_address, f"UPDATE access_texts SET content = '{content}', version = version + 1")
     with pytest.raises(StoreUnavailable, match=r"keys.json of postgresql://.*all access is refused"):
-        ring.recognise(secret)
+        api_keys.authenticate(secret)
 
 
 def test_files_of_an_older_version_are_taken_over_from_each_machine_once(machine, postgres_address):
@@ -107,14 +107,14 @@ def test_files_of_an_older_version_are_taken_over_from_each_machine_once(machine
     for directory in directories:
         old = directory.parent / "old"  # if nothing tells of an address, keys are a file
         old.mkdir()
-        secrets.append(KeyRing(old).add(f"agent of {directory.parent.name}", Role.WRITER, created_by="ada")[1])
+        secrets.append(ApiKeys(old).add(f"agent of {directory.parent.name}", Role.WRITER, created_by="ada")[1])
         for name in (KEYS, AUDIT):
             (old / name).rename(directory / name)
     from_file = [line.strip() for line in (directories[0] / AUDIT).read_text().splitlines()]
     run_in(postgres_address, f"INSERT INTO audit_lines (line) VALUES ('{from_file[0]}')")  # killed before it was done
     for directory in directories:
-        assert KeyRing(directory).names()
-    assert all(KeyRing(directory).has_secret(secret) for directory in directories for secret in secrets)
+        assert ApiKeys(directory).names()
+    assert all(ApiKeys(directory).has_secret(secret) for directory in directories for secret in secrets)
     assert [event.about for event in reversed(AuditLog(directories[0]).events())] == [
         "agent of first, writer",
         "agent of second, writer",
@@ -129,9 +129,9 @@ def test_a_link_whose_copy_is_on_another_machine_says_so(machine, postgres_addre
     with Store.open(postgres_address) as store:  # as the second machine has it
         freeze(store, "board")
     _, secret = Links(there).add("board", datetime.now(UTC) + timedelta(days=1), made_by="ada", link_id="board")
-    assert Stores({"main": there}, {}).recognise_link(secret)[1].name == "board"
+    assert Stores({"main": there}, {}).authenticate_link(secret)[1].name == "board"
     with pytest.raises(NotAllowed, match="is on another server"):
-        Stores({"main": here}, {}).recognise_link(secret)
+        Stores({"main": here}, {}).authenticate_link(secret)
 
 
 def test_a_purge_on_one_machine_closes_the_copies_on_all(machine, postgres_address):
@@ -145,6 +145,6 @@ def test_a_purge_on_one_machine_closes_the_copies_on_all(machine, postgres_addre
         purge(memory, ids[0])
     assert frozen_copy_path(there, "board").is_dir(), "the machine that has it was not asked"
     with pytest.raises(NotAllowed, match="removed by a purge"):
-        Stores({"main": there}, {}).recognise_link(secret)
+        Stores({"main": there}, {}).authenticate_link(secret)
     remove_ended_copies(there)
     assert not frozen_copy_path(there, "board").exists()

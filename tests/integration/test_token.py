@@ -11,7 +11,7 @@ import httpx
 import pytest
 
 import atlas
-from atlas.access.keys import KeyRing
+from atlas.access.keys import ApiKeys
 from atlas.access.server_token import endpoint, token_file_name
 from atlas.infra.actor import Role
 from atlas.storage.location.audit import AuditLog
@@ -89,7 +89,7 @@ def test_programs_of_the_same_user_need_no_more_than_the_address(server, store):
 
 
 def test_keys_work_as_well_as_the_token(server, store):
-    secret = KeyRing(store).add("crawler", Role.WRITER, created_by="root")[1]
+    secret = ApiKeys(store).add("crawler", Role.WRITER, created_by="root")[1]
     with atlas.connect(server.address, key=secret) as memory:
         memory.store(attempt("count the crawler's links", True))
         assert memory.history(1)[0].actor == "crawler"
@@ -139,7 +139,7 @@ def test_without_a_token_only_this_machine_is_served_and_the_killed_one_before_c
         assert (passed_on.status_code, "start it without --no-token" in passed_on.json()["detail"]) == (403, True)
         with atlas.connect(server.address) as memory:
             memory.store(attempt("count the pages", True))
-        KeyRing(store).add("crawler", Role.WRITER, created_by="root")
+        ApiKeys(store).add("crawler", Role.WRITER, created_by="root")
         assert client.get("/api/v1/operations").status_code == 401
 
 

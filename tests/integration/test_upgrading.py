@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 import atlas
-from atlas.access.keys import KeyRing
+from atlas.access.keys import ApiKeys
 from atlas.infra.actor import Role
 from atlas.storage.maintenance.doctor import examine
 from atlas.storage.postgres.schema import VERSION as POSTGRES_VERSION
@@ -41,14 +41,14 @@ def facts(memory: atlas.MemorySystem) -> dict[str, Any]:
             records.usage(ids),
             records.collection.uses(ids),
         )
-    ring = KeyRing(memory.storage.path)
+    api_keys = ApiKeys(memory.storage.path)
     return of_records | {
         "history": {operation.id: (operation, memory.changes(operation.id, 200)) for operation in memory.history(200)},
         "links": [memory.journal.linked(entry_id) for entry_id in sorted(memory.journal.ids())],
         "found": [hit.item.id for hit in memory.experience.retrieve_words("report", 20).hits],
         "judged": memory.judgements(),
-        "keys": ring.keys(),
-        "audit": ring.audit.events(),
+        "keys": api_keys.keys(),
+        "audit": api_keys.audit.events(),
     }
 
 
@@ -61,7 +61,7 @@ def make_old(place: Path | str, older: Older) -> tuple[dict[str, Any], str]:
         memory.experience.record_use(first, True, task_id="another")
         memory.journal.link(*sorted(memory.journal.ids())[:2])
         memory.undo(memory.history(1)[0].id)
-        KeyRing(memory.storage.path).add("crawler", Role.WRITER, created_by="tester")
+        ApiKeys(memory.storage.path).add("crawler", Role.WRITER, created_by="tester")
         deletion = memory.experience.within("delete", "old")
         deletion.delete([memory.experience.ids()[-1]])
         before = facts(memory)

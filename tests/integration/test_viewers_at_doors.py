@@ -12,7 +12,7 @@ import pytest
 from mcp import Client
 
 import atlas
-from atlas.access.keys import KeyRing
+from atlas.access.keys import ApiKeys
 from atlas.infra.actor import Actor, Role, acting
 from atlas.server.mcp.server import make_server
 from atlas.server.served import ServedMemory
@@ -34,9 +34,9 @@ def test_no_endpoint_writes_with_a_viewers_key(prepared, tmp_path):
     store, ids = prepared
     own = tmp_path / "store"
     shutil.copytree(store, own)
-    ring = KeyRing(own)
+    api_keys = ApiKeys(own)
     headers = {
-        role: {"Authorization": f"Bearer {ring.add(f'the {role}', role, created_by='root')[1]}"} for role in Role
+        role: {"Authorization": f"Bearer {api_keys.add(f'the {role}', role, created_by='root')[1]}"} for role in Role
     }
     with opened(own) as memory, serving(memory) as address, httpx.Client(base_url=f"{address}/api/v1") as client:
         paths = client.get("/openapi.json", headers=headers[Role.VIEWER]).json()["paths"]
@@ -99,8 +99,8 @@ def bodies(memory: atlas.MemorySystem, ids: Ids) -> list[tuple[str, str, dict[st
 def test_every_verb_is_refused_to_the_roles_below_its_own(prepared, tmp_path):
     own = tmp_path / "store"
     shutil.copytree(prepared[0], own)
-    ring = KeyRing(own)
-    keys = {role: ring.add(f"the {role}", role, created_by="root")[1] for role in Role}
+    api_keys = ApiKeys(own)
+    keys = {role: api_keys.add(f"the {role}", role, created_by="root")[1] for role in Role}
     with opened(own) as memory, serving(memory) as address, httpx.Client(base_url=f"{address}/api/v1/verbs/") as client:
         before = content(own)
         for verb in VERBS:
@@ -127,8 +127,8 @@ def test_a_verb_that_may_cost_money_or_changes_settings_is_refused_to_lower_role
 ):
     own = tmp_path / "store"
     shutil.copytree(prepared[0], own)
-    ring = KeyRing(own)
-    keys = {role: ring.add(f"the {role}", role, created_by="root")[1] for role in Role}
+    api_keys = ApiKeys(own)
+    keys = {role: api_keys.add(f"the {role}", role, created_by="root")[1] for role in Role}
     with opened(own) as memory, serving(memory) as address, httpx.Client(base_url=f"{address}/api/v1/verbs/") as client:
         allowed = {
             role
@@ -141,7 +141,7 @@ def test_a_verb_that_may_cost_money_or_changes_settings_is_refused_to_lower_role
 def test_no_verb_imports_what_was_exported(prepared, tmp_path):
     own = tmp_path / "store"
     shutil.copytree(prepared[0], own)
-    key = KeyRing(own).add("root", Role.ADMIN, created_by="root")[1]
+    key = ApiKeys(own).add("root", Role.ADMIN, created_by="root")[1]
     with opened(own) as memory, serving(memory) as address:
         headers = {"Authorization": f"Bearer {key}"}
         for name in ("experience", "strategies", "concepts"):
@@ -153,8 +153,8 @@ def test_no_tool_writes_with_a_viewers_key(prepared, tmp_path):
     store, ids = prepared
     own = tmp_path / "store"
     shutil.copytree(store, own)
-    ring = KeyRing(own)
-    secrets = {role: ring.add(f"the {role}", role, created_by="root")[1] for role in (Role.VIEWER, Role.ADMIN)}
+    api_keys = ApiKeys(own)
+    secrets = {role: api_keys.add(f"the {role}", role, created_by="root")[1] for role in (Role.VIEWER, Role.ADMIN)}
     calls = {
         "store_attempt": {"task": "rotate the logs", "steps": ["logrotate"]},
         "note": {"entry_type": "reflection", "content": "caching made pages fast"},

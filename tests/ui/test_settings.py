@@ -14,7 +14,7 @@ from pathlib import Path
 import pytest
 
 import atlas.cli
-from atlas.access.keys import KeyRing
+from atlas.access.keys import ApiKeys
 from atlas.access.people import Identity, People
 from atlas.infra.actor import Actor, Role
 from atlas.llm.client import KEY
@@ -228,10 +228,10 @@ def test_removing_a_person_revokes_the_keys_that_they_made_unless_one_says_no(
     dashboard: Dashboard, tmp_path, revoke_grants: bool
 ):
     make_store(tmp_path, attempts(1))
-    people, ring = People(tmp_path, {"*": Role.ADMIN}), KeyRing(tmp_path)
+    people, api_keys = People(tmp_path, {"*": Role.ADMIN}), ApiKeys(tmp_path)
     for name in ("Eve", "Zoe"):
         people.sign_in(Identity(issuer="https://id.example", subject=name, name=name))
-    ring.add("crawler", Role.WRITER, created_by="Eve")
+    api_keys.add("crawler", Role.WRITER, created_by="Eve")
     with visiting(Actor("ada", Role.ADMIN)):
         app = dashboard(tmp_path, "settings", settings_tab="People")
         assert "crawler" not in said(app)
@@ -243,7 +243,7 @@ def test_removing_a_person_revokes_the_keys_that_they_made_unless_one_says_no(
             asked.uncheck()
         app.button(key="settings_person_remove").click().run()
     assert people.all()[1].removed_at is not None
-    assert [key.name for key in ring.active_keys()] == ([] if revoke_grants else ["crawler"])
+    assert [key.name for key in api_keys.active_keys()] == ([] if revoke_grants else ["crawler"])
     assert_no_problem(app)
 
 

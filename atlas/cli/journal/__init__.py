@@ -342,7 +342,8 @@ def _find_refused_id(memory: MemorySystem, prefix: str) -> str:
     matches = [refusal.id for refusal in refusals.latest if refusal.id.startswith(prefix)]
     if len(matches) != 1:
         raise NotFound(
-            f"{'no' if not matches else 'more than one'} rejected entry has an id that begins with {prefix!r}"
+            f"{'no' if not matches else 'more than one'} rejected entry has an id that begins with {prefix!r}; "
+            "copy an id from a list or a search"
         )
     return matches[0]
 

@@ -10,7 +10,7 @@ from datetime import UTC, datetime, timedelta
 from typing import Any
 
 from atlas.access.issuing import issue_key
-from atlas.access.keys import Key, KeyRing
+from atlas.access.keys import ApiKeys, Key
 from atlas.cli.common import add_command, add_json_option, add_part, add_scope_option, print_json, safe
 from atlas.core.settings import Settings
 from atlas.infra.actor import Role
@@ -86,10 +86,10 @@ def _revoke(options: argparse.Namespace, settings: Settings) -> int:
     return 0
 
 
-def _open_keys(settings: Settings) -> KeyRing:
+def _open_keys(settings: Settings) -> ApiKeys:
     """Return the keys of an existing store."""
     with open_storage(settings=settings, read_only=True, create=False) as storage:
-        return KeyRing(storage.path, owner=settings.actor)
+        return ApiKeys(storage.path, owner=settings.actor)
 
 
 def _state_text(key: Key) -> str:

@@ -28,5 +28,8 @@ def _expand_id(memory: MemorySystem, prefix: str) -> str:
     if prefix in ids:
         return prefix
     if len(ids) != 1:
-        raise NotFound(f"{'no' if not ids else 'more than one'} record has an id that begins with {prefix!r}")
+        raise NotFound(
+            f"{'no' if not ids else 'more than one'} record has an id that begins with {prefix!r}; "
+            "copy an id from a list or a search"
+        )
     return ids[0]

@@ -21,7 +21,7 @@ from atlas.server.api.shapes import Id, RequestBody, Text
 from atlas.storage.location.audit import AuditEvent
 from atlas.views.settings.audit import events_of
 from atlas.views.settings.copies import make_own_backup, recorded_backups
-from atlas.views.settings.keys import KeyState, key_state, revoke_key, ring_of
+from atlas.views.settings.keys import KeyState, key_state, open_api_keys, revoke_key
 from atlas.views.settings.links import end_link, links_of, make_link
 from atlas.views.settings.people import (
     follow_groups,
@@ -159,7 +159,7 @@ class AuditResponse(BaseModel):
 @router.get("/keys")
 def keys(memory: Served) -> list[KeyState]:
     """Return all keys, newest first, including revoked and expired ones. Secrets are not included."""
-    return [*map(key_state, ring_of(memory).keys())]
+    return [*map(key_state, open_api_keys(memory).keys())]
 
 
 @router.post("/keys", status_code=201)

@@ -20,7 +20,7 @@ from atlas.core.errors import AtlasError
 from atlas.memory.kinds.table import searchable_kinds
 from atlas.server.access import ApiKeyMiddleware, BodyLimitMiddleware, RequestAuthenticator
 from atlas.server.api import access, attempts, changes, context, health, history, records, review, traces, verbs
-from atlas.server.api.parts import check_query, name_route
+from atlas.server.api.parts import check_query, record_route
 from atlas.server.problems import ERROR, MEDIA_TYPE, Problem, problem_of
 from atlas.server.served import Open
 
@@ -93,7 +93,7 @@ def _routes(kinds: tuple[str, ...]) -> Api:
         responses=PROBLEMS,
         generate_unique_id_function=lambda route: route.name,  # generated clients name their functions so
     )
-    checked = [Depends(name_route), Depends(check_query)]
+    checked = [Depends(record_route), Depends(check_query)]
     key = Depends(HTTPBearer(auto_error=False, description="A key: atlas keys add NAME"))
     # A request is compared with each route until one matches, so those of agents come first.
     for router in (records.searches, context.router, attempts.router):

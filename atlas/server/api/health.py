@@ -13,7 +13,7 @@ from atlas.memory.system import MemorySystem
 from atlas.server.api.parts import ThreadRoute, open_served_memory
 from atlas.server.api.shapes import Health, HealthDetails
 from atlas.server.served import ServedMemory
-from atlas.server.spool import Spool
+from atlas.server.spool import TraceSpool
 
 logger = logging.getLogger(__name__)
 
@@ -57,7 +57,7 @@ def health_ready(request: Request, response: Response) -> Health:
 def _details(served: ServedMemory) -> HealthDetails:
     memory = served.memory
     memory.revision()
-    spool = Spool(memory.storage.path)
+    spool = TraceSpool(memory.storage.path)
     return HealthDetails(
         status="ready",
         version=__version__,

@@ -99,7 +99,7 @@ async def check_query(request: Request) -> None:
         raise InvalidInput(unknown_names_message(unknown, names, kind="parameter", of="this address"))
 
 
-async def name_route(request: Request) -> None:
+async def record_route(request: Request) -> None:
     """Record the route of the request, with parameter names instead of ids."""
     if (record := record_of(request.scope)) is not None:
         record.route = request.scope["root_path"] + request.scope["route"].path

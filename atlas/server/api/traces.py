@@ -19,7 +19,7 @@ from atlas.server.access import MAX_BODY_BYTES
 from atlas.server.api.parts import ServedNow
 from atlas.server.api.shapes import TracesResponse
 from atlas.server.problems import TooLarge
-from atlas.server.spool import Spool
+from atlas.server.spool import TraceSpool
 
 with extra("server", "reading traces"):
     from google.protobuf.json_format import MessageToDict, ParseDict
@@ -69,7 +69,7 @@ def _take(memory: MemorySystem, body: bytes, kind: str) -> list[str]:
     spans = list(split_by_span(_request(body, kind), problems.append))
     name, scope = actor_name(memory.storage.settings.actor), tuple(actor_scope().items())
     writer = Actor(name, Role.WRITER, is_under_review(), scope=scope)
-    return problems + (Spool(memory.storage.path).add_spans(writer, spans) if spans else [])
+    return problems + (TraceSpool(memory.storage.path).add_spans(writer, spans) if spans else [])
 
 
 def _request(body: bytes, kind: str) -> Any:

@@ -1,4 +1,4 @@
-"""Lookup of records by id prefix, as shown in results."""
+"""Lookup of records by the id prefixes that results show."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The parameters of tools as clients see them: schemas without what costs tokens, and messages for wrong values."""
+"""The parameters of tools as clients see them: schemas with few tokens, and messages for wrong values."""
 
 from __future__ import annotations
 

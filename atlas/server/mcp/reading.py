@@ -1,4 +1,4 @@
-"""Read-only tools: recall for a task, search, whole records, and the history."""
+"""Read-only tools: recall for a task, search, full records, and the history."""
 
 from __future__ import annotations
 
@@ -88,7 +88,7 @@ def search(
     cursor: Annotated[str, Field(description="from the page before")] = "",
     like: Annotated[str, Field(description="instead of a query: the id of a record, to find similar ones")] = "",
 ) -> str:
-    """Call to look for something in one memory. One line a hit: `[id] outcome relevance · first words`."""
+    """Call to search one memory. One line per hit: `[id] outcome relevance · first words`."""
     if like:
         return _similar(memory, query, like, where, among, k, cursor)
     if not query:
@@ -130,7 +130,7 @@ def read(
     ids: Annotated[list[str], Field(min_length=1, max_length=MAX_READ, description="from `recall` or `search`")],
     max_tokens: Annotated[int, Field(ge=100, le=50_000, description="longest answer")] = 4000,
 ) -> str:
-    """Call to read records whole."""
+    """Call to read full records."""
     references = [find_record(memory, record_id) for record_id in ids]
     max_characters = max_tokens * TOKEN_CHARACTERS // len(references)
     return "\n\n".join(record_json(reference, max_characters) for reference in references)
@@ -155,7 +155,7 @@ def history(
     limit: Annotated[int, Field(ge=1, le=100, description="operations to list")] = 20,
     of: Annotated[str, Field(description="id of a record; all of them without it")] = "",
 ) -> str:
-    """Call to see what was done to the memory, newest first. `undo` takes the ids."""
+    """Call to list the operations on the memory, newest first. `undo` takes their ids."""
     where = Operations(of=find_record(memory, of).id) if of else ANY_OPERATION
     return "\n".join(map(_describe_operation, memory.history(limit, where=where))) or "Nothing was done yet."
 

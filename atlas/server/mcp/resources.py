@@ -27,7 +27,7 @@ def record(memory: MemorySystem, name: str, id: str) -> str:
 
 
 def before_task(task: str) -> str:
-    """Begin a task with what is remembered for it."""
+    """Begin a task with the memories about it."""
     return (
         f"Your task: {task}\n\nBefore you begin, call `recall` with this task. Use what it tells where it fits, and "
         "say which of it you rely on, by its id."
@@ -35,7 +35,7 @@ def before_task(task: str) -> str:
 
 
 def after_task() -> str:
-    """End a task by saying how it went."""
+    """End a task by reporting its outcome."""
     return (
         "The task is over. Call `store_attempt` with the task, the steps that mattered, whether it succeeded (null if "
         "you cannot tell), what came out, and the ids from `recall` that you relied on. If you learned what to do in "

@@ -84,7 +84,7 @@ def note(
     scope: Scope = None,
     metadata: Metadata = None,
 ) -> str:
-    """Call to log what happens on the way."""
+    """Call to log an event during a task."""
     linked = [(kind, find_record(memory, record_id).id) for kind, record_id in links or []]
     journal = memory.journal.within("store")
     entry_id = journal.add(
@@ -182,7 +182,7 @@ def edit(
     changes: Annotated[dict[str, Any], Field(description='new values by field, as `read` shows them: {"content": …}')],
     reason: Reason = "",
 ) -> str:
-    """Call to replace what is no longer true in a record of yours."""
+    """Call to correct a record of yours that is no longer true."""
     from atlas.verbs.values import decode_fields  # imported late, because clients wait for the list of tools
 
     reference = find_record(memory, id)
@@ -199,7 +199,7 @@ def forget(
     ids: Annotated[list[str], Field(min_length=1, max_length=MAX_FORGOTTEN, description="of records that you stored")],
     reason: Reason = "",
 ) -> str:
-    """Call to delete records of yours that are wrong or not to be kept."""
+    """Call to delete records of yours that are wrong or no longer needed."""
     references = group_by_memory([find_record(memory, record_id) for record_id in ids])
     scoped, operation_id = {}, None
     for name, record_ids in references.items():
@@ -215,7 +215,7 @@ def undo(
     operation_id: Annotated[str, Field(description="from an answer or `history`")],
     reason: Reason = "",
 ) -> str:
-    """Call to take back an operation of yours, exactly. Undoing the undoing does it again."""
+    """Call to undo an operation of yours exactly. Undoing the undo redoes it."""
     undone = memory.undo(operation_id, reason=reason)
     return f"Undone. To do it again: undo {undone.id[:8]}."
 

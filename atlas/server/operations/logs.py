@@ -79,7 +79,7 @@ def log_request(record: RequestRecord) -> None:
 
 
 class _TextFormatter(logging.Formatter):
-    """`2026-01-31T12:00:00Z INFO GET /api/v1/health 200 1.2 ms 127.0.0.1 [4f2a…]`."""
+    """A formatter of lines such as `2026-01-31T12:00:00Z INFO GET /api/v1/health 200 1.2 ms 127.0.0.1 [4f2a…]`."""
 
     def format(self, record: logging.LogRecord) -> str:
         """Return a record as a line, and its traceback below it."""
@@ -90,7 +90,7 @@ class _TextFormatter(logging.Formatter):
 
 
 class _JsonFormatter(logging.Formatter):
-    """An object a line: time, level, logger, message, and the fields of the request."""
+    """A formatter of records as JSON objects: time, level, logger, message, and the fields of the request."""
 
     def format(self, record: logging.LogRecord) -> str:
         """Return a record as one line of JSON."""

@@ -16,7 +16,7 @@ from atlas.llm.budget import TokenUsage
 from atlas.memory.kinds.table import searchable_kinds
 from atlas.memory.system import MemorySystem
 from atlas.server.operations.requests import RequestRecord
-from atlas.server.spool import Spool
+from atlas.server.spool import TraceSpool
 
 logger = logging.getLogger(__name__)
 
@@ -132,7 +132,7 @@ _METRICS: dict[str, tuple[type[GaugeMetricFamily | CounterMetricFamily], str, tu
 def _values(store: OpenedStore) -> Iterator[tuple[str, tuple[str, ...], float]]:
     """Yield the metrics of a store: name, labels (besides the store), and value."""
     storage, expenses = store.memory.storage, store.spent
-    spool = Spool(storage.path)
+    spool = TraceSpool(storage.path)
     yield "atlas_store_revision", (), store.memory.revision()
     for name, kind in searchable_kinds().items():
         memory = kind.records(store.memory)

@@ -29,7 +29,7 @@ request_id: ContextVar[str] = ContextVar("atlas_request_id", default="")
 
 @dataclass(slots=True)
 class RequestRecord:
-    """Facts about a request, filled in while it is answered. Query and body are omitted as they contain memories."""
+    """Facts about a request, filled in while it is answered. Query and body are omitted to protect memories."""
 
     id: str
     """The header `X-Request-ID`, or a random id."""

@@ -109,7 +109,7 @@ class PlainCollection(Collection):
         """Add records. A store without the optional methods gets only the first vector of each record."""
         run(
             self._store.add(ids, [self._to_stored_form(embedding) for embedding in embeddings], metadatas, documents),
-            to_its_end=True,
+            is_shielded=True,
         )
 
     def add_unknown(
@@ -158,7 +158,7 @@ class PlainCollection(Collection):
         with self._lock:  # not while one of them is being replaced, which would bring it back
             n_present = len(self.get(distinct))
             if n_present:
-                run(self._store.delete(distinct), to_its_end=True)
+                run(self._store.delete(distinct), is_shielded=True)
         return n_present
 
     def query(
@@ -363,7 +363,7 @@ class PlainCollection(Collection):
         if before:
             self._replace_rows(before, embeddings, metadatas, documents)
         if deleted_ids:
-            run(self._store.delete(list(deleted_ids)), to_its_end=True)
+            run(self._store.delete(list(deleted_ids)), is_shielded=True)
 
     def _replace_rows(
         self,
@@ -374,11 +374,11 @@ class PlainCollection(Collection):
     ) -> None:
         ids, vectors = [row["id"] for row in before], [self._to_stored_form(embedding) for embedding in embeddings]
         if may_be_awaited(self._vector_store, "update"):
-            run(self._store.update(ids, vectors, metadatas, documents), to_its_end=True)
+            run(self._store.update(ids, vectors, metadatas, documents), is_shielded=True)
             return
         columns = zip(ids, vectors, metadatas, documents, strict=True)
         after = [{"id": i, "embedding": e, "metadata": m, "document": d} for i, e, m, d in columns]
-        run(replace_records(self._store, before, after), to_its_end=True)
+        run(replace_records(self._store, before, after), is_shielded=True)
 
     def _to_stored_form(self, embedding: npt.ArrayLike) -> list[Any]:
         """Return an embedding in the store's format: all windows, or only the first vector."""

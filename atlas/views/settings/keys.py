@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 
 from atlas.access.issuing import issue_key
-from atlas.access.keys import Key, KeyRing
+from atlas.access.keys import ApiKeys, Key
 from atlas.infra.actor import Role
 from atlas.memory.system import MemorySystem
 from atlas.views.settings.roles import check_admin
@@ -59,7 +59,7 @@ class KeyState:
 def key_rows(memory: MemorySystem) -> list[KeyRow]:
     """Return all keys that were ever created, active keys first, then by time, newest first."""
     now = datetime.now(UTC)
-    every = ring_of(memory).keys()
+    every = open_api_keys(memory).keys()
     return sorted((_row(key, now) for key in every), key=lambda row: not row.is_live)
 
 
@@ -92,13 +92,13 @@ def revoke_key(memory: MemorySystem, key_id: str) -> Key:
         NotAllowed: The actor is not an admin.
         NotFound: It is not in use.
     """
-    return ring_of(memory).revoke(key_id)
+    return open_api_keys(memory).revoke(key_id)
 
 
-def ring_of(memory: MemorySystem) -> KeyRing:
+def open_api_keys(memory: MemorySystem) -> ApiKeys:
     """Return the keys of a store. Raises `NotAllowed` unless the actor is an admin."""
     check_admin("see and change keys")
-    return KeyRing(memory.storage.path, owner=memory.storage.settings.actor)
+    return ApiKeys(memory.storage.path, owner=memory.storage.settings.actor)
 
 
 def _row(key: Key, now: datetime) -> KeyRow:

@@ -7,7 +7,7 @@ from contextlib import suppress
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 
-from atlas.access.keys import KeyRing
+from atlas.access.keys import ApiKeys
 from atlas.access.links import Links
 from atlas.access.people import People, Person
 from atlas.core.errors import NotFound
@@ -100,7 +100,7 @@ def people_of(memory: MemorySystem) -> People:
 
 def _grants_of(memory: MemorySystem, names: Collection[str]) -> Grants:
     directory, now = memory.storage.path, datetime.now(UTC)
-    keys = [key for key in KeyRing(directory).active_keys() if key.created_by in names]
+    keys = [key for key in ApiKeys(directory).active_keys() if key.created_by in names]
     links = [link for link in Links(directory).all() if link.made_by in names and not link.problem(now)]
     return Grants(keys={key.id: key.name for key in keys}, links={link.id: link.name for link in links})
 

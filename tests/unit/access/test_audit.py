@@ -5,7 +5,7 @@ from __future__ import annotations
 from concurrent.futures import ThreadPoolExecutor
 
 import atlas
-from atlas.access.keys import KeyRing
+from atlas.access.keys import ApiKeys
 from atlas.access.people import Identity, People
 from atlas.infra.actor import Actor, Role, acting
 from atlas.protocols.access import AUDIT
@@ -23,9 +23,9 @@ def said(log: AuditLog) -> list[tuple[str, str, str]]:
 
 
 def test_keys_people_and_roles_stand_in_it(tmp_path):
-    ring, people = KeyRing(tmp_path, owner="ada"), People(tmp_path, {"*": Role.VIEWER})
-    ring.add("crawler", Role.WRITER, created_by="ada")
-    ring.revoke("crawler")
+    api_keys, people = ApiKeys(tmp_path, owner="ada"), People(tmp_path, {"*": Role.VIEWER})
+    api_keys.add("crawler", Role.WRITER, created_by="ada")
+    api_keys.revoke("crawler")
     person = people.sign_in(Identity(issuer="i", subject="eve", name="Eve"))
     with acting(Actor("root", Role.ADMIN)):
         people.set_role(person.id, Role.CURATOR)

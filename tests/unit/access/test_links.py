@@ -116,7 +116,7 @@ def test_a_purge_takes_every_copy_along_and_says_so_before(memory):
     assert not list(memory.storage.path.glob("frozen-*"))
     [row] = link_rows(memory)
     assert (row.is_live, row.state) == (False, "its copy was removed by a purge, or is on another server")
-    assert Links(memory.storage.path).recognise(path.removeprefix("/link/")).name == "board"
+    assert Links(memory.storage.path).authenticate(path.removeprefix("/link/")).name == "board"
 
 
 def test_what_has_ended_or_was_left_by_a_killed_process_goes_with_the_next_look(memory):

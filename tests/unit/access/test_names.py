@@ -8,7 +8,7 @@ import pytest
 
 import atlas
 from atlas import InvalidInput, Settings
-from atlas.access.keys import KeyRing
+from atlas.access.keys import ApiKeys
 from atlas.access.names import look_alike, plain_name, unique_name
 from atlas.access.people import Identity
 from atlas.access.stores import Stores
@@ -82,9 +82,9 @@ def test_people_sign_in_where_there_is_no_store_yet(tmp_path):
 
 @pytest.mark.parametrize("name", ["root", "Root", "ada"])
 def test_no_key_has_the_name_of_the_owner_or_of_a_person(tmp_path, name):
-    ring = KeyRing(tmp_path, owner="root")
+    api_keys = ApiKeys(tmp_path, owner="root")
     with pytest.raises(InvalidInput, match="the history already has an actor"):
-        ring.add(name, Role.WRITER, created_by="root", reserved=["Ada"])
+        api_keys.add(name, Role.WRITER, created_by="root", reserved=["Ada"])
 
 
 def test_names_are_shown_without_what_nobody_sees():

@@ -15,7 +15,7 @@ import pytest
 from mcp import Client
 
 import atlas
-from atlas.access.keys import KeyRing
+from atlas.access.keys import ApiKeys
 from atlas.core.errors import NotAllowed
 from atlas.core.operations import Operations
 from atlas.core.types import Link
@@ -173,7 +173,7 @@ def about(value: Any, record_id: str) -> Any:
 @pytest.mark.parametrize("name", DOORS)
 def test_a_request_of_a_writer_changes_only_its_own_records(memory, role, name):
     others = memory.store(attempt("of others"))["experience"]
-    secret = KeyRing(memory.storage.path).add("baker", role, created_by="owner")[1]
+    secret = ApiKeys(memory.storage.path).add("baker", role, created_by="owner")[1]
     with acting(BAKER):
         own = memory.store(attempt("of its own"))["experience"]
     method, path, body = DOORS[name]
@@ -190,7 +190,7 @@ def test_a_request_of_a_writer_changes_only_its_own_records(memory, role, name):
 @pytest.mark.parametrize("role", [Role.WRITER, Role.CURATOR], ids=str)
 def test_a_tool_of_a_writer_changes_only_its_own_records(memory, role):
     others = memory.store(attempt("of others"))["experience"]
-    secret = KeyRing(memory.storage.path).add("baker", role, created_by="owner")[1]
+    secret = ApiKeys(memory.storage.path).add("baker", role, created_by="owner")[1]
     with acting(BAKER):
         own = memory.store(attempt("of its own"))["experience"]
     before = memory.experience.get(others)

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 import atlas
-from atlas.access.keys import KeyRing
+from atlas.access.keys import ApiKeys
 from atlas.access.people import Identity, People
 from atlas.core.errors import NotAllowed
 from atlas.infra.actor import Actor, Role, acting
@@ -44,7 +44,7 @@ def test_live_keys_and_links_that_they_made_are_listed_under_each_of_their_names
             make_key(memory, name, "writer", 30)
         make_link(memory, "board", 7)
         make_link(memory, "ended", 7)
-    revoke_key(memory, KeyRing(memory.storage.path).keys()[0].id)
+    revoke_key(memory, ApiKeys(memory.storage.path).keys()[0].id)
     end_link(memory, next(row.id for row in link_rows(memory) if row.name == "ended"))
     signed_in(memory, "Eve Miller")
     with acting(Actor("Eve Miller", Role.ADMIN)):

@@ -100,33 +100,33 @@ def test_whoever_may_see_nothing_is_told_so(tmp_path):
 
 def test_a_key_is_for_one_store(stores):
     research = next(store for store in stores if store.name == "research")
-    key, secret = research.ring.add("crawler", Role.WRITER, created_by="ada")
-    store, found = stores.recognise_key(secret)
+    key, secret = research.keys.add("crawler", Role.WRITER, created_by="ada")
+    store, found = stores.authenticate_key(secret)
     assert (store.name, found) == ("research", key)
     assert store.key_actors(key.id)["research"].store == research.directory
-    research.ring.revoke("crawler")
+    research.keys.revoke("crawler")
     assert store.key_actors(key.id) == {}
     with pytest.raises(NotAllowed, match="was revoked"):
-        stores.recognise_key(secret)
+        stores.authenticate_key(secret)
     with pytest.raises(NotAllowed, match="this key is unknown"):
-        stores.recognise_key("guessed")
+        stores.authenticate_key("guessed")
 
 
 def test_a_link_leads_to_its_copy_alone_until_it_ends(stores, tmp_path):
     research = next(store for store in stores if store.name == "research")
     link, secret = research.links.add("board", datetime.now(UTC) + timedelta(days=1), made_by="ada", link_id="abc")
     with pytest.raises(NotAllowed, match="removed by a purge"):
-        stores.recognise_link(secret)
+        stores.authenticate_link(secret)
     copy = tmp_path / "research" / "frozen-abc"
     copy.mkdir()
-    store, found = stores.recognise_link(secret)
+    store, found = stores.authenticate_link(secret)
     assert found == link
     [actor] = store.link_actors(link.id).values()
     assert (actor.store, actor.role, actor.name) == (copy, Role.VIEWER, "link board")
     research.links.end(link.id)
     assert store.link_actors(link.id) == {}
     with pytest.raises(NotAllowed, match="was ended"):
-        stores.recognise_link(secret)
+        stores.authenticate_link(secret)
 
 
 def test_stores_have_names_of_their_own(tmp_path):
@@ -146,7 +146,7 @@ def test_a_server_whose_keys_cannot_be_read_is_not_taken_for_one_without_keys(st
         stores.has_key()
     with pytest.raises(StoreUnavailable, match="cannot be read"):
         RequestAuthenticator(stores, is_open=True).authenticate("")
-    stores.first.ring.add("crawler", Role.WRITER, created_by="root")
+    stores.first.keys.add("crawler", Role.WRITER, created_by="root")
     assert stores.has_key(), "one that can be read is enough to ask for one"
 
 
@@ -177,8 +177,8 @@ def test_a_quotation_mark_without_a_second_one_is_refused():
 
 
 def test_a_person_and_a_key_never_have_one_name_in_the_history(stores):
-    stores.first.ring.add("Ada", Role.WRITER, created_by="root")
+    stores.first.keys.add("Ada", Role.WRITER, created_by="root")
     may_see(stores)
     assert stores.first.people.names() == {"Ada (2)"}
     with pytest.raises(InvalidInput, match="the history already has an actor named"):
-        stores.first.ring.add("Eve", Role.WRITER, created_by="root", reserved={"Eve"})
+        stores.first.keys.add("Eve", Role.WRITER, created_by="root", reserved={"Eve"})

@@ -245,7 +245,7 @@ def test_a_write_goes_to_its_end_though_its_call_is_cancelled():
             came.append("written")
             ended.set()
 
-        await cancelled_while(lambda: run(write(), to_its_end=True), begun)
+        await cancelled_while(lambda: run(write(), is_shielded=True), begun)
         may_end.set()
         await ended.wait()
 

@@ -8,7 +8,7 @@ import httpx
 import pytest
 
 import atlas
-from atlas.access.keys import KeyRing
+from atlas.access.keys import ApiKeys
 from atlas.cli import main
 from atlas.core.errors import InvalidInput, NotAllowed, NotFound
 from atlas.infra.actor import Actor, Role, acting
@@ -184,7 +184,7 @@ def test_an_agent_does_not_store_it_again(memory, ids):
 @pytest.mark.parametrize("role", [*Role], ids=str)
 def test_a_key_reads_it_over_http_as_a_curator_only(memory, ids, role):
     memory.quarantine([ids["journal"]], reason=WHY)
-    secret = KeyRing(memory.storage.path).add("clerk", role, created_by="owner")[1]
+    secret = ApiKeys(memory.storage.path).add("clerk", role, created_by="owner")[1]
     with serving(memory) as address, httpx.Client(headers={"Authorization": f"Bearer {secret}"}) as client:
         api = f"{address}/api/v1"
         read = client.get(f"{api}/journal/{ids['journal']}").status_code

@@ -9,7 +9,7 @@ import httpx
 import pytest
 
 import atlas
-from atlas.access.keys import KeyRing
+from atlas.access.keys import ApiKeys
 from atlas.access.people import Identity, People
 from atlas.access.stores import Stores
 from atlas.infra.actor import Actor, Role, acting
@@ -23,7 +23,7 @@ ADA = Identity(issuer="https://provider.example", subject="1", name="Ada", group
 
 def client(memory: atlas.MemorySystem, address: str, role: Role) -> httpx.Client:
     """A client with a key of a role."""
-    secret = KeyRing(memory.storage.path).add(f"the {role}", role, created_by="owner")[1]
+    secret = ApiKeys(memory.storage.path).add(f"the {role}", role, created_by="owner")[1]
     return httpx.Client(base_url=f"{address}/api/v1", headers={"Authorization": f"Bearer {secret}"}, timeout=60)
 
 
@@ -70,12 +70,12 @@ def test_a_person_is_given_a_role_removed_and_readmitted(admin, memory):
     assert (given["role"], given["is_role_given"]) == ("curator", True)
     assert not sent(admin, f"{path}/role", role="groups")["is_role_given"]
     sent(admin, "/access/keys", 201, name="crawler")
-    KeyRing(memory.storage.path).add("nightly", Role.WRITER, created_by="Ada")
+    ApiKeys(memory.storage.path).add("nightly", Role.WRITER, created_by="Ada")
     kept = sent(admin, f"{path}/remove")
     assert (list(kept["keys"].values()), kept["are_grants_revoked"]) == (["nightly"], False)
     assert sent(admin, f"{path}/readmit")["removed_at"] is None
     assert sent(admin, f"{path}/remove", revoke_grants=True)["person"]["removed_at"]
-    assert [key.name for key in KeyRing(memory.storage.path).active_keys()] == ["crawler", "the admin"]
+    assert [key.name for key in ApiKeys(memory.storage.path).active_keys()] == ["crawler", "the admin"]
     assert admin.post("/access/people/nobody/role", json={"role": "viewer"}).status_code == 404
 
 
@@ -83,13 +83,13 @@ def test_a_link_opens_a_copy_until_it_is_ended(admin, memory):
     made = sent(admin, "/access/links", 201, name="board", days=2)
     secret = made["path"].removeprefix("/link/")
     stores = Stores({"store": memory.storage.path}, {})
-    assert stores.recognise_link(secret)[1].id == made["link"]["id"]
+    assert stores.authenticate_link(secret)[1].id == made["link"]["id"]
     listed = admin.get("/access/links")
     assert [link["name"] for link in listed.json()] == ["board"]
     assert secret not in listed.text
     assert sent(admin, f"/access/links/{made['link']['id']}/end")["revoked_at"]
     with pytest.raises(atlas.NotAllowed):
-        stores.recognise_link(secret)
+        stores.authenticate_link(secret)
 
 
 def test_a_backup_is_made_listed_and_restored(admin, memory, tmp_path):
@@ -192,7 +192,7 @@ def test_access_is_for_admins_alone(memory, address, role):
             answer = visitor.request(method, path, json=body or None)
             assert (answer.status_code, path) == (403, path)
             assert "needs the role" in answer.json()["detail"]
-    assert KeyRing(memory.storage.path).names() == {f"the {role}"}
+    assert ApiKeys(memory.storage.path).names() == {f"the {role}"}
 
 
 def test_a_server_without_keys_makes_its_first_key_by_script(memory, address):

@@ -12,7 +12,7 @@ import httpx
 import pytest
 
 import atlas
-from atlas.access.keys import KeyRing
+from atlas.access.keys import ApiKeys
 from atlas.infra.actor import Role
 from atlas.server.access import MAX_BODY_BYTES
 from atlas.verbs.table import SYSTEM, VERBS
@@ -35,7 +35,7 @@ def api(address: str):
 
 def key(memory: atlas.MemorySystem, role: Role, name: str = "crawler", **given) -> dict[str, str]:
     """The header of a new key."""
-    _, secret = KeyRing(memory.storage.path).add(name, role, created_by="owner", **given)
+    _, secret = ApiKeys(memory.storage.path).add(name, role, created_by="owner", **given)
     return {"Authorization": f"Bearer {secret}"}
 
 
@@ -201,7 +201,7 @@ def test_a_verb_refuses_arguments_that_its_method_does_not_take(api, memory):
 def test_a_revoked_or_expired_key_is_refused_at_once(api, memory):
     revoked = key(memory, Role.WRITER, "one")
     assert api.get("/operations", headers=revoked).status_code == 200
-    KeyRing(memory.storage.path).revoke("one")
+    ApiKeys(memory.storage.path).revoke("one")
     assert "was revoked" in api.get("/operations", headers=revoked).json()["detail"]
     expiring = key(memory, Role.WRITER, "two", expires_at=datetime.now(UTC) + timedelta(seconds=0.5))
     while (answer := api.get("/operations", headers=expiring)).status_code == 200:
@@ -410,7 +410,7 @@ def test_a_stream_of_changes_ends_when_its_key_is_revoked(api, memory):
     with api.stream("GET", "/changes", headers=headers) as stream:
         lines = stream.iter_lines()
         assert next(lines).startswith(": following")
-        KeyRing(memory.storage.path).revoke("watcher")
+        ApiKeys(memory.storage.path).revoke("watcher")
         told = list(lines)
     assert "event: refused" in told
     assert any("was revoked" in line for line in told)

@@ -13,7 +13,7 @@ from starlette.responses import PlainTextResponse
 from starlette.routing import Route
 
 import atlas
-from atlas.access.keys import KeyRing
+from atlas.access.keys import ApiKeys
 from atlas.access.stores import Stores
 from atlas.access.wrong_keys import FORGET_SECONDS, FREE_ENTRIES, MAX_ADDRESSES, WrongKeyBackoff
 from atlas.core.errors import InvalidInput
@@ -77,7 +77,7 @@ def test_addresses_are_bounded(time):
 
 
 def test_forty_wrong_keys_in_a_row_have_to_wait_and_a_right_one_does_not(memory):
-    _, secret = KeyRing(memory.storage.path).add("crawler", Role.WRITER, created_by="owner")
+    _, secret = ApiKeys(memory.storage.path).add("crawler", Role.WRITER, created_by="owner")
     with serving(memory) as address:
         wrong = {"Authorization": "Bearer atlas_wrong"}
         answers = [
@@ -105,8 +105,8 @@ def test_the_audit_log_has_only_what_was_answered(memory):
 
 
 def test_a_key_has_its_requests_of_a_minute(memory):
-    ring = KeyRing(memory.storage.path)
-    keys = [ring.add(name, Role.WRITER, created_by="owner")[1] for name in ("crawler", "other")]
+    api_keys = ApiKeys(memory.storage.path)
+    keys = [api_keys.add(name, Role.WRITER, created_by="owner")[1] for name in ("crawler", "other")]
     with serving(memory, requests_per_minute=3) as address:
 
         def ask(key: str) -> httpx.Response:
@@ -130,7 +130,7 @@ def test_a_bucket_refills_steadily(time):
 
 
 def test_a_client_in_python_waits_and_tries_again(memory):
-    _, secret = KeyRing(memory.storage.path).add("crawler", Role.WRITER, created_by="owner")
+    _, secret = ApiKeys(memory.storage.path).add("crawler", Role.WRITER, created_by="owner")
     with serving(memory, requests_per_minute=60) as address, atlas.connect(address, key=secret) as there:
         counts = [there.experience.count() for _ in range(62)]
     assert counts == [30] * 62

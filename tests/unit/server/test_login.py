@@ -138,7 +138,7 @@ def test_a_link_of_its_own_page_ends_a_session_at_once(client, sessions, site):
 
 @pytest.mark.parametrize("origin", ["https://evil.example", "null"])
 def test_no_form_of_a_foreign_page_is_taken(client, sessions, stores, link, origin):
-    secret = stores.first.ring.add("crawler", Role.WRITER, created_by="root")[1]
+    secret = stores.first.keys.add("crawler", Role.WRITER, created_by="root")[1]
     signed_in(client, sessions)
     for path, given in (("/enter", {"key": secret}), (link, {}), ("/leave", {})):
         assert client.post(path, data=given, headers={"Origin": origin}).status_code == 403
@@ -169,7 +169,7 @@ def test_whoever_has_a_link_that_leads_nowhere_is_told_to_ask_whoever_gave_it(cl
 )
 def test_the_form_offers_the_ways_that_lead_in(sessions, stores, provider, has_key, title):
     if has_key:
-        stores.first.ring.add("crawler", Role.WRITER, created_by="root")
+        stores.first.keys.add("crawler", Role.WRITER, created_by="root")
     with browser(sessions, provider) as client:
         form = client.get("/enter").text
     assert f"<title>ATLAS memory: {title}</title>" in form
@@ -202,7 +202,7 @@ def test_a_server_with_a_token_asks_for_it_and_takes_it_or_a_key(asking, stores,
         assert (refused.status_code, asking.get("/").url.path) == (401, "/enter")
     assert asking.get("/?token=wrong").status_code == 401
     assert asking.post("/enter", data={"key": f" {token} "}).text == "root in main, root in research"
-    crawler = stores.first.ring.add("crawler", Role.WRITER, created_by="root")[1]
+    crawler = stores.first.keys.add("crawler", Role.WRITER, created_by="root")[1]
     assert asking.post("/enter", data={"key": crawler}).text == "crawler in main"
 
 
@@ -234,8 +234,8 @@ def test_servers_on_two_ports_do_not_end_each_others_sessions(stores, token):
 
 def test_what_is_known_in_another_store_is_refused_in_its_audit_log_alone(client, stores, link):
     research = list(stores)[1]
-    secret = research.ring.add("crawler", Role.WRITER, created_by="root")[1]
-    research.ring.revoke("crawler")
+    secret = research.keys.add("crawler", Role.WRITER, created_by="root")[1]
+    research.keys.revoke("crawler")
     research.links.end(research.links.all()[0].id)
     client.post("/enter", data={"key": secret})
     client.get(link)
@@ -281,7 +281,7 @@ class Vouching:
 
 @pytest.mark.parametrize("file", ACCESS_FILES)
 def test_a_damaged_file_of_one_store_shuts_no_other(stores, sessions, link, file, caplog):
-    secret = stores.first.ring.add("crawler", Role.WRITER, created_by="root")[1]
+    secret = stores.first.keys.add("crawler", Role.WRITER, created_by="root")[1]
     research = list(stores)[1]
     (research.directory / file).write_text("no JSON")
     with browser(sessions) as client:

@@ -12,7 +12,7 @@ import pytest
 from opentelemetry.sdk.trace.export.in_memory_span_exporter import InMemorySpanExporter
 from prometheus_client.parser import text_string_to_metric_families
 
-from atlas.access.keys import KeyRing
+from atlas.access.keys import ApiKeys
 from atlas.core.errors import InvalidInput, StoreUnavailable
 from atlas.infra.actor import Role
 from atlas.llm.budget import TokenUsage
@@ -32,7 +32,7 @@ SECRET = "a sentence that only the memory should have"
 @pytest.fixture
 def key(memory) -> dict[str, str]:
     """The header of a writer's key."""
-    _, secret = KeyRing(memory.storage.path).add("crawler", Role.WRITER, created_by="owner")
+    _, secret = ApiKeys(memory.storage.path).add("crawler", Role.WRITER, created_by="owner")
     return {"Authorization": f"Bearer {secret}"}
 
 
@@ -143,8 +143,8 @@ def test_metrics_count_requests_and_records(memory, key):
 
 
 def test_metrics_need_a_key_without_a_scope(memory, key):
-    ring = KeyRing(memory.storage.path)
-    _, scoped = ring.add("shop-agent", Role.WRITER, scope={"project": "shop"}, created_by="owner")
+    api_keys = ApiKeys(memory.storage.path)
+    _, scoped = api_keys.add("shop-agent", Role.WRITER, scope={"project": "shop"}, created_by="owner")
     with serving(memory, has_metrics=True) as address:
         assert get(f"{address}/metrics").status_code == 401
         assert get(f"{address}/metrics", headers={"Authorization": f"Bearer {scoped}"}).status_code == 403

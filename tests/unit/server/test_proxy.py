@@ -13,7 +13,7 @@ from starlette.responses import PlainTextResponse
 from starlette.routing import Route
 from starlette.testclient import TestClient
 
-from atlas.access.keys import KeyRing
+from atlas.access.keys import ApiKeys
 from atlas.access.links import Links
 from atlas.access.proxy import Proxy
 from atlas.access.stores import Stores
@@ -109,7 +109,7 @@ def test_a_link_and_a_key_stay_what_they_are_for_whoever_a_proxy_names(client, s
     assert {one.store for one in sessions.actors_of(client.cookies[COOKIE]).values()} == {
         frozen_copy_path(tmp_path, link.id)
     }
-    secret = KeyRing(tmp_path).add("crawler", Role.WRITER, created_by="root")[1]
+    secret = ApiKeys(tmp_path).add("crawler", Role.WRITER, created_by="root")[1]
     assert client.post("/enter", data={"key": secret}, headers=ADA).text == "crawler, writer by http"
     client.post("/leave", headers=ADA)
     assert client.get("/", headers=ADA).text.startswith("Ada")

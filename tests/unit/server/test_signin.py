@@ -16,7 +16,7 @@ from starlette.responses import PlainTextResponse
 from starlette.routing import Route
 from starlette.testclient import TestClient
 
-from atlas.access.keys import KeyRing
+from atlas.access.keys import ApiKeys
 from atlas.access.people import People
 from atlas.access.provider import Provider
 from atlas.access.stores import Stores
@@ -184,7 +184,7 @@ def test_words_of_an_address_stand_neither_on_the_page_nor_in_the_audit_log(clie
 def test_a_key_begins_another_session_and_ends_the_one_before(client, sessions, tmp_path):
     sign_in(client, "ada")
     before = client.cookies[COOKIE]
-    secret = KeyRing(tmp_path).add("crawler", Role.WRITER, created_by="ada")[1]
+    secret = ApiKeys(tmp_path).add("crawler", Role.WRITER, created_by="ada")[1]
     client.post("/enter", data={"key": secret})
     assert client.get("/").text == "crawler, writer"
     assert not sessions.has_session(before)
@@ -192,7 +192,7 @@ def test_a_key_begins_another_session_and_ends_the_one_before(client, sessions, 
 
 def test_one_key_opened_without_end_throws_out_nobody_else(client, sessions, tmp_path):
     sign_in(client, "ada")
-    secret = KeyRing(tmp_path).add("crawler", Role.WRITER, created_by="ada")[1]
+    secret = ApiKeys(tmp_path).add("crawler", Role.WRITER, created_by="ada")[1]
     tokens = [sessions.begin_with_secret(secret) for _ in range(MAX_OF_ONE + 5)]
     assert [sessions.has_session(token) for token in tokens].count(True) == MAX_OF_ONE
     assert client.get("/").text.startswith("Ada")
@@ -320,7 +320,7 @@ def answered(client: TestClient, said: dict[str, object], claims: dict[str, obje
 
 
 def test_a_key_opens_the_same_door(client, tmp_path):
-    secret = KeyRing(tmp_path).add("crawler", Role.WRITER, created_by="ada")[1]
+    secret = ApiKeys(tmp_path).add("crawler", Role.WRITER, created_by="ada")[1]
     client.post("/enter", data={"key": secret})
     assert client.get("/").text == "crawler, writer"
 
@@ -366,7 +366,7 @@ def test_the_scope_that_is_asked_for_can_be_said(sessions, provider):
 @pytest.mark.parametrize(("public_url", "is_secure"), [("https://atlas.example", True), ("", False)])
 def test_a_cookie_is_for_tls_alone_where_the_public_address_is(sessions, provider, public_url, is_secure):
     public = replace(provider, public_url=public_url)
-    secret = sessions.stores.first.ring.add("crawler", Role.WRITER, created_by="ada")[1]
+    secret = sessions.stores.first.keys.add("crawler", Role.WRITER, created_by="ada")[1]
     with TestClient(LoginMiddleware(Starlette(), sessions, public), base_url="http://atlas.example") as client:
         entered = client.post("/enter", data={"key": secret}, follow_redirects=False)
     assert ("Secure" in entered.headers["set-cookie"]) is is_secure

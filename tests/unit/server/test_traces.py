@@ -15,11 +15,11 @@ from opentelemetry.proto.collector.trace.v1.trace_service_pb2 import (
 )
 
 import atlas
-from atlas.access.keys import KeyRing
+from atlas.access.keys import ApiKeys
 from atlas.importers.run import import_paths
 from atlas.importers.sink import MemorySink
 from atlas.infra.actor import Role
-from atlas.server.spool import FOLDER, Spool
+from atlas.server.spool import FOLDER, TraceSpool
 
 TRACE, ROOT = "0af7651916cd43dd8448eb211c80319c", "b7ad6b7169203331"
 GZIP = {"Content-Type": "application/json", "Content-Encoding": "gzip"}
@@ -55,7 +55,9 @@ def api(address: str):
 
 def close(memory: atlas.MemorySystem, *, longest_seconds: float = 0) -> int:
     """Let the spool of the server take every trace for quiet."""
-    return Spool(memory.storage.path, quiet_seconds=0, longest_seconds=longest_seconds).store_complete_traces(memory)
+    return TraceSpool(memory.storage.path, quiet_seconds=0, longest_seconds=longest_seconds).store_complete_traces(
+        memory
+    )
 
 
 def stored(memory: atlas.MemorySystem) -> list[atlas.Experience]:
@@ -71,14 +73,14 @@ def test_spans_of_several_requests_become_one_attempt_once_the_root_is_there(api
     assert (attempt.task.description, attempt.outcome.success) == ("How far is Mars?", None)
     assert [step.action for step in attempt.steps] == ["I look it up.", "It is 54 million km."]
     assert memory.history(1)[0].actor == "owner"
-    assert Spool(memory.storage.path).n_incomplete() == 0
+    assert TraceSpool(memory.storage.path).n_incomplete() == 0
 
 
 def test_a_trace_of_another_program_becomes_no_attempt(api, memory):
     plain = span(root=True) | {"attributes": [{"key": "http.request.method", "value": {"stringValue": "GET"}}]}
     assert api.post("/traces", json=body(plain)).json() == {}
     assert close(memory) == 0
-    assert (stored(memory), Spool(memory.storage.path).n_incomplete()) == ([], 0)
+    assert (stored(memory), TraceSpool(memory.storage.path).n_incomplete()) == ([], 0)
 
 
 def test_protobuf_and_gzip_are_read_as_exporters_send_them(api, memory):
@@ -126,7 +128,7 @@ def test_a_span_that_cannot_be_read_is_refused_by_name_and_the_others_are_kept(a
 
 
 def test_what_it_holds_is_scrubbed_and_named_for_its_key(api, memory):
-    secret = KeyRing(memory.storage.path).add("exporter", Role.WRITER, is_reviewed=True, created_by="owner")[1]
+    secret = ApiKeys(memory.storage.path).add("exporter", Role.WRITER, is_reviewed=True, created_by="owner")[1]
     headers = {"Authorization": f"Bearer {secret}"}
     api.post("/traces", json=body(span(0, said=f"I used {SECRET}"), span(root=True)), headers=headers)
     close(memory)
@@ -151,19 +153,19 @@ def test_what_it_holds_is_scrubbed_and_named_for_its_key(api, memory):
 def test_a_body_that_is_none_is_refused_and_nothing_is_kept(api, memory, content, headers, status, said):
     answer = api.post("/traces", content=content, headers=headers)
     assert (answer.status_code, said in answer.json()["detail"]) == (status, True), answer.text
-    assert Spool(memory.storage.path).n_incomplete() == 0
+    assert TraceSpool(memory.storage.path).n_incomplete() == 0
 
 
 def test_a_viewer_sends_none(api, memory):
-    secret = KeyRing(memory.storage.path).add("viewer", Role.VIEWER, created_by="owner")[1]
+    secret = ApiKeys(memory.storage.path).add("viewer", Role.VIEWER, created_by="owner")[1]
     answer = api.post("/traces", json=body(span(0)), headers={"Authorization": f"Bearer {secret}"})
     assert answer.status_code == 403
-    assert Spool(memory.storage.path).n_incomplete() == 0
+    assert TraceSpool(memory.storage.path).n_incomplete() == 0
 
 
 def sent_with(memory: atlas.MemorySystem, api, name: str, *spans: dict[str, Any], **given) -> dict[str, str]:
     """Send spans with a new key of a writer."""
-    secret = KeyRing(memory.storage.path).add(name, Role.WRITER, created_by="owner", **given)[1]
+    secret = ApiKeys(memory.storage.path).add(name, Role.WRITER, created_by="owner", **given)[1]
     headers = {"Authorization": f"Bearer {secret}"}
     assert api.post("/traces", json=body(*spans), headers=headers).status_code == 200
     return headers
@@ -196,8 +198,8 @@ def test_a_trace_that_nothing_can_be_made_of_stops_no_other(api, memory):
     assert api.post("/traces", json=body(hostile, span(0))).status_code == 200
     close(memory)
     assert [attempt.task.description for attempt in stored(memory)][-1] == "How far is Mars?"
-    assert Spool(memory.storage.path).n_incomplete() == 0
-    assert api.get("/health").json()["n_traces_refused"] == Spool(memory.storage.path).n_refused()
+    assert TraceSpool(memory.storage.path).n_incomplete() == 0
+    assert api.get("/health").json()["n_traces_refused"] == TraceSpool(memory.storage.path).n_refused()
 
 
 def test_a_trace_that_a_file_had_as_a_whole_is_known_again(api, memory, tmp_path):
@@ -237,7 +239,7 @@ def test_what_comes_late_to_an_accepted_attempt_is_refused_once_and_counted(api,
     memory.experience.release([stored(memory)[0].id])
     api.post("/traces", json=body(span(1, said="late")), headers=headers)
     assert close(memory) == 0
-    spool = Spool(memory.storage.path)
+    spool = TraceSpool(memory.storage.path)
     assert (spool.n_incomplete(), spool.n_refused()) == (0, 1)
     memory.apply_purge(memory.plan_purge([stored(memory)[0].id]))
     assert spool.n_refused() == 0, "it may say what was purged"

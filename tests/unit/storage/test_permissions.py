@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 import atlas
-from atlas.access.keys import KeyRing
+from atlas.access.keys import ApiKeys
 from atlas.core.operations import Marks
 from atlas.core.settings import Settings
 from atlas.infra.actor import Role
@@ -125,7 +125,7 @@ def test_who_may_enter_a_shared_store_is_for_its_group_as_well(tmp_path):
     store.mkdir()
     store.chmod(0o2770)
     filled(store).close()
-    KeyRing(store).add("crawler", Role.WRITER, created_by="ada")
+    ApiKeys(store).add("crawler", Role.WRITER, created_by="ada")
     assert {modes(store)[name] for name in ("keys.json", "keys.json.lock", "audit.jsonl", "audit.jsonl.lock")} == {
         0o660
     }
