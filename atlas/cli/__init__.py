@@ -1,4 +1,4 @@
-"""The command line: parse, call the library, print. Nothing else prints or exits."""
+"""The command line: it parses arguments, calls the library and prints. No other package prints or exits."""
 
 from __future__ import annotations
 

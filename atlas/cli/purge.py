@@ -1,4 +1,4 @@
-"""The command that erases records for good."""
+"""The command that erases records permanently."""
 
 from __future__ import annotations
 

@@ -245,8 +245,8 @@ def check_limit(limit: object, name: str = "k") -> None:
         raise InvalidInput(f"expected 1 or more for {name}, got {limit!r}")
 
 
-def limit_of_list(limit: int, name: str = "k") -> int:
-    """Return the limit of a method that the specification defines, with 0 for a value below 1.
+def clamp_limit(limit: int, name: str = "k") -> int:
+    """Return a limit, with values below 1 clamped to 0, as the specification's methods require.
 
     Such a method returns an empty list for 0, where other methods raise.
 

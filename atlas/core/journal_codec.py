@@ -45,7 +45,7 @@ def validate_entry(entry: JournalEntry) -> JournalEntry:
     Raises:
         InvalidInput: The text is blank, or the type, generation, importance, tier or a link is invalid.
     """
-    check_given(entry.entry_type, entry.content, entry.metadata, entry.links)
+    check_entry_arguments(entry.entry_type, entry.content, entry.metadata, entry.links)
     _check_not_blank("id", entry.id)
     if isinstance(entry.generation, bool) or not isinstance(entry.generation, int):
         raise InvalidInput(f"expected a whole number for an entry's generation, got {entry.generation!r}")
@@ -64,7 +64,7 @@ def validate_entry(entry: JournalEntry) -> JournalEntry:
     return entry
 
 
-def check_given(entry_type: Any, content: Any, metadata: Any, links: Any) -> None:
+def check_entry_arguments(entry_type: Any, content: Any, metadata: Any, links: Any) -> None:
     """Raise `InvalidInput` unless the values have the types of an entry's fields.
 
     Args:

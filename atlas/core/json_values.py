@@ -29,7 +29,7 @@ def to_text(value: Any) -> str:
 
 
 def dump(value: Any) -> str:
-    """Return canonical JSON, like `to_text`, of a value that was validated before."""
+    """Return canonical JSON, as `to_text` does, of a value that is known to be valid."""
     return json.dumps(value, sort_keys=True, ensure_ascii=False, separators=(",", ":"), allow_nan=False)
 
 

@@ -1,4 +1,4 @@
-"""The nouns of ATLAS: tasks, attempts at them, and the records of those attempts."""
+"""The basic types of ATLAS: tasks, attempts at them, and the records of those attempts."""
 
 from __future__ import annotations
 

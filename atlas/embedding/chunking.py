@@ -1,4 +1,4 @@
-"""Texts longer than a model's window: cutting them into windows, and the vectors of the windows and of the whole."""
+"""Splitting of long texts into windows, and the vectors of the windows and of the full text."""
 
 from __future__ import annotations
 
@@ -113,7 +113,7 @@ def encode_documents(embedder: WholeEmbedder, texts: Sequence[str]) -> list[Vect
     return [_prepend_mean(np.stack([by_window[window] for window in text_windows])) for text_windows in passages]
 
 
-def encode_whole(embedder: WholeEmbedder, texts: Sequence[str]) -> Vectors:
+def encode_any_length(embedder: WholeEmbedder, texts: Sequence[str]) -> Vectors:
     """Return one vector per text of any length, shape (n, dim)."""
     vectors = [windows[0] for windows in encode_documents(embedder, texts)]
     return np.stack(vectors) if vectors else np.zeros((0, embedder.dimension), np.float32)
@@ -135,8 +135,8 @@ def best_passage(embedder: WholeEmbedder, document: str, vectors: Vectors, query
     return spans[int(np.argmax(vectors[1:] @ query))] if len(spans) == len(vectors) - 1 else None
 
 
-class Cutter:
-    """A splitter of texts into windows, measured in the word pieces of one model and cut at word boundaries.
+class WindowSplitter:
+    """A splitter of texts into windows, which are measured in a model's word pieces and end at word boundaries.
 
     BERT-like tokenizers turn a word of more than 100 characters into one unknown piece, so such a word is lost however
     it is cut.
@@ -234,7 +234,7 @@ def mean_directions(windows: Vectors, starts: npt.NDArray[np.int64]) -> Vectors:
 
 
 def _passages(embedder: WholeEmbedder, texts: Sequence[str]) -> list[list[str]]:
-    """Return the parts of each text that its windows cover."""
+    """Return each text's passages, which its windows cover."""
     spans = [_windows(embedder, text) for text in texts]
     _warn_of_gaps(texts, spans)
     return [[text[start:end] for start, end in text_spans] for text, text_spans in zip(texts, spans, strict=True)]

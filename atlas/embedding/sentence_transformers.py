@@ -25,7 +25,7 @@ from atlas.embedding.choice import (
     choose_model,
     model_files,
 )
-from atlas.embedding.chunking import MAX_QUERY_WINDOWS, MAX_WINDOWS, Cutter, EncodedText, Span, mean_direction
+from atlas.embedding.chunking import MAX_QUERY_WINDOWS, MAX_WINDOWS, EncodedText, Span, WindowSplitter, mean_direction
 from atlas.embedding.encoder import Encoder
 from atlas.embedding.late_interaction import (
     NO_TOKENS,
@@ -111,7 +111,7 @@ class SentenceTransformerEmbedder:
         self._scale: Scale | None = None
         self._encoder: Encoder | None = None
         self._problem = ""
-        self._cutter: Cutter | None = None
+        self._splitter: WindowSplitter | None = None
         self._lock = lock_of(self)  # free in a child that is forked during an export
         self._cached_query = lru_cache(REMEMBERED_QUERIES)(self._encode_query)
         self._batcher = Batcher(self._encode_pairs, n_runs=max(1, n_processors() // 2), n_texts=_MAX_BATCHED_QUERIES)
@@ -264,8 +264,8 @@ class SentenceTransformerEmbedder:
         Raises:
             EmbeddingUnavailable: The model, whose tokenizer is needed, cannot be loaded.
         """
-        cutter = self._loaded_cutter()
-        return cutter.n_pieces(text) if cutter else None
+        splitter = self._loaded_splitter()
+        return splitter.n_pieces(text) if splitter else None
 
     def encode_batch(self, texts: list[str], on_progress: Progress | None = None) -> Vectors:
         """Return the vectors of several documents, shape (n, dim), with the model's document prompt.
@@ -373,15 +373,15 @@ class SentenceTransformerEmbedder:
     def _spans(self, text: str, prompt: str, max_windows: int) -> list[Span]:
         if _is_short(prompt + text):
             return [(0, len(text))]
-        cutter = self._loaded_cutter()
-        return cutter.spans(text, instruction=prompt, max_windows=max_windows) if cutter else [(0, len(text))]
+        splitter = self._loaded_splitter()
+        return splitter.spans(text, instruction=prompt, max_windows=max_windows) if splitter else [(0, len(text))]
 
-    def _loaded_cutter(self) -> Cutter | None:
-        """Return the cutter of texts, or None if the model has no window, or its tokenizer returns no offsets."""
+    def _loaded_splitter(self) -> WindowSplitter | None:
+        """Return the splitter of texts, or None if the model has no window, or its tokenizer returns no offsets."""
         encoder = self._load_once()
-        if self._cutter is None and encoder.tokenizer is not None and encoder.window is not None:
-            self._cutter = Cutter(encoder.tokenizer, encoder.window)
-        return self._cutter
+        if self._splitter is None and encoder.tokenizer is not None and encoder.window is not None:
+            self._splitter = WindowSplitter(encoder.tokenizer, encoder.window)
+        return self._splitter
 
     def _load_once(self) -> Encoder:
         if self._encoder is None:

@@ -40,7 +40,7 @@ class ForeignResult:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class StrictnessStep:
-    """Answers of the search for agents to own attempts, judged queries and foreign queries, at one strictness."""
+    """The answers that agents get for own attempts, judged queries and foreign queries, at one strictness."""
 
     strictness: float
     """Factor on the measured level."""

@@ -1,4 +1,4 @@
-"""Runs and logs that other programs wrote, read as attempts, concepts and entries of the journal.
+"""Importers of other programs' runs and logs, as attempts, concepts and journal entries.
 
 `detect` recognises a file's format by its first bytes, and `import_paths` passes the records of files to a `Sink` in
 batches. `all_formats` returns the formats: each of ours is a file in `importers/formats`, and plug-ins add others. A

@@ -1,4 +1,4 @@
-"""Untrusted zip files: their declared sizes are checked, and the unpacked bytes are counted."""
+"""Safe reading of untrusted zip files: declared sizes are checked, and unpacked bytes are counted."""
 
 from __future__ import annotations
 

@@ -19,12 +19,12 @@ _UTF_16_OR_32 = (b"\xff\xfe", b"\xfe\xff", b"\x00\x00\xfe\xff")
 
 
 class NothingToImport(ImportFailed):
-    """An error: a file is empty, or in no format that ATLAS reads."""
+    """An error: a file is empty or in an unknown format."""
 
 
 @dataclass(frozen=True, slots=True)
 class Record:
-    """One line of JSONL or one element of a JSON list, still as bytes."""
+    """One line of JSONL or one element of a JSON list, as bytes that are not parsed yet."""
 
     position: int
     raw: bytes

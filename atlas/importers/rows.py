@@ -74,7 +74,7 @@ def one_line(reason: str) -> str:
 
 
 def make_row(position: int, make: Callable[[], Item], *, offset: int = 0, n_bytes: int = 0) -> Row:
-    """Return a row with the item that `make` returns, or with the reason why there is no item that can be stored."""
+    """Return a row with the item that `make` returns, or with the reason why there is none."""
     item: Item | None = None
 
     def make_checked() -> None:

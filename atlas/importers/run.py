@@ -303,7 +303,7 @@ class _Run:
             self.flush()
 
     def _deciding_rule(self, original: Item, prepared_item: Item, source: str) -> str:
-        """Return the rule that decided the outcome of an attempt, such as `reward ≥ 1`. Empty if no rule did."""
+        """Return the rule that decided the outcome of an attempt, such as `reward ≥ 1`, or an empty string."""
         if isinstance(original, Trajectory) and not _is_unknown(original):
             return all_formats()[source].judged_by(original)
         if not _is_unknown(original) or _is_unknown(prepared_item):

@@ -111,7 +111,7 @@ def remove_sample(memory: MemorySystem) -> str | None:
 
 
 def _store_judgements(memory: MemorySystem, path: Path) -> None:
-    """Store the queries of a file with the attempts that were graded as right hits. Without a file, nothing."""
+    """Store the judged queries of a file, if it exists, with the attempts that were graded as right hits."""
     if not path.is_file():
         return
     document = json.loads(path.read_text(encoding="utf-8"))
@@ -139,5 +139,5 @@ def _other_memories(memory: MemorySystem) -> tuple[Memory[Any], ...]:
 
 
 def is_new(memory: MemorySystem) -> bool:
-    """Return whether the store was never written to. A store that was emptied does not count as new."""
+    """Return whether the store was never written to. An emptied store is not new."""
     return not memory.history(limit=1)

@@ -157,11 +157,11 @@ class CountingSink:
         return [_move_into_scope(item) for item in items if _attempt_id(item) not in known]
 
     def _known_hashes(self, hashes: list[str]) -> Set[str]:
-        """Return those of the content hashes that the memory contains."""
+        """Return the given content hashes that the memory contains."""
         return self._memory.experience.collection.ids_by_hash(hashes).keys() if self._memory else set()
 
     def _is_new_in_import(self, item: Item, hashes: list[str]) -> bool:
-        """Return whether the import has had no equal item yet, and record the item if so."""
+        """Return whether an item is new in this import, and remember it if so."""
         keys = {kind_of_item(item).id_of(item), *hashes}
         if keys & self._seen:
             return False

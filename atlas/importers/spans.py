@@ -160,7 +160,7 @@ def _string_end(chunk: bytes) -> int:
 
 
 def _next_mark(chunk: bytes, at: int, depth: int) -> int:
-    """Return the position of the next token that matters at this depth, or of the quote of an unfinished string."""
+    """Return the position of the next relevant token at this depth, or of the quote of an unfinished string."""
     if at > len(chunk):
         return at
     pattern = _TO_BRACKET if depth > 2 else _TO_MARK

@@ -1,4 +1,4 @@
-"""Clients of `anthropic` and `openai` that recall before they ask, and store the answer after.
+"""Clients of `anthropic` and `openai` that recall memories before a request, and store the answer.
 
 client = with_memory(anthropic.Anthropic(), memory)
 client.messages.create(...)

@@ -71,12 +71,12 @@ class ArtefactFile(ABC, Generic[T]):
     @property
     def written_at(self) -> int:
         """Time of the last save, in nanoseconds since 1970. 0 before that."""
-        self._bring_up_to_date()
+        self._fetch_newest()
         return self._file_time()
 
     def load(self) -> T | None:
         """Return the saved artefact, or None if the file is missing or damaged."""
-        self._bring_up_to_date()
+        self._fetch_newest()
         return load_artefact(self.path, self._decode)
 
     def save(self, artefact: T) -> None:
@@ -96,7 +96,7 @@ class ArtefactFile(ABC, Generic[T]):
             _write(self.path, header, arrays, partial(self._publish, self._shared, ledger_id=source_ledger_id))
 
     def is_published_since(self, previous: Publication | None) -> bool:
-        """Return whether another server has published a result of this job after `previous`."""
+        """Return whether another server has published a result of this job since `previous`."""
         latest = self._shared.publication(self.name) if self._shared is not None else None
         if latest is None or (previous is not None and latest.version == previous.version):
             return False
@@ -120,7 +120,7 @@ class ArtefactFile(ABC, Generic[T]):
         version = shared.publish(self.name, content, job=self._job, ledger_id=ledger_id)
         os.utime(file, ns=(version, version))
 
-    def _bring_up_to_date(self) -> None:
+    def _fetch_newest(self) -> None:
         """Fetch a newer published version, and delete a purged one."""
         shared = self._shared
         if shared is None:

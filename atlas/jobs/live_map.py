@@ -61,7 +61,7 @@ class LiveMap(LiveResult[MemoryMap]):
                 previous map of a large store is returned, and updated in the background.
         """
         if is_awaited or not self._is_large():
-            self._bring_up_to_date(min_domain_size)
+            self._update_or_make(min_domain_size)
         elif self._load_newest() is not None and not self._is_up_to_date(min_domain_size):
             self._update_in_background(min_domain_size)
         with self._lock:
@@ -127,8 +127,8 @@ class LiveMap(LiveResult[MemoryMap]):
             return False
         return not self._stored_file().written_at
 
-    def _bring_up_to_date(self, min_domain_size: int) -> None:
-        """Update the map, or create it."""
+    def _update_or_make(self, min_domain_size: int) -> None:
+        """Update the map, or make the first one."""
         with self._work_lock:
             current = self._load_newest()
             with self._lock_first_map() if current is None else nullcontext():
@@ -156,7 +156,7 @@ class LiveMap(LiveResult[MemoryMap]):
 
         def update() -> None:
             try:
-                self._bring_up_to_date(min_domain_size)
+                self._update_or_make(min_domain_size)
                 self.n_followed += 1
             except Exception as error:  # noqa: BLE001 - the thread's top: the map stays, and the next run tries again
                 _log.warning("the map cannot be updated: %s", error, exc_info=not isinstance(error, AtlasError))

@@ -46,5 +46,5 @@ def usage_text(llm: LLMClient | None) -> str:
 
 
 def with_cost(message: str, llm: LLMClient | None) -> str:
-    """Return the text of a job's progress, with the model's usage so far."""
+    """Return a job's progress message, with the model's usage so far."""
     return f"{message} ({usage_text(llm)})" if llm is not None else message

@@ -30,7 +30,7 @@ logger = logging.getLogger(__name__)
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ScanState:
-    """The findings so far."""
+    """The findings of a scan so far."""
 
     findings: tuple[Finding, ...] = ()
     """The records with signs of an attack, worst first. Some may have been deleted since."""
@@ -41,7 +41,7 @@ class ScanState:
 
 @dataclass(slots=True)
 class _MemoryState:
-    """How far one memory was scanned, and its findings."""
+    """The progress of the scan in one memory, and its findings."""
 
     ledger_id: str
     revision: int

@@ -12,7 +12,7 @@ _log = logging.getLogger("atlas.dashboard")
 
 
 class WarmUp:
-    """Loads, once and in a thread, what the first query would otherwise wait for."""
+    """Loads the embedding model and calibrates the memories in a thread, so that the first query need not wait."""
 
     def __init__(self, memory: MemorySystem) -> None:
         self._memory = memory

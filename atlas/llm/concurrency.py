@@ -20,8 +20,10 @@ def concurrency_of(model: LLMClient | object) -> int:
     return max(1, int(getattr(model, "concurrency", 1)))
 
 
-def in_waves(method: Callable[[A], Awaitable[T]], arguments: Iterable[A], at_once: int) -> Iterator[T | AtlasError]:
-    """Call a method for each argument, and yield the result or the raised error, in order.
+def call_concurrently(
+    method: Callable[[A], Awaitable[T]], arguments: Iterable[A], at_once: int
+) -> Iterator[T | AtlasError]:
+    """Call a method for each argument concurrently, and yield the results or errors in order.
 
     `Cancelled` is raised at once. Calls run in waves of `at_once`, so a caller that stops iterating starts no further
     calls.
@@ -33,7 +35,7 @@ def in_waves(method: Callable[[A], Awaitable[T]], arguments: Iterable[A], at_onc
     remaining = iter(arguments)
     while wave := list(islice(remaining, at_once)):
         if at_once > 1:
-            yield from run(_wave(method, wave))
+            yield from run(_call_batch(method, wave))
         else:
             yield _result(method, wave[0])
 
@@ -47,7 +49,7 @@ def _result(method: Callable[[A], Awaitable[T]], argument: A) -> T | AtlasError:
         return error
 
 
-async def _wave(method: Callable[[A], Awaitable[T]], arguments: Sequence[A]) -> list[T | AtlasError]:
+async def _call_batch(method: Callable[[A], Awaitable[T]], arguments: Sequence[A]) -> list[T | AtlasError]:
     async def result(argument: A) -> T | AtlasError:
         try:
             return await method(argument)

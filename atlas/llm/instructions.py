@@ -148,8 +148,8 @@ _LEFT_OUT = frozenset(("Mn", "Me", "Cf", "Cc", "Cs", "Co", "Cn"))
 """Unicode categories of invisible and combining characters."""
 
 
-def reads_like(text: str) -> str:
-    """Return `an instruction` or `a closing tag` if a model may read the text as one, else an empty string."""
+def detect_injection(text: str) -> str:
+    """Return `an instruction` or `a closing tag` if a model may mistake the text for one, else an empty string."""
     lines = fold(text)
     forms = {lines} if lines.isascii() else {lines, to_latin(text)}
     views = {view for form in forms for view in (form, " ".join(form.split()))}

@@ -94,7 +94,7 @@ class DomainNames:
         """
         name = name.strip()
         if memory_map.domain(number) is None:
-            raise InvalidInput(f"the map has no domain {number}; it may have changed since")
+            raise InvalidInput(f"the map has no domain {number}; the map may have changed, so reload it")
         if len(name) > MAX_NAME_CHARACTERS:
             raise InvalidInput(
                 f"expected at most {MAX_NAME_CHARACTERS} characters for a domain's name, got {len(name)}; shorten it"

@@ -33,7 +33,7 @@ N_BATCHES = 4
 """Number of batches of an epoch. Batch i contains every fourth edge, starting with edge i."""
 
 GAP = 1.5
-"""Width of the gap between islands, in the curve's units. `bring_together` preserves it."""
+"""Width of the gap between islands, in the curve's units. `pack_islands` preserves it."""
 
 MAX_ISLANDS = 200
 """Largest number of islands that are moved together. More islands fill the plane by themselves."""
@@ -121,11 +121,11 @@ def optimise_layout(
         if on_progress and epoch % 20 == 19:
             on_progress(epoch + 1, n_epochs)
     layout = np.stack([x, y], axis=1)
-    return bring_together(layout, number_islands(layout))
+    return pack_islands(layout, label_islands(layout))
 
 
-def number_islands(points: Floats) -> Numbers:
-    """Return the number of each point's island, shape (n,). Gaps without points separate islands.
+def label_islands(points: Floats) -> Numbers:
+    """Return the label of each point's island, shape (n,). Gaps without points separate islands.
 
     The largest island has the number 0.
     """
@@ -142,8 +142,8 @@ def number_islands(points: Floats) -> Numbers:
     return numbers
 
 
-def bring_together(points: Floats, parts: Numbers) -> Floats:
-    """Return the points with islands moved next to the largest one. The distance between islands has no meaning.
+def pack_islands(points: Floats, parts: Numbers) -> Floats:
+    """Move islands next to the largest one, because the distance between islands has no meaning.
 
     Args:
         points: Shape (n, 2).

@@ -10,7 +10,7 @@ from types import TracebackType
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from atlas.core.errors import InvalidInput, NotFound
-from atlas.core.hits import MemoryQueryResult, Retrieval, check_limit, limit_of_list
+from atlas.core.hits import MemoryQueryResult, Retrieval, check_limit, clamp_limit
 from atlas.core.imports.lazy import LazyModule
 from atlas.core.settings import RankingWeights, Settings, parse_share
 from atlas.core.types import Task
@@ -288,7 +288,7 @@ class MemorySystemImpl(
         Raises:
             InvalidInput: The threshold is out of range, or a text cannot be encoded as JSON.
         """
-        if not limit_of_list(k):
+        if not clamp_limit(k):
             return MemoryQueryResult()
         memories = (await in_thread(self._trusted_memories, min_trust)).memories
         filters = QueryFilters(where=where, threshold=threshold, distinct=distinct, diversity=diversity)
@@ -312,7 +312,7 @@ class MemorySystemImpl(
         min_trust: str = "",
     ) -> MemoryQueryResult:
         """Run `query` from sync code: the memories are queried sequentially, in one snapshot of the store."""
-        if not limit_of_list(k):
+        if not clamp_limit(k):
             return MemoryQueryResult()
         filters = QueryFilters(where=where, threshold=threshold, distinct=distinct, diversity=diversity)
         outcomes = search_all(

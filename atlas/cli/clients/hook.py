@@ -170,12 +170,13 @@ def _ask_server(request: Mapping[str, Any], settings: Settings) -> Mapping[str, 
         body = response.read()
     except (OSError, HTTPException) as error:
         raise AtlasError(
-            f"the server at {settings.server} cannot be reached: {type(error).__name__}: {error}"
+            f"the server at {settings.server} cannot be reached ({type(error).__name__}: {error}); "
+            "check that it is running: atlas serve"
         ) from error
     finally:
         connection.close()
     if response.status != 200:
-        raise AtlasError(f"the server at {settings.server} answered {response.status}: {body[:400]!r}")
+        raise AtlasError(f"the server at {settings.server} answered {response.status}: {body[:400]!r}; see its log")
     answer: Mapping[str, Any] = json.loads(body)
     return answer
 

@@ -1,4 +1,4 @@
-"""The commands for keys, with which agents and people enter a served store."""
+"""The commands for keys, which give agents and people access to a served store."""
 
 from __future__ import annotations
 

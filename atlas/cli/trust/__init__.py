@@ -1,1 +1,1 @@
-"""Commands against poisoned memories: find them, keep agents from finding them, and withdraw what came from them."""
+"""Commands against poisoned memories: scan for them, quarantine them, and withdraw records derived from them."""

@@ -1,4 +1,4 @@
-"""Ids of records in any memory, from prefixes that a person types."""
+"""Expansion of id prefixes that a person types to full ids, in any memory."""
 
 from __future__ import annotations
 

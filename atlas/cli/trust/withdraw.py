@@ -1,4 +1,4 @@
-"""The command that withdraws records with all that came from them."""
+"""The command that withdraws records with everything derived from them."""
 
 from __future__ import annotations
 

@@ -58,7 +58,7 @@ def read_arm(text: str) -> Arm:
     """
     block, *parts = text.split(",")
     if block not in BLOCKS:
-        raise InvalidInput(f"an arm begins with one of {', '.join(BLOCKS)}, but {text!r} does not")
+        raise InvalidInput(f"an arm begins with one of {', '.join(BLOCKS)}, but {text!r} does not; correct it")
     options = dict[str, str]()
     for part in parts:
         name, _, value = part.partition("=")

@@ -21,7 +21,7 @@ from atlas.learning.search.templates import extract_patterns
 from atlas.learning.terms.codec import decode
 from atlas.learning.terms.patterns import Pattern, rewrite
 from atlas.learning.terms.terms import CALL, Term
-from atlas.llm.concurrency import concurrency_of, in_waves
+from atlas.llm.concurrency import call_concurrently, concurrency_of
 from atlas.llm.prompts.abstraction import ABSTRACTION
 from atlas.llm.structured_output import Question, as_data, ask, model_name
 from atlas.protocols.infra import LLMClient
@@ -109,7 +109,7 @@ class _Questions:
     def ask_all(self) -> Iterator[float]:
         """Ask all questions concurrently. Yield the share of answered questions, from 0 to 1, before each answer."""
         batches = self._batches[:MAX_QUESTIONS]
-        answers = in_waves(partial(_ask_for_functions, self._llm), batches, concurrency_of(self._llm))
+        answers = call_concurrently(partial(_ask_for_functions, self._llm), batches, concurrency_of(self._llm))
         n_answered = 0
         for number, batch in enumerate(batches):
             yield number / len(batches)

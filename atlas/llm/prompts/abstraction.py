@@ -1,4 +1,4 @@
-"""Finding functions that programs repeat.
+"""The prompt that finds functions which programs repeat.
 
 Source:
     Grand et al., LILO, ICLR 2024; Bowers et al., Top-Down Synthesis for Library Learning, POPL 2023.

@@ -1,4 +1,4 @@
-"""Summing up an attempt, so that it is found again."""
+"""The prompt that summarises an attempt for search."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Naming and documenting a function that was found in programs.
+"""The prompt that names and documents a learned function.
 
 Source:
     Grand et al., LILO, ICLR 2024: AutoDoc.

@@ -1,4 +1,4 @@
-"""Composing a function of others."""
+"""The prompt that composes a function from others."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Answering a task, with memories and without."""
+"""The prompts that answer a task with and without memories."""
 
 from __future__ import annotations
 

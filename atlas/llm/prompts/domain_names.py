@@ -1,4 +1,4 @@
-"""Naming the domains of a map."""
+"""The prompt that names the domains of a map."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Summing up old entries of a journal."""
+"""The prompt that summarises old journal entries."""
 
 from __future__ import annotations
 

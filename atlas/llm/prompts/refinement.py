@@ -1,4 +1,4 @@
-"""Refining a retrieved set of experiences.
+"""The prompt that refines a retrieved set of experiences.
 
 Source:
     ReMem (arXiv 2511.20857): exploiting, pruning and reorganising. Reflexion (NeurIPS 2023): failures teach.

@@ -1,4 +1,4 @@
-"""Turning a successful attempt into a strategy.
+"""The prompt that abstracts a strategy from a successful attempt.
 
 Source:
     ArcMemo (arXiv 2509.04439): situation, suggestion and typed parameters, above instances, and written in the light of

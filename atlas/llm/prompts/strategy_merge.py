@@ -1,4 +1,4 @@
-"""Deciding whether two strategies are the same, and combining their advice.
+"""The prompt that decides whether two strategies are equivalent, and combines their advice.
 
 Source:
     ArcMemo (arXiv 2509.04439): a new concept is written in the light of those that exist.

@@ -1,4 +1,4 @@
-"""Turning a failed attempt into a warning.
+"""The prompt that abstracts a warning from a failed attempt.
 
 Source:
     Reflexion (NeurIPS 2023): what an agent learns from a failure helps its next attempts. ArcMemo (arXiv 2509.04439):

@@ -11,7 +11,7 @@ from typing import Any, ClassVar, Generic, Self, TypeVar
 import numpy as np
 
 from atlas.core.errors import NotFound
-from atlas.core.hits import Hit, Retrieval, check_limit, hit_without_signals, limit_of_list
+from atlas.core.hits import Hit, Retrieval, check_limit, clamp_limit, hit_without_signals
 from atlas.core.json_values import check_text
 from atlas.core.ranking.level import LevelCosts
 from atlas.core.settings import RankingWeights
@@ -222,7 +222,7 @@ class Memory(Records, ABC, Generic[T]):
                 Browsing does not count.
             with_buried: Whether records that are buried or wait for review are searched too.
         """
-        if not limit_of_list(k):
+        if not clamp_limit(k):
             return []
         retrieval = self.retrieve(
             query, k, where=where, threshold=0.0, count_retrieval=count_retrieval, with_buried=with_buried
@@ -338,7 +338,7 @@ class Memory(Records, ABC, Generic[T]):
         """
         check_text(words, "the query")
         self.filter_notes(where)
-        if not limit_of_list(k):
+        if not clamp_limit(k):
             return []
         result = self._store.search_text(words, k, where, with_buried=with_buried, as_typed=as_typed)
         return self._items(self._store.get(result.ids))
@@ -393,7 +393,7 @@ class Memory(Records, ABC, Generic[T]):
             NotFound: The record does not exist.
             InvalidInput: The threshold is not in [0, 1], or the filter contains a misspelt name.
         """
-        k = limit_of_list(k)
+        k = clamp_limit(k)
         check_threshold(threshold)
         checked_filter = self._validate_filter(where)
         with self._store.reading():

@@ -107,9 +107,11 @@ def omission_line(omission: Omission) -> str:
     """Return a line such as `[id] experience, relevance 0.42: too long` or `experience: 12 below the level of 0.21`."""
     if not omission.id:
         return f"{omission.memory}: {omission.sentence}"
-    from atlas.llm.instructions import reads_like  # imported late, because opening a memory does not need it
+    from atlas.llm.instructions import detect_injection  # imported late, because opening a memory does not need it
 
-    phrase = "an id" if reads_like(omission.id) else shown_id(omission.id)  # the line is not quoted as untrusted text
+    phrase = (
+        "an id" if detect_injection(omission.id) else shown_id(omission.id)
+    )  # the line is not quoted as untrusted text
     return f"[{phrase}] {omission.memory}, relevance {omission.relevance:.2f}: {omission.sentence}"
 
 

@@ -9,7 +9,7 @@ from functools import partial
 from atlas.core.errors import InvalidInput
 from atlas.core.hits import MemoryQueryResult
 from atlas.core.types import Experience
-from atlas.llm.instructions import reads_like
+from atlas.llm.instructions import detect_injection
 from atlas.memory.context.block import ContextBlock, Omission, TokenCounter
 
 TASK, ANSWER = "{task}", "{answer}"
@@ -70,7 +70,7 @@ def build_examples(
 def _example(attempt: Experience, form: str) -> str:
     """Return an attempt in the given form, or an empty string if it has no answer or reads like instructions."""
     fields = {TASK: " ".join(attempt.task.description.split()), ANSWER: attempt.solution_output.strip()}
-    if not fields[ANSWER] or any(map(reads_like, fields.values())):
+    if not fields[ANSWER] or any(map(detect_injection, fields.values())):
         return ""
     return re.sub(f"{TASK}|{ANSWER}", lambda field: fields[field[0]], form.strip("\n"))
 

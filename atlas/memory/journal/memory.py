@@ -7,7 +7,7 @@ from functools import partial
 from typing import Any
 
 from atlas.core.filters import parse_scope
-from atlas.core.journal_codec import TIERS, check_given
+from atlas.core.journal_codec import TIERS, check_entry_arguments
 from atlas.core.settings import RankingWeights
 from atlas.core.types import JournalEntry, Link
 from atlas.infra.actor import Role, check_role
@@ -147,7 +147,7 @@ class Journal(Memory[JournalEntry]):
 
         Raises `InvalidInput` for an invalid value, and `NotFound` if a linked entry does not exist.
         """
-        check_given(entry_type, content, metadata, links)
+        check_entry_arguments(entry_type, content, metadata, links)
         parse_scope(metadata or {})
         texts = self.types.load(self._store.notes())
         kind, now = self.types[entry_type], self._clock.now()

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from atlas.core.unseen import escape_invisible, shown_id
-from atlas.llm.instructions import reads_like, to_latin
+from atlas.llm.instructions import detect_injection, to_latin
 
 FIELD_CHARACTERS = 1_200
 """Maximum characters of each field. A longer one is truncated."""
@@ -100,7 +100,7 @@ class RecordText:
 
     def _warning_for(self, text: str) -> str:
         """Return a warning if a text reads like an instruction, else an empty string."""
-        likeness = reads_like(text)
+        likeness = detect_injection(text)
         self.is_quoted = self.is_quoted or likeness != ""
         return f"[quoted: reads like {likeness}]" if likeness else ""
 

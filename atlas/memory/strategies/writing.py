@@ -17,7 +17,7 @@ from atlas.core.tables import TableRow, Tabular
 from atlas.core.types import Strategy, Trajectory, Vectors
 from atlas.infra.bridge import call
 from atlas.llm.budget import operation
-from atlas.llm.concurrency import concurrency_of, in_waves
+from atlas.llm.concurrency import call_concurrently, concurrency_of
 from atlas.memory.base.marks import check_may_change
 from atlas.memory.base.memory import Row, not_found_error
 from atlas.memory.base.merging import join_distinct
@@ -326,9 +326,9 @@ class StrategyWriter:
         """Yield the abstractor's strategy of each attempt, or the error."""
         abstractor, at_once = self.abstractor, concurrency_of(self.abstractor)
         if not isinstance(abstractor, InformedAbstractor):
-            return in_waves(getattr(abstractor, "abstract_now", abstractor.abstract), attempts, at_once)
+            return call_concurrently(getattr(abstractor, "abstract_now", abstractor.abstract), attempts, at_once)
         pairs = ((trajectory, self._strategies_near(trajectory)) for trajectory in attempts)
-        return in_waves(lambda pair: abstractor.abstract_beside(*pair), pairs, at_once)
+        return call_concurrently(lambda pair: abstractor.abstract_beside(*pair), pairs, at_once)
 
     def _strategies_near(self, trajectory: Trajectory) -> list[Strategy]:
         """Return the strategies with the situations nearest to an attempt's task."""

@@ -12,8 +12,8 @@ from hypothesis import strategies as st
 from atlas.embedding.chunking import (
     MAX_WINDOWS,
     best_passage,
+    encode_any_length,
     encode_documents,
-    encode_whole,
     mean_direction,
     mean_directions,
     to_character_spans,
@@ -109,7 +109,7 @@ def test_windows_that_several_texts_share_are_embedded_once():
 def test_no_texts_have_no_vectors():
     embedder = HashEmbedder()
     assert encode_documents(embedder, []) == []
-    assert encode_whole(embedder, []).shape == (0, 64)
+    assert encode_any_length(embedder, []).shape == (0, 64)
 
 
 def test_an_embedder_without_windows_embeds_every_text_at_once():
@@ -122,14 +122,14 @@ def test_an_embedder_without_windows_embeds_every_text_at_once():
 
 def test_one_vector_can_stand_for_each_text_however_long():
     embedder = HashEmbedder(window_words=4)
-    whole = encode_whole(embedder, ["short", LONG])
+    whole = encode_any_length(embedder, ["short", LONG])
     assert np.allclose(whole, [embedder.encode("short"), encode_documents(embedder, [LONG])[0][0]])
 
 
 def test_a_long_question_is_all_of_it():
     embedder = HashEmbedder(window_words=4)
     question = embedder.encode_query(LONG)
-    assert np.allclose(question, encode_whole(embedder, [LONG])[0], atol=1e-6)
+    assert np.allclose(question, encode_any_length(embedder, [LONG])[0], atol=1e-6)
     assert question @ embedder.encode("lambda mu") > 0.2
     assert np.allclose(embedder.encode_query("one two"), embedder.encode("one two"), atol=1e-6)
 

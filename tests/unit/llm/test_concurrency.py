@@ -14,7 +14,7 @@ from atlas.learning.search.engines import Corpus
 from atlas.learning.search.limits import Limits
 from atlas.learning.search.model_engine import ModelEngine
 from atlas.llm.client import ModelClient
-from atlas.llm.concurrency import concurrency_of, in_waves
+from atlas.llm.concurrency import call_concurrently, concurrency_of
 from atlas.memory.experience.refinement.llm import LLMRefineStrategy
 from atlas.testing import HashEmbedder, ScriptedLLM
 from tests.support.learning.patterns import term_of
@@ -51,7 +51,7 @@ def test_results_come_in_order_with_errors_in_their_places(at_once):
             raise InvalidInput("not three")
         return -number
 
-    results = list(in_waves(inverse, range(6), at_once))
+    results = list(call_concurrently(inverse, range(6), at_once))
     assert [str(result) for result in results] == ["0", "-1", "-2", "not three", "-4", "-5"]
 
 
@@ -61,7 +61,7 @@ def test_whoever_stops_reading_begins_no_others():
     async def begin(number):
         begun.append(number)
 
-    next(in_waves(begin, range(9), 2))
+    next(call_concurrently(begin, range(9), 2))
     assert begun == [0, 1]
 
 
@@ -71,7 +71,7 @@ def test_arguments_are_read_only_as_their_calls_begin():
     async def ask(number):
         return number
 
-    results = in_waves(ask, (read.append(number) or number for number in range(9)), 2)
+    results = call_concurrently(ask, (read.append(number) or number for number in range(9)), 2)
     next(results)
     assert read == [0, 1]
 
@@ -81,7 +81,7 @@ def test_an_error_of_another_kind_is_raised():
         raise ZeroDivisionError
 
     with pytest.raises(ZeroDivisionError):
-        list(in_waves(fail, range(3), 2))
+        list(call_concurrently(fail, range(3), 2))
 
 
 def test_a_model_is_asked_one_question_at_a_time_unless_it_takes_more():
@@ -143,5 +143,5 @@ def test_a_wait_that_is_cancelled_begins_no_other_question(at_once):
         raise Cancelled("the job was cancelled")
 
     with pytest.raises(Cancelled):
-        list(in_waves(cancelled, range(9), at_once))
+        list(call_concurrently(cancelled, range(9), at_once))
     assert len(begun) == at_once

@@ -147,7 +147,10 @@ class _Session:
     def _answer(self, line: Json, message: Json, chain: tuple[str, str], n_bytes: int) -> None:
         request = self._open.get(chain)
         if request is None:
-            raise InvalidInput("the message answers a request that is not in the file, so its task is unknown")
+            raise InvalidInput(
+                "the message answers a request that is not in the file, so its task is unknown; "
+                "import the complete session"
+            )
         reply = self._reply(message)
         message_id = as_text(message.get("id"), "message.id")
         last = request.messages[-1] if request.messages else None
@@ -187,7 +190,9 @@ class _Session:
         elif text and request is not None:
             request.messages.append(Message(role="user", text=text))
         elif answers and request is None:
-            raise InvalidInput("the message has the result of a tool call that is not in the file")
+            raise InvalidInput(
+                "the message has the result of a tool call that is not in the file; import the complete session"
+            )
         if request is not None:
             request.record_time(instant if answers else None, len(record.raw))
 

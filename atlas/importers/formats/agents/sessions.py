@@ -111,7 +111,10 @@ class Requests:
             InvalidInput: The request is not in the file.
         """
         if self.current is None:
-            raise InvalidInput("the message answers a request that is not in the file, so its task is unknown")
+            raise InvalidInput(
+                "the message answers a request that is not in the file, so its task is unknown; "
+                "import the complete session"
+            )
         return self.current
 
     def pop_ended(self, offset: int) -> Iterator[Row]:

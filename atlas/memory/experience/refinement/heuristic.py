@@ -9,7 +9,7 @@ import numpy as np
 
 from atlas.core.imports.lazy import LazyModule
 from atlas.core.types import Experience, Task, Vectors
-from atlas.embedding.chunking import encode_whole
+from atlas.embedding.chunking import encode_any_length
 from atlas.embedding.plain import whole_embedder
 from atlas.memory.base.ranking import maximal_marginal_relevance
 from atlas.memory.experience.refinement.decisions import RefineDecision, RefinedSet, with_merged_ids
@@ -102,7 +102,7 @@ class HeuristicRefineStrategy:
         return maximal_marginal_relevance(vectors, relevance, diversity=self._diversity)
 
     async def _embed(self, texts: list[str]) -> Vectors:
-        return await asyncio.to_thread(encode_whole, self._embedder, texts)
+        return await asyncio.to_thread(encode_any_length, self._embedder, texts)
 
 
 def _is_noise(experience: Experience) -> bool:

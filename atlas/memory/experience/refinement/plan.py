@@ -13,7 +13,7 @@ from typing import Any, ClassVar
 from atlas.core.errors import AtlasError
 from atlas.core.tables import TableRow, Tabular
 from atlas.core.types import Vectors
-from atlas.llm.concurrency import concurrency_of, in_waves
+from atlas.llm.concurrency import call_concurrently, concurrency_of
 from atlas.memory.experience.merging import MergeSubject
 from atlas.memory.experience.refinement.decisions import KEPT_UNJUDGED, ExplainingStrategy, RefineDecision, RefinedSet
 from atlas.memory.loss import CurationLoss, reason_with_loss
@@ -219,7 +219,9 @@ class JudgedSets:
 
     def judge_all(self, sets: Sequence[Sequence[str]]) -> Iterator[int]:
         """Judge sets in order, and yield the number of experiences judged so far after each set."""
-        for ids, refined in zip(sets, in_waves(self._explain, sets, concurrency_of(self._strategy)), strict=True):
+        for ids, refined in zip(
+            sets, call_concurrently(self._explain, sets, concurrency_of(self._strategy)), strict=True
+        ):
             if isinstance(refined, AtlasError):
                 raise refined
             self._n_sets += 1
