@@ -1,4 +1,4 @@
-"""Names of people and keys in the history, which are visually distinct."""
+"""Names of people and keys for the history, which must be visually distinct."""
 
 from __future__ import annotations
 

@@ -65,7 +65,7 @@ class ServedStore:
     audit: AuditLog
 
     def key_actors(self, key_id: str) -> Mapping[str, Actor]:
-        """Return the actor of a key, keyed by store name. Empty if the key is no longer valid."""
+        """Return the actor of a key in its store, keyed by store name. Empty if the key is no longer valid."""
         key = self.keys.find(key_id)
         return {self.name: self.actor(key)} if key else {}
 

@@ -160,7 +160,7 @@ class ClusteredRate:
 
     @property
     def interval(self) -> Interval:
-        """The 95% interval, which is exact for the effective number."""
+        """The exact 95% interval for the effective number of attempts."""
         n, k = self.n_effective, self.mean * self.n_effective
         low = beta_quantile(0.025, k, n - k + 1) if k > 0 else 0.0
         return Interval(low, beta_quantile(0.975, k + 1, n - k) if k < n else 1.0)

@@ -54,7 +54,7 @@ def attach_embedding(record: VectorRecord, embedding: npt.ArrayLike) -> None:
 
 @dataclass(frozen=True, slots=True)
 class VerificationSpec:
-    """Method to judge whether an attempt succeeded."""
+    """A method to verify whether an attempt succeeded."""
 
     method: str = ""
     """Kind of the check: `tests`, `reward` or `exact_match`, or empty if not given."""

@@ -47,7 +47,7 @@ _TEXT_BATCH = 256
 
 @dataclass(frozen=True, slots=True)
 class EncodedText:
-    """The vectors of a text, as a store keeps them. `numpy.asarray` converts it to the array `vectors`."""
+    """The vectors of a text, in stored form. `numpy.asarray` converts it to the array `vectors`."""
 
     vectors: Vectors
     """Vectors as returned by `encode_documents`."""

@@ -73,7 +73,7 @@ def distinct_pieces(ids: npt.NDArray[np.int64], vectors: Vectors) -> TokenVector
         return NO_TOKENS
     order = np.argsort(ids, kind="stable")
     pieces, starts = np.unique(ids[order], return_index=True)
-    return TokenVectors(pieces, _unit(np.add.reduceat(_unit(vectors)[order], starts, axis=0)))
+    return TokenVectors(pieces, _to_unit_length(np.add.reduceat(_to_unit_length(vectors)[order], starts, axis=0)))
 
 
 def join_pieces(parts: Sequence[TokenVectors]) -> TokenVectors:
@@ -117,7 +117,7 @@ class Projection:
         """Return the projected word pieces of a query as floats of unit length, shape (n, BITS)."""
         if not len(tokens.ids):
             return np.zeros((0, BITS), np.float32)
-        return _unit(matrix_product(tokens.vectors[-MAX_PIECES:], self.directions))
+        return _to_unit_length(matrix_product(tokens.vectors[-MAX_PIECES:], self.directions))
 
     def similarities(self, query: Vectors, texts: Sequence[bytes], cosines: Sequence[float]) -> Vector:
         """Return similarities of a query and texts on the scale of the pooled vectors' cosine, shape (n,).
@@ -277,7 +277,7 @@ def matrix_product(rows: Vectors, columns: Vectors) -> Vectors:
     return result
 
 
-def _unit(vectors: Vectors) -> Vectors:
+def _to_unit_length(vectors: Vectors) -> Vectors:
     lengths = np.linalg.norm(vectors, axis=1, keepdims=True)
     scaled: Vectors = (vectors / np.maximum(lengths, 1e-9)).astype(np.float32)
     return scaled

@@ -86,14 +86,14 @@ class PlainEmbedder:
         if not texts:
             return np.zeros((0, self.dimension), np.float32)
         encode_batch = get_member(self._encoder, "encode_batch")
-        return _unit(encode_batch(texts)) if encode_batch else np.stack([self.encode(text) for text in texts])
+        return _to_unit_length(encode_batch(texts)) if encode_batch else np.stack([self.encode(text) for text in texts])
 
     def encode_query(self, text: str) -> Vector:
         """Return the vector of a query, with the encoder's own method if it has one."""
         return _vector((get_member(self._encoder, "encode_query") or self._encoder.encode)(text))
 
 
-def _unit(vectors: npt.ArrayLike) -> Vectors:
+def _to_unit_length(vectors: npt.ArrayLike) -> Vectors:
     """Return vectors scaled to unit length. A zero vector is left unchanged. The store rejects it."""
     rows = np.atleast_2d(np.asarray(vectors, np.float32))
     lengths = np.linalg.norm(rows, axis=1, keepdims=True)
@@ -103,5 +103,5 @@ def _unit(vectors: npt.ArrayLike) -> Vectors:
 
 
 def _vector(values: npt.ArrayLike) -> Vector:
-    vector: Vector = _unit(values)[0]
+    vector: Vector = _to_unit_length(values)[0]
     return vector

@@ -104,7 +104,7 @@ def prompts_of(embedder: object) -> Prompts | None:
 
 
 def prompts_text(embedder: object) -> str:
-    """Return an embedder's prompts as a store keeps them.
+    """Return an embedder's prompts in stored form.
 
     Empty if there are none, unless the model is a directory, whose files may change.
     """
@@ -116,7 +116,7 @@ def prompts_text(embedder: object) -> str:
 
 
 def prompts_to_use(model: Prompts, stored: Prompts | None) -> Prompts:
-    """Return the prompts with which to query a store, so that they fit the stored vectors.
+    """Return the prompts for queries of a store, which fit its stored vectors.
 
     Args:
         model: The current prompts of the model.

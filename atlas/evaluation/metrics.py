@@ -66,8 +66,8 @@ def ndcg(ranking: JudgedRanking, k: int) -> float:
     Source:
         Järvelin & Kekäläinen, ACM Transactions on Information Systems 2002.
     """
-    ideal = _discount(sorted(ranking.grades, reverse=True)[:k])
-    return _discount(ranking.retrieved[:k]) / ideal if ideal else 0.0
+    ideal = _discounted_gain(sorted(ranking.grades, reverse=True)[:k])
+    return _discounted_gain(ranking.retrieved[:k]) / ideal if ideal else 0.0
 
 
 def found_nothing(ranking: JudgedRanking) -> float:
@@ -105,8 +105,8 @@ def expected_reciprocal_rank(ranking: JudgedRanking) -> float:
 def expected_ndcg(ranking: JudgedRanking, k: int) -> float:
     """Return the expected `ndcg` under a random order: the mean gain at every rank."""
     mean = sum(ranking.grades) / max(ranking.n_records, 1)
-    ideal = _discount(sorted(ranking.grades, reverse=True)[:k])
-    return _discount([mean] * min(k, ranking.n_records)) / ideal if ideal else 0.0
+    ideal = _discounted_gain(sorted(ranking.grades, reverse=True)[:k])
+    return _discounted_gain([mean] * min(k, ranking.n_records)) / ideal if ideal else 0.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -132,5 +132,5 @@ METRICS: Mapping[str, Metric] = {
 """Metrics of the report by name, in the order of its columns."""
 
 
-def _discount(gains: Sequence[float]) -> float:
+def _discounted_gain(gains: Sequence[float]) -> float:
     return sum(gain / math.log2(1 + rank) for rank, gain in enumerate(gains, start=1))

@@ -68,7 +68,7 @@ class BackgroundTask:
 
 @dataclass(frozen=True, slots=True)
 class _Request(Generic[T]):
-    """A text, whose thread waits for the result, or for its turn to run a batch."""
+    """A text whose thread waits for its result or for its turn to run a batch."""
 
     text: str
     result: Future[T] = field(default_factory=Future)
@@ -76,7 +76,7 @@ class _Request(Generic[T]):
 
 
 class Batcher(Generic[T]):
-    """A function of a list of texts that merges the calls of concurrent threads into batches. Thread-safe.
+    """A wrapper of a function that merges the calls of concurrent threads into batches. Thread-safe.
 
     A single thread calls it at once. While the maximum number of calls is running, further texts wait, and form the
     next batch. When a call ends, the thread that has waited longest runs that batch. So no thread runs a batch
@@ -93,7 +93,7 @@ class Batcher(Generic[T]):
         self._call = call
         self._n_runs = n_runs
         self._n_texts = n_texts
-        self._forget()
+        self._forget_threads()
         fork_safety.register(self)
 
     def __call__(self, text: str) -> T:
@@ -116,9 +116,9 @@ class Batcher(Generic[T]):
     def after_fork(self, *, in_child: bool) -> None:
         """Forget the other threads in a child. Threads are not inherited."""
         if in_child:
-            self._forget()
+            self._forget_threads()
 
-    def _forget(self) -> None:
+    def _forget_threads(self) -> None:
         self._lock = threading.Lock()
         self._n_running = 0
         self._waiting: list[_Request[T]] = []
@@ -130,7 +130,7 @@ class Batcher(Generic[T]):
             with self._lock:
                 self._waiting = [other for other in self._waiting if other is not request]
             if request.is_next.is_set() and not request.result.done():
-                self._pass_on()
+                self._start_next_batch()
             raise
 
     def _run(self, request: _Request[T]) -> None:
@@ -147,12 +147,12 @@ class Batcher(Generic[T]):
                     member.result.set_exception(error)
             raise
         finally:
-            self._pass_on()
+            self._start_next_batch()
             for member in batch:
                 member.is_next.set()
 
-    def _pass_on(self) -> None:
-        """Let the thread that has waited longest run the next batch."""
+    def _start_next_batch(self) -> None:
+        """Let the longest-waiting thread run the next batch."""
         with self._lock:
             if self._waiting:
                 self._waiting.pop(0).is_next.set()

@@ -29,7 +29,7 @@ class ForkAware(Protocol):
         ...
 
     def after_fork(self, *, in_child: bool) -> None:
-        """Continue. In the child, drop everything that was in use."""
+        """Resume work. In the child, drop all inherited resources."""
         ...
 
 

@@ -109,7 +109,7 @@ class ArtefactFile(ABC, Generic[T]):
             return 0
 
     def _publish(self, shared: SharedState, file: Path, *, ledger_id: str) -> None:
-        """Publish a file that is not yet renamed into place, and set its mtime to the published version."""
+        """Publish a file before it is renamed into place, and set its mtime to the published version."""
         is_small = file.stat().st_size <= MAX_BYTES
         if not is_small:
             logger.warning(

@@ -142,7 +142,7 @@ class LiveDuplicates(LiveResult[Duplicates]):
         return self.memory.experience.collection_name
 
     def _search_now(self) -> DuplicatesResult:
-        moment = self._moment(0)
+        moment = self._current_moment(0)
         if self._result is None or self._result[0] != moment:
             duplicates = find_duplicates(self.memory.storage, self._collection)
             self._result = (moment, self._split_groups(duplicates, n_changed=0))
@@ -150,7 +150,7 @@ class LiveDuplicates(LiveResult[Duplicates]):
 
     def _search_by_worker(self) -> DuplicatesResult:
         status, saved = self.status(), self.saved()
-        moment, loaded = self._moment(saved.written_at), saved.result
+        moment, loaded = self._current_moment(saved.written_at), saved.result
         is_done = status is not None and status.state == "done"
         if loaded is None or loaded.ledger_id != moment[0]:
             is_other = loaded is not None and (status is None or is_done)  # from another store or model
@@ -164,7 +164,7 @@ class LiveDuplicates(LiveResult[Duplicates]):
     def _start_search(self) -> JobStatus:
         return self._submit(DuplicatesJob(**self._job_arguments, collection=self._collection))
 
-    def _moment(self, written_at: int) -> _Moment:
+    def _current_moment(self, written_at: int) -> _Moment:
         ledger = self.memory.storage.ledger
         return ledger.position(self._collection).ledger_id, ledger.revision(), written_at
 

@@ -78,7 +78,7 @@ class LiveScan:
             if is_outdated and self._is_small():
                 self._find_signs()
             elif (self._n_left() or is_outdated) and (self._thread is None or not self._thread.is_alive()):
-                self._thread = threading.Thread(target=self._work, name="atlas-scan", daemon=True)
+                self._thread = threading.Thread(target=self._scan_all, name="atlas-scan", daemon=True)
                 self._thread.start()
             return self._state()
 
@@ -88,13 +88,13 @@ class LiveScan:
             self._thread.join()
 
     def close(self) -> None:
-        """Stop the thread."""
+        """Stop the background scan."""
         with self._lock:
             for state in self._states.values():
                 state.pending.clear()
         self.wait()
 
-    def _work(self) -> None:
+    def _scan_all(self) -> None:
         has_more = True
         while has_more:
             try:

@@ -37,7 +37,7 @@ class WarmUp:
             if self._has_begun:
                 return
             self._has_begun = True
-        threading.Thread(target=self._work, name="atlas-warming", daemon=True).start()
+        threading.Thread(target=self._warm_up, name="atlas-warming", daemon=True).start()
 
     def wait(self) -> bool:
         """Wait until the work is done, or until a slow step begins. Return whether the work is done."""
@@ -51,7 +51,7 @@ class WarmUp:
         with self._changed:
             self._changed.wait_for(lambda: self._is_done or not self._has_begun)
 
-    def _work(self) -> None:
+    def _warm_up(self) -> None:
         try:
             system = self._memory
             prepare = getattr(system.experience.embedder, "prepare", None)

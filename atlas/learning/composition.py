@@ -288,7 +288,9 @@ def _build_chain(links: tuple[_Link, ...], reserved: set[str]) -> _Chain:
     name = unused_name(short[:MAX_NAME_CHARACTERS].rstrip("_"), reserved)
     returns = links[-1].typed_concept.returns
     quoted = _definition_line(
-        name, [(parameter_name, _quote(kind)) for parameter_name, kind in parameters], _quote(returns)
+        name,
+        [(parameter_name, _quote_annotation(kind)) for parameter_name, kind in parameters],
+        _quote_annotation(returns),
     )
     return _Chain(
         links=links,
@@ -306,7 +308,7 @@ def _definition_line(name: str, parameters: Iterable[tuple[str, ast.expr | None]
     return f"{name}({parameter_list}){f' -> {ast.unparse(returns)}' if returns else ''}"
 
 
-def _quote(annotation: ast.expr | None) -> ast.expr | None:
+def _quote_annotation(annotation: ast.expr | None) -> ast.expr | None:
     return ast.Constant(ast.unparse(annotation)) if annotation is not None else None
 
 

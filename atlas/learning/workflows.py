@@ -118,7 +118,7 @@ class Workflow:
         """Return the workflow as a concept."""
         return CodeConcept(
             name=self.name,
-            description=f"Workflow of {len(self.runs[0].calls)} tool calls: {_chain(self.tools)}",
+            description=f"Workflow of {len(self.runs[0].calls)} tool calls: {_join_with_arrows(self.tools)}",
             code=self.code,
             signature=self.code.partition("\n")[0].removeprefix("def ").rstrip(":"),
             source="learned",
@@ -152,7 +152,7 @@ def numbered_steps(workflow: CodeConcept) -> str:
 def strategy_of_workflow(workflow: CodeConcept) -> Strategy:
     """Return a workflow as advice, for agents that call their tools themselves."""
     return Strategy(
-        title=_chain(workflow.tools),
+        title=_join_with_arrows(workflow.tools),
         situation=f"A task for which {_join_names(workflow.tools)} are needed.",
         suggestion=numbered_steps(workflow),
         sources=workflow.found_in,
@@ -340,7 +340,7 @@ def _free_names(taken: set[str]) -> Iterator[str]:
     return (f"workflow_{number}" for number in range(1, 10_000) if f"workflow_{number}" not in taken)
 
 
-def _chain(tools: Sequence[str]) -> str:
+def _join_with_arrows(tools: Sequence[str]) -> str:
     return " → ".join(tools)
 
 

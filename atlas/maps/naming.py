@@ -82,7 +82,7 @@ def name_domains(texts: Sequence[str], labels: Labels) -> dict[int, DomainTerms]
     }
     names = subject_names(sampled, people)
     return {
-        number: DomainTerms(terms=_select_terms(number, domain_weights, owners), names=names[number])
+        number: DomainTerms(terms=_select_domain_terms(number, domain_weights, owners), names=names[number])
         for number, domain_weights in weights.items()
     }
 
@@ -234,10 +234,12 @@ def _domains_by_word(weights: Mapping[int, Mapping[str, float]]) -> dict[str, in
     return {word: number for word, (_, number) in best.items()}
 
 
-def _select_terms(number: int, weights: Mapping[str, float], owners: Mapping[str, int]) -> tuple[str, ...]:
+def _select_domain_terms(
+    number: int, weights: Mapping[str, float], domain_by_word: Mapping[str, int]
+) -> tuple[str, ...]:
     ordered = sorted(weights, key=lambda word: (-weights[word], word))
-    own_words = [word for word in ordered if owners[word] == number]
-    shared = [word for word in ordered if owners[word] != number]
+    own_words = [word for word in ordered if domain_by_word[word] == number]
+    shared = [word for word in ordered if domain_by_word[word] != number]
     ordered = own_words + shared if len(own_words) < WORDS_IN_NAME else own_words
     terms: list[str] = []
     for word in ordered:

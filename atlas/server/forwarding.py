@@ -1,4 +1,4 @@
-"""Headers of trusted proxies. Only configured proxies are trusted."""
+"""Handling of headers from trusted proxies, which have to be configured."""
 
 from __future__ import annotations
 

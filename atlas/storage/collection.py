@@ -251,7 +251,7 @@ class Collection(ABC):
         return self.count()
 
     def is_empty(self) -> bool:
-        """Return whether there is no record."""
+        """Return whether the collection has no records."""
         return not self.scan(limit=1)
 
     def ids(self, where: Where | None = None) -> list[str]:

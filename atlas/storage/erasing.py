@@ -72,17 +72,17 @@ def finish_purges(path: Path, ledger: LedgerEngine, files: MarksFiles, drop_inde
         if not has_lock:
             return "another process has been cleaning up after a purge for a minute; check again with: atlas doctor"
         try:
-            return _finish(path, ledger, files, drop_index)
+            return _finish_pending(path, ledger, files, drop_index)
         except (StoreUnavailable, OSError) as error:
             return f"purged data may still be in files of the store ({error}); to continue, run: atlas doctor --fix"
 
 
-def _finish(path: Path, ledger: LedgerEngine, files: MarksFiles, drop_index: Callable[[str], None]) -> str:
+def _finish_pending(path: Path, ledger: LedgerEngine, files: MarksFiles, drop_index: Callable[[str], None]) -> str:
     unfinished = ledger.purges.unfinished()
     files.write()  # it also removes unfinished copies from before the purge
     has_copies = False
-    if any(map(_is_unclean, unfinished.values())):  # otherwise the files are clean already
-        has_copies = _clean(path, ledger, drop_index, unfinished.values())
+    if any(map(_has_leftovers, unfinished.values())):  # otherwise the files are clean already
+        has_copies = _remove_traces(path, ledger, drop_index, unfinished.values())
         ledger.purges.note_unfinished(dict.fromkeys(unfinished, UnfinishedPurge(has_copies=has_copies)))
     if not ledger.purges.truncate_wal():
         return WAL_IN_USE
@@ -92,11 +92,11 @@ def _finish(path: Path, ledger: LedgerEngine, files: MarksFiles, drop_index: Cal
     return ""
 
 
-def _is_unclean(unfinished: UnfinishedPurge) -> bool:
+def _has_leftovers(unfinished: UnfinishedPurge) -> bool:
     return bool(unfinished.collections) or unfinished.has_copies
 
 
-def _clean(
+def _remove_traces(
     path: Path, ledger: LedgerEngine, drop_index: Callable[[str], None], purges: Iterable[UnfinishedPurge]
 ) -> bool:
     """Remove the files that may contain purged records, then rewrite the ledger. Return whether a copy is in use."""

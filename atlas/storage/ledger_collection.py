@@ -201,7 +201,7 @@ class LedgerCollection(Collection):
         return self._ledger.count(self._name, self._visible_filter(where))
 
     def is_empty(self) -> bool:
-        """Return whether there is no record."""
+        """Return whether the collection has no records."""
         return not (self.count() if actor_scope() else self._ledger.has_more_than(self._name, 0))
 
     def query(

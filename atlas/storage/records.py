@@ -328,7 +328,7 @@ def as_records(
 
 
 def as_row(record: Record) -> dict[str, Any]:
-    """Return a record as callers get it: `id`, `metadata`, `document`, `stored_at` and, if read, `embedding`."""
+    """Return a record in the form of results: `id`, `metadata`, `document`, `stored_at` and, if read, `embedding`."""
     row = {
         "id": record.id,
         "metadata": as_metadata(record),

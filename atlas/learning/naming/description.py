@@ -41,24 +41,24 @@ def describe(body: Sequence[ast.stmt], names: Names) -> str:
         text = " ".join(ast.unparse(ast.fix_missing_locations(renamed)).split())
         return f"`{text if len(text) <= MAX_CHARACTERS else text[: MAX_CHARACTERS - 1] + '…'}`"
 
-    sentence = _steps(body, show)
+    sentence = _describe_steps(body, show)
     short = sentence if len(sentence) <= MAX_SENTENCE_CHARACTERS else f"{sentence[: MAX_SENTENCE_CHARACTERS - 1]}…"
     return short[:1].upper() + short[1:]
 
 
-def _steps(body: Sequence[ast.stmt], show: Show) -> str:
-    steps = [step for step in (_step(statement, show) for statement in body) if step]
+def _describe_steps(body: Sequence[ast.stmt], show: Show) -> str:
+    steps = [step for step in (_describe_step(statement, show) for statement in body) if step]
     more = (
         [f"{len(steps) - MAX_STEPS} more steps, and {steps[-1]}"] if len(steps) > MAX_STEPS + 1 else steps[MAX_STEPS:]
     )
     return ", ".join([*steps[:MAX_STEPS], *more])
 
 
-def _step(statement: ast.stmt, show: Show) -> str:
-    return _simple(statement, show) or _compound(statement, show)
+def _describe_step(statement: ast.stmt, show: Show) -> str:
+    return _describe_simple_statement(statement, show) or _describe_compound_statement(statement, show)
 
 
-def _simple(statement: ast.stmt, show: Show) -> str:
+def _describe_simple_statement(statement: ast.stmt, show: Show) -> str:
     match statement:
         case ast.Return(value=value):
             return f"returns {show(value)}" if value is not None else "returns"
@@ -70,7 +70,7 @@ def _simple(statement: ast.stmt, show: Show) -> str:
                 return f"adds {show(value)} to {show(target)}"
             return f"changes {show(target)} by {show(statement)}"
         case ast.Expr(value=value):
-            return _call(value, show)
+            return _describe_call(value, show)
         case ast.Raise(exc=ast.expr() as error):
             return f"raises {show(error)}"
         case ast.Continue() | ast.Break():
@@ -78,25 +78,25 @@ def _simple(statement: ast.stmt, show: Show) -> str:
     return ""
 
 
-def _compound(statement: ast.stmt, show: Show) -> str:
+def _describe_compound_statement(statement: ast.stmt, show: Show) -> str:
     match statement:
         case ast.For(target=target, iter=items, body=body):
-            return f"for each {show(target)} of {show(items)} {_steps(body, show)}"
+            return f"for each {show(target)} of {show(items)} {_describe_steps(body, show)}"
         case ast.While(test=test, body=body):
-            return f"as long as {show(test)} {_steps(body, show)}"
+            return f"as long as {show(test)} {_describe_steps(body, show)}"
         case ast.If(test=test, body=body, orelse=other):
-            otherwise = f", else {_steps(other, show)}" if other else ""
-            return f"if {show(test)} {_steps(body, show)}{otherwise}"
+            otherwise = f", else {_describe_steps(other, show)}" if other else ""
+            return f"if {show(test)} {_describe_steps(body, show)}{otherwise}"
         case ast.With(items=[first, *_], body=body):
-            return f"with {show(first.context_expr)} {_steps(body, show)}"
+            return f"with {show(first.context_expr)} {_describe_steps(body, show)}"
         case ast.Try(body=body):
-            return f"tries: {_steps(body, show)}"
+            return f"tries: {_describe_steps(body, show)}"
         case ast.FunctionDef(name=name):
             return f"defines a function `{name}`"
     return ""
 
 
-def _call(value: ast.expr, show: Show) -> str:
+def _describe_call(value: ast.expr, show: Show) -> str:
     match value:
         case ast.Call(func=ast.Attribute(value=owner, attr=method), args=[argument], keywords=[]) if method in _ADDING:
             return _ADDING[method].format(show(argument), show(owner))

@@ -108,7 +108,7 @@ def _is_atomic(node: ast.AST) -> bool:
 
 
 def _beyond_arithmetic(node: ast.AST) -> Iterator[ast.AST]:
-    """Yield the outermost parts of an expression that are not arithmetic, subscripts or lengths."""
+    """Yield the outermost subexpressions that are not arithmetic, subscripts or lengths."""
     if isinstance(node, _ARITHMETIC) or _is_call_of(node, {"len"}):
         for part in ast.iter_child_nodes(node):
             yield from _beyond_arithmetic(part)

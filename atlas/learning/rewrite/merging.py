@@ -26,12 +26,12 @@ def merge(workspace: Workspace, functions: Mapping[str, Function]) -> int:
     n_before = len(workspace.patterns)
     for names in alike.values():
         if len(names) > 1:
-            first, *duplicates = sorted(names, key=lambda name: _generality(workspace.patterns[name]), reverse=True)
+            first, *duplicates = sorted(names, key=lambda name: _generality_key(workspace.patterns[name]), reverse=True)
             _replace(first, duplicates, workspace, functions)
     return n_before - len(workspace.patterns)
 
 
-def _generality(pattern: Pattern) -> tuple[bool, int]:
+def _generality_key(pattern: Pattern) -> tuple[bool, int]:
     return pattern.sort == EXPRESSION, pattern.hole_sorts.count(EXPRESSION)
 
 

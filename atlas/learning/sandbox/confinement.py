@@ -51,13 +51,13 @@ def confine(directory: str, readable: Iterable[str] = ()) -> frozenset[str]:
 
 def set_resource_limits(*, cpu_seconds: int, memory_megabytes: int, file_megabytes: int) -> None:
     """Set the resource limits of this process. Call it before `confine`, which forbids later changes."""
-    _set(resource.RLIMIT_CPU, cpu_seconds, cpu_seconds + 1)
-    _set(resource.RLIMIT_AS, memory_megabytes * MEGABYTE)
-    _set(resource.RLIMIT_FSIZE, file_megabytes * MEGABYTE)
-    _set(resource.RLIMIT_NOFILE, MAX_OPEN_FILES)
-    _set(resource.RLIMIT_CORE, 0)
+    _set_limit(resource.RLIMIT_CPU, cpu_seconds, cpu_seconds + 1)
+    _set_limit(resource.RLIMIT_AS, memory_megabytes * MEGABYTE)
+    _set_limit(resource.RLIMIT_FSIZE, file_megabytes * MEGABYTE)
+    _set_limit(resource.RLIMIT_NOFILE, MAX_OPEN_FILES)
+    _set_limit(resource.RLIMIT_CORE, 0)
     if not sys.platform.startswith("linux"):  # on Linux, threads count as processes, and root is exempt
-        _set(resource.RLIMIT_NPROC, 0)
+        _set_limit(resource.RLIMIT_NPROC, 0)
 
 
 def end_with_parent() -> None:
@@ -106,7 +106,7 @@ def disable_functions() -> None:
     sys.modules["multiprocessing"] = None  # type: ignore[assignment]  # importing it raises
 
 
-def _set(kind: int, soft: int, hard: int | None = None) -> None:
+def _set_limit(kind: int, soft: int, hard: int | None = None) -> None:
     current = resource.getrlimit(kind)[1]
     most = soft if hard is None else hard
     if current != resource.RLIM_INFINITY:
@@ -143,15 +143,15 @@ def _restrict_files(libc: ctypes.CDLL, directory: str, readable: Iterable[str]) 
         return False
     python = {sys.prefix, sys.base_prefix, *filter(os.path.isabs, sys.path)}
     reading = handled & (_READ_FILE | _READ_DIRECTORY)
-    _allow(libc, ruleset, handled & ~(_EXECUTE | _MAKE_CHARACTER_DEVICE | _MAKE_BLOCK_DEVICE), [directory])
-    _allow(libc, ruleset, handled & (_READ_FILE | _WRITE | _TRUNCATE), ["/dev/null"])
-    _allow(libc, ruleset, reading, [*python, *_READ_BY_ALL, *readable])
+    _allow_paths(libc, ruleset, handled & ~(_EXECUTE | _MAKE_CHARACTER_DEVICE | _MAKE_BLOCK_DEVICE), [directory])
+    _allow_paths(libc, ruleset, handled & (_READ_FILE | _WRITE | _TRUNCATE), ["/dev/null"])
+    _allow_paths(libc, ruleset, reading, [*python, *_READ_BY_ALL, *readable])
     is_enforced = bool(libc.syscall(_LANDLOCK_RESTRICT, ruleset, 0) == 0)
     os.close(ruleset)
     return is_enforced and version >= _TRUNCATING_SINCE
 
 
-def _allow(libc: ctypes.CDLL, ruleset: int, access: int, paths: Iterable[str]) -> None:
+def _allow_paths(libc: ctypes.CDLL, ruleset: int, access: int, paths: Iterable[str]) -> None:
     only_files: Callable[[int], int] = lambda wanted: wanted & (_EXECUTE | _WRITE | _READ_FILE | _TRUNCATE)  # noqa: E731
     for path in paths:
         try:

@@ -122,7 +122,7 @@ def _serve(request: Answer, requests: int) -> Answer:
         is_full = directory.is_full()
         directory.remove()
     if is_full:
-        answer = _answer("error", f"the program's files took more than {request['disk_megabytes']} MB")
+        answer = _make_answer("error", f"the program's files took more than {request['disk_megabytes']} MB")
     else:
         answer = _reported_answer(listener.result, token) or _inferred_answer(status, usage, is_late, request)
     return {**answer, **listener.output(), "seconds": time.monotonic() - began}
@@ -197,14 +197,14 @@ def _reported_answer(message: bytes, token: str) -> Answer | None:
 def _inferred_answer(status: int, usage: resource.struct_rusage, is_late: bool, request: Answer) -> Answer:
     """Return a result for a fork that ended without a report, inferred from its exit status."""
     if is_late:
-        return _answer("timeout", f"it took longer than {request['wall_seconds']:g} s")
+        return _make_answer("timeout", f"it took longer than {request['wall_seconds']:g} s")
     code = os.waitstatus_to_exitcode(status)
     cpu_seconds = usage.ru_utime + usage.ru_stime
     is_killed_late = code == -signal.SIGKILL and cpu_seconds >= request["cpu_seconds"]
     if is_killed_late or code == -signal.SIGXCPU:
-        return _answer("timeout", f"it used more than {request['cpu_seconds']} s of processor time")
+        return _make_answer("timeout", f"it used more than {request['cpu_seconds']} s of processor time")
     how = f"by signal {-code}" if code < 0 else f"with status {code}"
-    return _answer("error", f"its process ended {how} before the program did")
+    return _make_answer("error", f"its process ended {how} before the program did")
 
 
 def _run_in_fork(request: Answer, results: int, printed: int, directory: str, token: str) -> NoReturn:
@@ -214,7 +214,9 @@ def _run_in_fork(request: Answer, results: int, printed: int, directory: str, to
         try:
             _set_up(request, results, printed, directory)
         except (OSError, ValueError) as error:
-            write(results, f"{token} {encode(_answer('error', f'it cannot be confined here: {error}'))}\n".encode())
+            write(
+                results, f"{token} {encode(_make_answer('error', f'it cannot be confined here: {error}'))}\n".encode()
+            )
             leave(0)
         answer = _run(request["source"], request["tests"])
         line = f"{token} {encode(answer)}\n".encode()
@@ -274,7 +276,7 @@ def _run(source: str, tests: str) -> Answer:
         sys.stdout.flush()
     with suppress(BaseException):
         flush()
-    return answer or {**_answer("passed", ""), "values": {} if tests else _public_values(module)}
+    return answer or {**_make_answer("passed", ""), "values": {} if tests else _public_values(module)}
 
 
 def _execute(text: str, name: str, module: types.ModuleType, failing: str) -> Answer | None:
@@ -282,11 +284,11 @@ def _execute(text: str, name: str, module: types.ModuleType, failing: str) -> An
     try:
         exec(compile(text, name, "exec", dont_inherit=True), module.__dict__)
     except MemoryError:
-        return _answer("memory", "it exceeded its memory limit")
+        return _make_answer("memory", "it exceeded its memory limit")
     except SystemExit as error:
-        return _answer("error", f"it left by itself ({_describe(error)})")
+        return _make_answer("error", f"it left by itself ({_describe(error)})")
     except BaseException as error:  # noqa: BLE001 - any exception is a result of the program
-        return _answer(failing, f"{_describe(error)}{_error_location(error, text, name)}")
+        return _make_answer(failing, f"{_describe(error)}{_error_location(error, text, name)}")
     return None
 
 
@@ -343,7 +345,7 @@ def _serialise(value: object) -> list[str]:
     return parts
 
 
-def _answer(outcome: str, detail: str) -> Answer:
+def _make_answer(outcome: str, detail: str) -> Answer:
     return {"outcome": outcome, "detail": detail, "values": {}}
 
 

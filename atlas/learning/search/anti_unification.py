@@ -56,7 +56,7 @@ class AntiUnificationEngine:
 def _rank_generalisations(terms: Sequence[Term], max_arity: int, cancelled: IsCancelled | None) -> list[Pattern]:
     """Return the generalisations that save tokens, ordered by their saving, largest first."""
     saved: dict[Pattern, int] = {}
-    for bucket in _buckets(terms).values():
+    for bucket in _group_by_head(terms).values():
         if cancelled is not None and cancelled():
             raise Cancelled("the compression was cancelled; nothing was changed")
         for pattern in _generalisations(list(bucket), max_arity):
@@ -66,7 +66,7 @@ def _rank_generalisations(terms: Sequence[Term], max_arity: int, cancelled: IsCa
     return sorted(saved, key=lambda pattern: (-saved[pattern], str(pattern.body)))
 
 
-def _buckets(terms: Sequence[Term]) -> Mapping[str, Counter[Term]]:
+def _group_by_head(terms: Sequence[Term]) -> Mapping[str, Counter[Term]]:
     buckets: dict[str, Counter[Term]] = defaultdict(Counter)
     for term in terms:
         for part in term.walk():

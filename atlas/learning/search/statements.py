@@ -51,17 +51,17 @@ def statement_patterns(terms: Mapping[str, Term], tasks: Mapping[str, str], pref
     """
     alike: dict[str, list[_Piece]] = defaultdict(list)
     for name, term in terms.items():
-        for piece in _pieces(name, term):
+        for piece in _list_pieces(name, term):
             alike[_kind(piece)].append(piece)
     found: dict[Term, Candidate] = {}
     for pieces in alike.values():
         for pattern in _shared_patterns(_select_varied(pieces), tasks):
             if pattern.body not in found:
-                found[pattern.body] = _candidate(pattern, pieces, f"{prefix}{len(found)}")
+                found[pattern.body] = _make_candidate(pattern, pieces, f"{prefix}{len(found)}")
     return [candidate for candidate in found.values() if candidate.bound > 0]
 
 
-def _pieces(name: str, term: Term) -> Iterator[_Piece]:
+def _list_pieces(name: str, term: Term) -> Iterator[_Piece]:
     for part in term.walk():
         if part.size < MIN_SIZE:
             continue
@@ -69,11 +69,11 @@ def _pieces(name: str, term: Term) -> Iterator[_Piece]:
             yield name, part, 0
         elif part.head.startswith(THEN):
             yield name, part, 0
-            n = min(_length(part) - 1, MAX_STATEMENTS)
+            n = min(_chain_length(part) - 1, MAX_STATEMENTS)
             yield from ((name, part, number) for number in range(2, n + 1))
 
 
-def _length(chain: Term) -> int:
+def _chain_length(chain: Term) -> int:
     n = 0
     while chain.head.startswith(THEN):
         n, chain = n + 1, chain.children[1]
@@ -84,20 +84,20 @@ def _kind(piece: _Piece) -> str:
     """Return a key by which pieces are grouped: the kinds of their statements."""
     _, term, n = piece
     if not n:
-        return _outline(term)
+        return _structure_key(term)
     kinds = []
     for _ in range(n):
         statement, term = term.children
-        kinds.append(_outline(statement))
+        kinds.append(_structure_key(statement))
     return f"{' '.join(kinds)} …"
 
 
 @lru_cache(MAX_CACHED)
-def _outline(term: Term) -> str:
+def _structure_key(term: Term) -> str:
     if term.head.startswith((THEN, DO)):
-        return f"({' '.join(map(_outline, term.children))})"
+        return f"({' '.join(map(_structure_key, term.children))})"
     kind = term.head.split("/=", 1)[0]
-    return kind + "".join(_outline(child) for child in term.children if child.head.startswith(DO))
+    return kind + "".join(_structure_key(child) for child in term.children if child.head.startswith(DO))
 
 
 def _select_varied(pieces: Sequence[_Piece]) -> Sequence[_Piece]:
@@ -147,14 +147,14 @@ def _generalisation(pieces: Sequence[_Piece]) -> Pattern | None:
     return Pattern(name="", body=body, sort=body.head.partition(":")[0], hole_sorts=tuple(holes.sorts))
 
 
-def _candidate(pattern: Pattern, pieces: Sequence[_Piece], name: str) -> Candidate:
+def _make_candidate(pattern: Pattern, pieces: Sequence[_Piece], name: str) -> Candidate:
     named = replace(pattern, name=name)
     savings: dict[str, int] = {}
     for program, term, _ in pieces:
         call = match(named, term)
         if call is not None:
             savings[program] = max(_saving(term, call, 1), savings.get(program, 0))
-    return Candidate(pattern=named, programs=tuple(savings), bound=sum(savings.values()) - _cost(pattern.body))
+    return Candidate(pattern=named, programs=tuple(savings), bound=sum(savings.values()) - _term_cost(pattern.body))
 
 
 def saving_bound(pattern: Pattern, programs: Mapping[str, Term], rewritten: Mapping[str, Term]) -> int:
@@ -168,16 +168,16 @@ def saving_bound(pattern: Pattern, programs: Mapping[str, Term], rewritten: Mapp
     for name, term in rewritten.items():
         n_calls = sum(part.head == pattern.name for part in term.walk())
         savings += max(_saving(programs[name], term, n_calls), 0)
-    return savings - _cost(pattern.body)
+    return savings - _term_cost(pattern.body)
 
 
 def _saving(term: Term, rewritten: Term, n_calls: int) -> int:
     """Return an upper bound of the cost that calls save in a term."""
-    return _cost(term) - _cost(rewritten) + n_calls * CALL_COST // 2
+    return _term_cost(term) - _term_cost(rewritten) + n_calls * CALL_COST // 2
 
 
 @lru_cache(MAX_CACHED)
-def _cost(term: Term) -> int:
+def _term_cost(term: Term) -> int:
     if is_hole(term):
         return 0
-    return (CALL_COST if is_call(term) else cost_of(term.head)) + sum(map(_cost, term.children))
+    return (CALL_COST if is_call(term) else cost_of(term.head)) + sum(map(_term_cost, term.children))

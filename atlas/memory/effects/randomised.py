@@ -48,12 +48,12 @@ class RandomisedEffect:
     @property
     def shown(self) -> Tries:
         """Attempts that received memories."""
-        return _tries(self._group(is_held_out=False))
+        return _count_tries(self._group(is_held_out=False))
 
     @property
     def held_out(self) -> Tries:
         """Held-out attempts, which received no memories."""
-        return _tries(self._group(is_held_out=True))
+        return _count_tries(self._group(is_held_out=True))
 
     @cached_property
     def n_tasks(self) -> int:
@@ -101,7 +101,7 @@ class RandomisedEffect:
 
     @cached_property
     def _rates(self) -> tuple[ClusteredRate, ClusteredRate]:
-        shown_rate, held_out = (_rate(self._group(is_held_out=is_held_out)) for is_held_out in (False, True))
+        shown_rate, held_out = (_weighted_rate(self._group(is_held_out=is_held_out)) for is_held_out in (False, True))
         return shown_rate, held_out
 
     def _group(self, *, is_held_out: bool) -> list[AssignedAttempt]:
@@ -147,7 +147,7 @@ def _parse_share(value: object) -> float:
         return 0.0
 
 
-def _rate(attempts: Sequence[AssignedAttempt]) -> ClusteredRate:
+def _weighted_rate(attempts: Sequence[AssignedAttempt]) -> ClusteredRate:
     return clustered_rate(
         [attempt.success for attempt in attempts],
         [attempt.task for attempt in attempts],
@@ -155,5 +155,5 @@ def _rate(attempts: Sequence[AssignedAttempt]) -> ClusteredRate:
     )
 
 
-def _tries(attempts: Sequence[AssignedAttempt]) -> Tries:
+def _count_tries(attempts: Sequence[AssignedAttempt]) -> Tries:
     return Tries(n=len(attempts), n_succeeded=sum(attempt.success for attempt in attempts))

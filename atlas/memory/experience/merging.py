@@ -87,7 +87,9 @@ def plan_merge(
         if record_id not in subjects:
             raise InvalidInput(f"there is no record {record_id!r} to merge; it may have been deleted")
     members = [[subjects[record_id] for record_id in ids] for ids in groups]
-    planned = tuple(_plan_group(group, group[0] if keep_first else max(group, key=_worth)) for group in members)
+    planned = tuple(
+        _plan_group(group, group[0] if keep_first else max(group, key=_merge_preference)) for group in members
+    )
     return MergePlan(groups=planned, n_total=n_total, moment=moment)
 
 
@@ -121,7 +123,7 @@ def _plan_group(subjects: Sequence[MergeSubject], best: MergeSubject) -> MergeGr
     )
 
 
-def _worth(subject: MergeSubject) -> tuple[int, float, Any]:
+def _merge_preference(subject: MergeSubject) -> tuple[int, float, Any]:
     experience = subject.experience
     rank = {True: 2, None: 1, False: 0}[experience.success]
     return rank, experience.outcome.partial_score or 0.0, experience.created_at

@@ -135,10 +135,10 @@ def _fix_index(store: Store) -> None:
         if "behind" not in problem:
             nearest.index.clear()
         nearest.updater.catch_up()
-        _await_seal(nearest)
+        _await_index_update(nearest)
 
 
-def _await_seal(nearest: VectorSearch) -> None:
+def _await_index_update(nearest: VectorSearch) -> None:
     """Wait until the latest writes are visible. Some services need seconds."""
     until = time.monotonic() + SETTLING_SECONDS
     while nearest.updater.n_behind() and time.monotonic() < until:

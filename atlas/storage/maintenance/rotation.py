@@ -80,7 +80,7 @@ def rotate_backups(store: Store, directory: Path, n_kept: int) -> RotationReport
         raise InvalidInput(f"{directory} is not a directory; create it first: mkdir {directory}")
     path = directory.resolve() / backup_name(store, _unique_mark(store))
     if path.exists():
-        raise InvalidInput(f"{path} exists already; wait a second")
+        raise InvalidInput(f"{path} exists already; wait a second, then back up again")
     untested = path.with_name(path.name + UNTESTED)
     try:
         report = backup(store, untested)

@@ -278,7 +278,7 @@ class PlainCollection(Collection):
         return self.n_records() if where is None and self._can_count else len(self.scan(where))
 
     def is_empty(self) -> bool:
-        """Return whether there is no record. Records of other memories count too in a shared store that can count."""
+        """Return whether the collection has no records, where a shared store may count other memories' records."""
         return not (self.n_upper_bound() if self._can_count else run(self._store.query(self._arbitrary_vector, 1)).ids)
 
     def n_upper_bound(self) -> int:
@@ -336,7 +336,7 @@ class PlainCollection(Collection):
         return [1.0] + [0.0] * (self._dimension - 1)
 
     def _rows(self, ids: Sequence[str]) -> list[dict[str, Any]]:
-        """Return records in the form that the store's `add` accepts. Raise `NotFound` if one does not exist."""
+        """Return records as arguments for the store's `add`. Raise `NotFound` if one does not exist."""
         rows_by_id = {row["id"]: row for row in self.get(list(ids))}
         for record_id in ids:
             if record_id not in rows_by_id:

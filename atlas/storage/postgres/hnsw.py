@@ -106,7 +106,7 @@ class HnswIndex(LocalIndex):
             raise IndexUnusable("another process has written the index since its seal was read")
         if n_changes > MANY_CHANGES and n_changes > self.count() // 4:
             with self._transaction() as raw:
-                self._drop(raw)
+                self._drop_index(raw)
 
     def set_seal(
         self, ledger_id: str, revision: int, *, change: int = 0, change_name: str = "", n_keys: int | None = None
@@ -114,7 +114,7 @@ class HnswIndex(LocalIndex):
         """Publish the writes, record the ledger position up to which the index is current, and commit."""
         seal = IndexSeal(ledger_id=ledger_id, revision=revision, change=change, change_name=change_name)
         with self._transaction() as raw:
-            self._build(raw)
+            self._build_index(raw)
             raw.execute(
                 "INSERT INTO index_seals VALUES (%s, %s) ON CONFLICT (collection) DO UPDATE SET seal = EXCLUDED.seal",
                 (self._collection, json.dumps(asdict(seal))),
@@ -127,7 +127,7 @@ class HnswIndex(LocalIndex):
         if not len(seqs):
             return
         with self._transaction() as raw, raw.cursor() as cursor:
-            self._delete(raw, seqs, windows)
+            self._delete_rows(raw, seqs, windows)
             with cursor.copy("COPY index_vectors FROM STDIN (FORMAT BINARY)") as copy:
                 copy.write(_encode_rows(seqs, windows, self._collection, vectors))
 
@@ -135,7 +135,7 @@ class HnswIndex(LocalIndex):
         """Remove vectors by key, ignoring unknown keys."""
         seqs, windows = _parse_keys(keys)
         with self._transaction() as raw:
-            self._delete(raw, seqs, windows)
+            self._delete_rows(raw, seqs, windows)
 
     def query(self, vector: Vector, k: int, *, seal: IndexSeal | None = None) -> list[tuple[str, float]]:
         """Return at most k keys with their similarity, highest first. Approximate, so one in a hundred may be missing.
@@ -173,7 +173,7 @@ class HnswIndex(LocalIndex):
         """Delete all vectors and the seal, and return True. A failure raises an error instead."""
         with self.locked(), self._transaction() as raw:
             raw.rollback()
-            self._drop(raw)
+            self._drop_index(raw)
             raw.execute("DELETE FROM index_vectors WHERE collection = %s", (self._collection,))
             raw.execute("DELETE FROM index_seals WHERE collection = %s", (self._collection,))
             raw.commit()
@@ -189,7 +189,7 @@ class HnswIndex(LocalIndex):
             assert self._writing is not None
             yield self._writing
 
-    def _delete(self, raw: psycopg.Connection[Any], seqs: Seqs, windows: Seqs) -> None:
+    def _delete_rows(self, raw: psycopg.Connection[Any], seqs: Seqs, windows: Seqs) -> None:
         raw.execute(
             'DELETE FROM index_vectors v USING unnest(%s, %s) AS gone (seq, "window") '
             'WHERE v.seq = gone.seq AND v."window" = gone."window"',
@@ -208,8 +208,8 @@ class HnswIndex(LocalIndex):
         raw.commit()
         return True
 
-    def _drop(self, raw: psycopg.Connection[Any]) -> None:
-        """Drop the HNSW index, because building it again is faster. Keep it if a reader holds its lock for too long."""
+    def _drop_index(self, raw: psycopg.Connection[Any]) -> None:
+        """Drop the HNSW index before a large write, because rebuilding it is faster. Keep it if a reader locks it."""
         raw.execute(f"SET LOCAL lock_timeout = {DROPPING_MILLISECONDS}")  # other requests wait for this one
         try:
             with raw.transaction():
@@ -218,7 +218,7 @@ class HnswIndex(LocalIndex):
             logger.info("the index of %s is in use, so it is not dropped", self._collection)
         raw.execute("SET LOCAL lock_timeout = 0")
 
-    def _build(self, raw: psycopg.Connection[Any]) -> None:
+    def _build_index(self, raw: psycopg.Connection[Any]) -> None:
         """Create the HNSW index if it is missing, in parallel if the server has enough shared memory."""
         (n_indexes, n_vectors) = _fetch_row(
             raw.execute(
@@ -251,7 +251,7 @@ class HnswIndex(LocalIndex):
         connection.raw.execute("SET LOCAL hnsw.iterative_scan = relaxed_order")
         text = f"[{','.join(map(str, vector.tolist()))}]"
         rows = connection.raw.execute(
-            self._statement(seqs),
+            self._query_statement(seqs),
             {"vector": text, "k": k, "seqs": seqs},
             binary=True,
         ).fetchall()
@@ -262,7 +262,7 @@ class HnswIndex(LocalIndex):
             hits += [(f"{row[0]}:{row[1]}", value) for row, value in zip(complete, similarities, strict=True)]
         return sorted(hits, key=lambda hit: -hit[1])
 
-    def _statement(self, seqs: IntegerArray | None) -> sql.Composed:
+    def _query_statement(self, seqs: IntegerArray | None) -> sql.Composed:
         condition = sql.SQL("collection = {}").format(sql.Literal(self._collection))
         table = sql.SQL("index_vectors")
         if seqs is not None and len(seqs) <= MAX_EXACT:

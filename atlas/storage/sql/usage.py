@@ -197,7 +197,7 @@ def absorbed_sql(collection: str, ids: Sequence[str] | None = None) -> Sql:
 
 
 def counted_usage_sql(collection: str, ids: Sequence[str] | None = None) -> Sql:
-    """Return the query for the rows of usage. The column `counts_for` is the record to whose sum a row belongs.
+    """Return the query for usage rows. The column `counts_for` names the record to whose totals a row is added.
 
     Negative rows cancel uses that are counted twice.
     """

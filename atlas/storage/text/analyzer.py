@@ -134,7 +134,7 @@ def _parse_phrase(quoted: str) -> Term:
 
 
 def _iterate_pairs(previous: str, token: str) -> Iterator[Term]:
-    """Yield the pairs of adjacent words, from the last word of the previous token on.
+    """Yield the pairs of adjacent words, beginning with the previous token's last word.
 
     Each pair is one term, because FTS5 treats several words as a phrase.
     """

@@ -129,7 +129,7 @@ class Follower:
         return n_written
 
     def _next_changes(self, position: Position) -> tuple[Position, list[VectorChange]]:
-        """Return the position after the next changes, and these changes. The initial position has no ledger id."""
+        """Return the position after the next changes, and the changes. The initial position has no ledger id."""
         now = self.position()
         is_in_history = position.ledger_id == now.ledger_id and self.has_passed(position.tip, now)
         if position.ledger_id and not is_in_history:

@@ -61,7 +61,7 @@ class InMemoryVectors:
         self.seen = entries[-1].revision
 
     def covers(self, seq: int) -> bool:
-        """Return whether the record has changed since the position, so that this object has its vectors or deletion."""
+        """Return whether a record has changed since the base position, so that its new state is in memory."""
         return seq in self._rows
 
     def query(self, vector: Vector, k: int, only_seqs: Seqs | None = None) -> Neighbours:

@@ -77,7 +77,7 @@ def merge_branch_values(block: list[ast.stmt], counts: Counter[str]) -> list[ast
 
 
 def _join_steps(test: ast.expr, step: ast.stmt, other: ast.stmt) -> ast.stmt | None:
-    """Replace two branches that add or append different values to one variable by one conditional expression."""
+    """Merge two branches that add or append to the same variable into one statement with a conditional value."""
     match step, other:
         case ast.AugAssign(target=target, op=operator), ast.AugAssign(target=again, op=other_operator):
             if is_same_code(target, again) and type(operator) is type(other_operator):

@@ -17,11 +17,11 @@ def simplify_call(node: ast.Call) -> ast.expr:
         case ast.Call(func=ast.Name(id=name), args=args, keywords=keywords) if args and not keywords:
             return _simplify_builtin_call(name, args, node)
         case ast.Call(func=ast.Name(id=name), args=[first, *others]) if name in _CONSUMERS:
-            node.args = [_generator(first), *others]
+            node.args = [_drop_redundant_list(first), *others]
         case ast.Call(func=ast.Attribute(value=ast.Name(id="math"), attr=name), args=args, keywords=[]):
             return _simplify_math_call(name, args, node)
         case ast.Call(func=ast.Attribute(attr="join"), args=[items], keywords=[]):
-            node.args = [_generator(items)]
+            node.args = [_drop_redundant_list(items)]
     return node
 
 
@@ -31,7 +31,7 @@ def _simplify_builtin_call(name: str, args: list[ast.expr], node: ast.Call) -> a
         if simplified is not None:
             return simplified
     if name in _CONSUMERS and len(args) == 1:
-        return ast.Call(node.func, [_generator(args[0])], [])
+        return ast.Call(node.func, [_drop_redundant_list(args[0])], [])
     return node
 
 
@@ -43,9 +43,9 @@ def _canonical_iteration(name: str, args: list[ast.expr]) -> ast.expr | None:
         case "filter", [function, items]:
             return filter_as_generator(function, items)
         case "range", _:
-            return call("range", *_bounds(args))
+            return call("range", *_range_bounds(args))
         case "any", [ast.GeneratorExp() | ast.ListComp() as tests]:
-            return _membership(tests) or call("any", _generator(tests))
+            return _to_membership_test(tests) or call("any", _drop_redundant_list(tests))
     return None
 
 
@@ -71,33 +71,33 @@ def _simplify_computing_call(name: str, args: list[ast.expr]) -> ast.expr | None
         case "len", [ast.ListComp(generators=generators)]:
             return call("sum", ast.GeneratorExp(ast.Constant(1), generators))
         case "sum", [ast.GeneratorExp() | ast.ListComp() as terms]:
-            return call("sum", _count_truths(_generator(terms)))
+            return call("sum", _count_filtered(_drop_redundant_list(terms)))
     return None
 
 
-def _bounds(args: list[ast.expr]) -> list[ast.expr]:
+def _range_bounds(args: list[ast.expr]) -> list[ast.expr]:
     match args:
         case [start, stop, ast.Constant(value=1)]:
-            return _bounds([start, stop])
+            return _range_bounds([start, stop])
         case [ast.Constant(value=0), stop]:
             return [stop]
     return args
 
 
-def _generator(items: ast.expr) -> ast.expr:
+def _drop_redundant_list(items: ast.expr) -> ast.expr:
     """Return an iterable without a redundant list or copy, for a function that iterates over it once."""
     match items:
         case ast.ListComp(elt=value, generators=generators):
-            return _generator(ast.GeneratorExp(value, generators))
+            return _drop_redundant_list(ast.GeneratorExp(value, generators))
         case ast.Call(func=ast.Name(id="list"), args=[inner], keywords=[]):
-            return _generator(inner)
+            return _drop_redundant_list(inner)
         case ast.GeneratorExp(elt=ast.Name(id=name), generators=[ast.comprehension(target=ast.Name(id=each), ifs=[])]):
             return items.generators[0].iter if name == each else items
     return items
 
 
-def _count_truths(terms: ast.expr) -> ast.expr:
-    """Return the terms of a sum with their test as a filter: `test` or `1 if test else 0` becomes `1 … if test`."""
+def _count_filtered(terms: ast.expr) -> ast.expr:
+    """Return the terms of a sum with the test as a filter: `test` or `1 if test else 0` becomes `1 for … if test`."""
     if not isinstance(terms, ast.GeneratorExp):
         return terms
     last = terms.generators[-1]
@@ -112,7 +112,7 @@ def _count_truths(terms: ast.expr) -> ast.expr:
     return ast.GeneratorExp(value, [*terms.generators[:-1], selection])
 
 
-def _membership(tests: ast.GeneratorExp | ast.ListComp) -> ast.expr | None:
+def _to_membership_test(tests: ast.GeneratorExp | ast.ListComp) -> ast.expr | None:
     """Return `any(x == one for x in items)` as `one in items`."""
     match tests:
         case ast.GeneratorExp(
@@ -135,5 +135,5 @@ def _simplify_math_call(name: str, args: list[ast.expr], node: ast.Call) -> ast.
         case "pow", [base, exponent]:
             return ast.BinOp(base, ast.Pow(), exponent)
         case "prod", [items]:
-            return ast.Call(node.func, [_generator(items)], [])
+            return ast.Call(node.func, [_drop_redundant_list(items)], [])
     return node

@@ -35,15 +35,15 @@ def form_of(function: Function, imports: Sequence[ast.stmt] = ()) -> list[ast.st
 
 def _simplify(body: list[ast.stmt]) -> list[ast.stmt]:
     for _ in range(MAX_PASSES):
-        before = _text(body)
+        before = _body_text(body)
         body = [simplify(statement) for statement in body]
         body = _strip_return(_Blocks(count_names(body)).rewrite(body))
-        if _text(body) == before or sum(1 for part in body for _ in walk(part)) > MAX_NODES:
+        if _body_text(body) == before or sum(1 for part in body for _ in walk(part)) > MAX_NODES:
             break
     return with_unique_names(body)
 
 
-def _text(body: list[ast.stmt]) -> str:
+def _body_text(body: list[ast.stmt]) -> str:
     return "\n".join(map(text, body))
 
 
@@ -75,9 +75,9 @@ class _Blocks(ast.NodeTransformer):
             remaining = self._apply_rules([statement, *remaining])
         return remaining
 
-    def _apply_rules(self, rest: list[ast.stmt]) -> list[ast.stmt]:
+    def _apply_rules(self, statements: list[ast.stmt]) -> list[ast.stmt]:
         for rule in _RULES:
-            changed = rule(rest, self._counts)
+            changed = rule(statements, self._counts)
             if changed is not None:
                 return changed
-        return rest
+        return statements

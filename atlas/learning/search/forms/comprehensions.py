@@ -50,7 +50,7 @@ def indexed_items(iterated: ast.expr) -> ast.expr | None:
 
 
 def read_elements(node: ast.AST, items: ast.expr, position: str) -> ast.AST | None:
-    """Return a copy that reads the element instead of the index, or None if the index has other uses."""
+    """Return a copy in which `items[index]` becomes the element, or None if the index has other uses."""
     reader = _ElementReader(items, position)
     changed = reader.visit(copy_tree(node))
     return changed if count_occurrences(changed, position) == reader.n else None

@@ -57,11 +57,11 @@ def use_quantifier(block: list[ast.stmt], counts: Counter[str]) -> list[ast.stmt
                 return None
             match peeled_loop.statement:
                 case ast.Return(value=ast.Constant(value=bool(early))) if early is not at_end:
-                    return [ast.Return(_quantify(peeled_loop.generators, early))]
+                    return [ast.Return(_make_quantifier(peeled_loop.generators, early))]
     return None
 
 
-def _quantify(generators: list[ast.comprehension], early: bool) -> ast.expr:
+def _make_quantifier(generators: list[ast.comprehension], early: bool) -> ast.expr:
     *outer, last = generators
     test = last.ifs[0] if len(last.ifs) == 1 else ast.BoolOp(ast.And(), last.ifs)
     bare = [*outer, ast.comprehension(last.target, last.iter, [], 0)]
@@ -133,10 +133,10 @@ def _collect(name: str, start: ast.expr, loop: UnnestedLoop) -> ast.expr | None:
             return ast.Call(
                 ast.Attribute(ast.Constant(""), "join", ast.Load()), [ast.GeneratorExp(value, generators)], []
             )
-    return _accumulate(start, loop)
+    return _reduction_of_loop(start, loop)
 
 
-def _accumulate(start: ast.expr, loop: UnnestedLoop) -> ast.expr | None:
+def _reduction_of_loop(start: ast.expr, loop: UnnestedLoop) -> ast.expr | None:
     match start, loop.statement:
         case ast.Constant(value=int() | float() as first), ast.AugAssign(op=ast.Add(), value=value):
             total = call("sum", ast.GeneratorExp(value, loop.generators))

@@ -133,7 +133,7 @@ class LiveCalibration:
     def thresholds(
         self, measured: LevelMeasurement, weights: RankingWeights, language: str, strictness: float | None = None
     ) -> RelevanceThresholds:
-        """Return the thresholds for showing hits of a search without a threshold. The latest results are cached.
+        """Return the default thresholds that decide which hits a search shows. The latest ones are cached.
 
         Args:
             language: Language of the query, from `LevelMeasurement.language`.
@@ -146,7 +146,7 @@ class LiveCalibration:
         return last[2]
 
     def thresholds_for_words(self, weights: RankingWeights) -> RelevanceThresholds:
-        """Return the thresholds for showing the hits of a keyword search.
+        """Return the default thresholds that decide which hits a keyword search shows.
 
         No model is run. Without a stored measurement, the level is `TELLING`.
         """
@@ -292,7 +292,7 @@ class LiveCalibration:
         }
 
     def _languages_by_words(self, languages: Sequence[str], vectors: Sequence[Vector]) -> tuple[str, ...]:
-        """Return the languages, except English, whose foreign queries the model cannot tell apart.
+        """Return the languages other than English in which the model cannot tell foreign queries apart.
 
         Args:
             languages: The language of each foreign query.

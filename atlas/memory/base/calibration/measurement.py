@@ -207,7 +207,7 @@ class LevelMeasurement:
         return float(np.clip(np.quantile(best, FOREIGN_SHARE), TELLING, HIGHEST_WORDS_LEVEL))
 
     def thresholds(self, weights: RankingWeights, language: str = "") -> RelevanceThresholds:
-        """Return the thresholds for showing hits of a search without a threshold."""
+        """Return the default thresholds that decide which hits a search shows."""
         strictness = weights.strictness
         return RelevanceThresholds(
             min_best=min(1.0, strictness * self.level(weights, language)),

@@ -45,8 +45,8 @@ def calibrate(
         model_scale: The model's typical cosines. They weigh more the fewer records there are. They also bound the
             result, because a store on one subject has no unrelated pairs, and a small store has no near neighbours.
     """
-    low = min(_shrink(unrelated, model_scale.unrelated), model_scale.unrelated + ABOVE_USUAL)
-    high = max(_shrink(neighbours, model_scale.near), model_scale.near - BELOW_USUAL)
+    low = min(_shrink_to_model(unrelated, model_scale.unrelated), model_scale.unrelated + ABOVE_USUAL)
+    high = max(_shrink_to_model(neighbours, model_scale.near), model_scale.near - BELOW_USUAL)
     return Calibration(unrelated=low, near=max(high, low + MIN_SPAN))
 
 
@@ -56,6 +56,6 @@ def median_cosine(vectors: Sequence[Vector]) -> float:
     return float(np.median((rows @ rows.T)[np.triu_indices(len(rows), 1)]))
 
 
-def _shrink(values: npt.NDArray[np.float32], model_value: float) -> float:
+def _shrink_to_model(values: npt.NDArray[np.float32], model_value: float) -> float:
     typical = float(np.median(values)) if len(values) else model_value
     return (typical * len(values) + model_value * SHRINKAGE) / (len(values) + SHRINKAGE)

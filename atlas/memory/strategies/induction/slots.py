@@ -66,7 +66,7 @@ class Generaliser:
         self._names: dict[str, str] = {}
         for step in steps:
             call = parse_call(step.action)
-            arguments = _leaves("", call[1]) if call else ()
+            arguments = _iterate_leaves("", call[1]) if call else ()
             for name, value in arguments:
                 if _is_task_specific(value) and len(self._names) < MAX_VALUES:
                     self._names.setdefault(value, name)
@@ -132,13 +132,13 @@ def parse_call(action: str) -> tuple[str, dict[str, Any]] | None:
     return (match["name"], arguments) if isinstance(arguments, dict) else None
 
 
-def _leaves(name: str, value: Any) -> Iterator[tuple[str, str]]:
+def _iterate_leaves(name: str, value: Any) -> Iterator[tuple[str, str]]:
     if isinstance(value, dict):
         for key, item in value.items():
-            yield from _leaves(key, item)
+            yield from _iterate_leaves(key, item)
     elif isinstance(value, list):
         for item in value:
-            yield from _leaves(name, item)
+            yield from _iterate_leaves(name, item)
     elif isinstance(value, str):
         yield name, value
 

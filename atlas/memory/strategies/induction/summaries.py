@@ -83,8 +83,8 @@ def steps_of(trajectory: Trajectory, generalise: Callable[[str], str]) -> list[s
     The middle of a long attempt is left out.
     """
     steps = [step for step in trajectory.steps if "\n" not in step.action.strip() or _is_message(step)]
-    lines = [line for line in (_line(step, generalise) for step in steps) if line]
-    counted = [_times(line, len([*run])) for line, run in groupby(lines)]
+    lines = [line for line in (_step_line(step, generalise) for step in steps) if line]
+    counted = [_with_repetitions(line, len([*run])) for line, run in groupby(lines)]
     n_unread = max(len(counted) - MAX_READ, 0)
     if n_unread:
         counted = [*counted[: MAX_READ // 2], *counted[-MAX_READ // 2 :]]
@@ -110,7 +110,7 @@ def find_feedback(trajectory: Trajectory, generalise: Callable[[str], str]) -> l
     feedback = str(trajectory.metadata.get("feedback", "") or "").strip()
     if not feedback or find_reflections(trajectory):
         return []
-    return [f"What was said of it: “{_short(generalise(' '.join(sentences(feedback[:TEXT_CHARACTERS])[:2])))}”"]
+    return [f"What was said of it: “{_truncate(generalise(' '.join(sentences(feedback[:TEXT_CHARACTERS])[:2])))}”"]
 
 
 def find_faults(trajectory: Trajectory, generalise: Callable[[str], str]) -> list[str]:
@@ -122,7 +122,7 @@ def find_faults(trajectory: Trajectory, generalise: Callable[[str], str]) -> lis
         if n_removed and remainder:
             is_clause = remainder.startswith(("when ", "due to ", "for "))
             why = remainder if is_clause else f"because {remainder[0].lower()}{remainder[1:]}"
-            faults.append(_short(generalise(why)))
+            faults.append(_truncate(generalise(why)))
     return _distinct(faults)[:MAX_FAULTS]
 
 
@@ -130,7 +130,7 @@ def find_advice(trajectory: Trajectory, generalise: Callable[[str], str]) -> lis
     """Return the sentences with advice in the latest reflection."""
     thoughts = find_reflections(trajectory)
     advice = [sentence for sentence in sentences(thoughts[-1]) if _ADVICE.search(sentence)] if thoughts else []
-    return _distinct([_short(generalise(sentence)) for sentence in advice])[:MAX_LESSONS]
+    return _distinct([_truncate(generalise(sentence)) for sentence in advice])[:MAX_LESSONS]
 
 
 def find_program(trajectory: Trajectory) -> str:
@@ -172,14 +172,14 @@ def sentences(text: str) -> list[str]:
     return [sentence for sentence in candidates if sentence] or [""]
 
 
-def _line(step: Step, generalise: Callable[[str], str]) -> str:
+def _step_line(step: Step, generalise: Callable[[str], str]) -> str:
     call = parse_call(step.action)
     if call is not None:
         return _call_line(*call, generalise)
     if not step.action.strip():
         return ""
     if not _is_message(step):
-        return f"Run `{_short(step.action.split()[0], 60)}`."
+        return f"Run `{_truncate(step.action.split()[0], 60)}`."
     return _speech_line(
         [sentence for sentence in sentences(step.action[:TEXT_CHARACTERS]) if _is_about_task(sentence)], generalise
     )
@@ -195,9 +195,9 @@ def _speech_line(sentences: Sequence[str], generalise: Callable[[str], str]) -> 
         statement = statements[0]
     if question and not statement and len(sentences[question].split()) <= PROSE_WORDS + 2:
         statement = sentences[question - 1]
-    parts = [f"Say: “{_short(generalise(statement))}”"] if statement else []
+    parts = [f"Say: “{_truncate(generalise(statement))}”"] if statement else []
     if question is not None:
-        parts.append(f"Ask: “{_short(generalise(sentences[question]))}”")
+        parts.append(f"Ask: “{_truncate(generalise(sentences[question]))}”")
     return " ".join(parts)
 
 
@@ -216,24 +216,24 @@ def _is_message(step: Step) -> bool:
 
 
 def _call_line(name: str, arguments: dict[str, Any], generalise: Callable[[str], str]) -> str:
-    line = f"Call `{name}({', '.join(_argument(key, value) for key, value in arguments.items())})`"
+    line = f"Call `{name}({', '.join(_format_argument(key, value) for key, value in arguments.items())})`"
     thought = next((value for value in arguments.values() if _is_prose(value)), None)
     if thought is None:
         return f"{line}."
-    return f"{line}: “{_short(generalise(sentences(thought)[0]))}”"
+    return f"{line}: “{_truncate(generalise(sentences(thought)[0]))}”"
 
 
 def _is_prose(value: Any) -> bool:
     return isinstance(value, str) and len(re.findall(r"\b[a-z]+\b", value)) >= PROSE_WORDS
 
 
-def _argument(name: str, value: Any) -> str:
+def _format_argument(name: str, value: Any) -> str:
     """Return an argument's name, followed by its value if this is from a fixed set, like `economy`."""
     is_keyword = isinstance(value, str) and re.fullmatch(r"[a-z]+(?:[_ -][a-z]+)*", value)
     return f"{name}={value!r}" if is_keyword or isinstance(value, bool) else name
 
 
-def _times(line: str, n: int) -> str:
+def _with_repetitions(line: str, n: int) -> str:
     return line if n == 1 else f"{line.removesuffix('.')} {n} times."
 
 
@@ -257,7 +257,7 @@ def _drop_repetitions(lines: Sequence[str]) -> list[str]:
     return list(dict.fromkeys(line for line in lines if line in distinct or line not in speech_lines))
 
 
-def _short(text: str, characters: int = LINE_CHARACTERS) -> str:
+def _truncate(text: str, characters: int = LINE_CHARACTERS) -> str:
     return text if len(text) <= characters else f"{text[: characters - 1].rstrip()}…"
 
 

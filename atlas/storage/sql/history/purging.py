@@ -286,7 +286,7 @@ def _forget_traces(
 
 
 def _forget_hashes(connection: Connection, hashes: Iterable[str]) -> None:
-    """Remove a purged record's hashes from its replacement. A short secret could be guessed from its hash."""
+    """Remove a purged record's hashes from its replacement. A hash might reveal a short secret."""
     condition = (
         "value IN (SELECT value FROM json_each(?)) AND key IN "
         "(SELECT key FROM attribute_keys WHERE name = 'merged_hashes')"

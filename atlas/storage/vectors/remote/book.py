@@ -96,7 +96,7 @@ class IndexNote:
         return IndexNote(dropped=(*self.dropped, self.namespace), stay=self.stay)
 
     def keep_all(self) -> IndexNote:
-        """Return a note without a current namespace, in which every namespace of this note is kept in the service."""
+        """Return this note with all namespaces marked as kept in the service, and without a current one."""
         return IndexNote(stay=tuple(filter(None, (*self.stay, *self.dropped, self.namespace))))
 
 

@@ -48,7 +48,7 @@ _KEY = re.compile(r"[0-9]{1,18}:[0-9]{1,9}")
 
 
 class RemoteIndex:
-    """One collection's vectors in a service."""
+    """The vectors of one collection in a remote service."""
 
     is_counted = is_remote = is_resumable = True
 

@@ -26,7 +26,7 @@ class NoAnswer(IndexUnreachable):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Answer:
-    """The answer to a query."""
+    """The service's answer to a query."""
 
     hits: list[tuple[str, float]]
     """Keys and similarities, highest first."""
