@@ -25,19 +25,19 @@ def plain_name(name: str) -> str:
 def unique_name(name: str, taken: Iterable[str]) -> str:
     """Return a plain form of a name, with a number such as ` (2)` if it looks the same as a taken name."""
     clean_name = plain_name(name)
-    appearances = {_appearance(candidate) for candidate in taken}
-    if _appearance(clean_name) not in appearances:
+    appearances = {_visual_form(candidate) for candidate in taken}
+    if _visual_form(clean_name) not in appearances:
         return clean_name
     numbered = (f"{clean_name} ({number})" for number in range(2, len(appearances) + 3))
-    return next(candidate for candidate in numbered if _appearance(candidate) not in appearances)
+    return next(candidate for candidate in numbered if _visual_form(candidate) not in appearances)
 
 
 def look_alike(name: str, other: str) -> bool:
     """Return whether two names look the same. Similar letters of different scripts count as different."""
-    return _appearance(name) == _appearance(other)
+    return _visual_form(name) == _visual_form(other)
 
 
-def _appearance(name: str) -> str:
+def _visual_form(name: str) -> str:
     letters = unicodedata.normalize("NFKD", unicodedata.normalize("NFKC", name).casefold())
     return " ".join(
         "".join(letter for letter in letters if unicodedata.category(letter) not in _IGNORED_CATEGORIES).split()

@@ -129,4 +129,6 @@ def _secret(environment: Mapping[str, str]) -> str:
             raise InvalidInput(f"{path} is readable by other users; restrict it: chmod 600 {path}")
         return path.read_text(encoding="utf-8").strip()
     except OSError as error:
-        raise InvalidInput(f"ATLAS_OIDC_SECRET_FILE names {path}, which cannot be read: {error.strerror}") from error
+        raise InvalidInput(
+            f"ATLAS_OIDC_SECRET_FILE names {path}, which cannot be read ({error.strerror}); check its permissions"
+        ) from error

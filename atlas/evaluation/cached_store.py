@@ -75,7 +75,7 @@ class CachedStore(LedgerCollection):
 
 
 def _with_comparison(candidates: Candidates, compared_similarities: Values, compared: Selector | None) -> Candidates:
-    """Return candidates with the similarities of the selected ones replaced by those from word pieces.
+    """Replace the similarities of the selected candidates by those from word pieces.
 
     Args:
         compared_similarities: Similarities of all candidates from word pieces, or empty if the store has none.

@@ -34,7 +34,7 @@ def open_archive(path: Path, limits: Limits) -> Iterator[zipfile.ZipFile]:
     try:
         archive = zipfile.ZipFile(path)
     except (zipfile.BadZipFile, NotImplementedError, ValueError, struct.error) as error:
-        raise ImportFailed(f"the file is not a readable zip file, or is truncated: {error}") from error
+        raise ImportFailed(f"the file is not a readable zip file, or is truncated: {error}; export it again") from error
     with archive:
         unpacked = sum(entry.file_size for entry in archive.infolist())
         if unpacked > limits.max_file_bytes:

@@ -93,7 +93,7 @@ def outcome_by_answer(attempt: Trajectory) -> bool | None:
 
 
 def _normalise(text: str) -> str:
-    """Return a form of a text by which answers are compared, ignoring case, spaces, width and the last full stop."""
+    """Normalise a text for comparison, ignoring case, spaces, width and the last full stop."""
     return " ".join(unicodedata.normalize("NFKC", text).casefold().split()).removesuffix(".")
 
 

@@ -1,4 +1,4 @@
-"""Typed values from untrusted JSON. Every error names the field."""
+"""Conversion of untrusted JSON to typed values. Every error names the field."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Keys of JSON in the first bytes of a file, which may be truncated."""
+"""Extraction of JSON keys from the beginning of a file, which may end anywhere."""
 
 from __future__ import annotations
 

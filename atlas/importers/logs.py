@@ -1,4 +1,4 @@
-"""Preparation of personal logs: secrets are removed, outcomes are decided by rules, and ids are stable.
+"""Preparation of personal logs for import: removal of secrets, outcomes by rules, and stable ids.
 
 All log formats use this module, and so do attempts from other sources.
 """

@@ -1,4 +1,4 @@
-"""Import of an edited copy of a store's marks file."""
+"""Import of a marks file that was edited by hand."""
 
 from __future__ import annotations
 
@@ -116,7 +116,7 @@ def _read_marks(path: Path) -> dict[str, Marks]:
     except InvalidInput as error:
         raise ImportFailed(str(error)) from error
     except OSError as error:
-        raise ImportFailed(f"{path} cannot be read: {error.strerror or error}") from error
+        raise ImportFailed(f"{path} cannot be read: {error.strerror or error}; check its permissions") from error
 
 
 def _validate_marks(record_id: str, row: Mapping[str, Any]) -> Marks:

@@ -1,4 +1,4 @@
-"""Rows that every importer yields: each has either an item or the reason why it was rejected."""
+"""The rows that importers yield: each has an item, or the reason why it was rejected."""
 
 from __future__ import annotations
 

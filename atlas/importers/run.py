@@ -385,7 +385,7 @@ def source_files(paths: Sequence[Path]) -> list[SourceFile]:
 
 def _walk(directory: Path) -> list[SourceFile]:
     def raise_import_failed(error: OSError) -> None:
-        raise ImportFailed(f"{error.filename} cannot be listed: {error.strerror}") from error
+        raise ImportFailed(f"{error.filename} cannot be listed: {error.strerror}; check its permissions") from error
 
     entries = os.walk(directory, onerror=raise_import_failed)
     paths = sorted(Path(parent, name) for parent, _, names in entries for name in names)

@@ -179,7 +179,7 @@ class CountingSink:
         return []
 
     def _has_id(self, item: Item) -> bool:
-        """Return whether the memory contains, or has purged, a record with the item's id."""
+        """Return whether a record with the item's id exists or was purged."""
         if self._memory is None or isinstance(item, Trajectory):
             return False  # an attempt gets a new id
         kind = kind_of_item(item)

@@ -128,7 +128,7 @@ class _Splitter:
             )
         self._key_file.seek(closing.at + 1)
         if self._key_file.read(CHUNK_BYTES).strip():
-            raise ImportFailed("other text follows the end of the JSON document")
+            raise ImportFailed("other text follows the end of the JSON document; remove it")
 
 
 def _scan_tokens(handle: BinaryIO) -> Iterator[_Token]:

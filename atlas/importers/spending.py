@@ -1,4 +1,4 @@
-"""Costs of an attempt in tokens and US dollars, if its log records them."""
+"""The cost of an attempt in tokens and US dollars, if its log records it."""
 
 from __future__ import annotations
 

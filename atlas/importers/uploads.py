@@ -1,4 +1,4 @@
-"""Files to import, uploaded or local."""
+"""Sources of an import: uploaded or local files."""
 
 from __future__ import annotations
 

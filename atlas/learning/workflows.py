@@ -171,7 +171,7 @@ def find_workflows(attempts: Iterable[Trajectory | Experience], taken: Iterable[
     groups: dict[tuple[tuple[str, tuple[str, ...]], ...], list[Run]] = defaultdict(list)
     for attempt in attempts:
         if attempt.outcome.success is True:
-            for run in _runs(attempt):
+            for run in _iterate_runs(attempt):
                 groups[tuple(call.kind for call in run.calls)].append(run)
     shared = {kinds: runs for kinds, runs in groups.items() if _is_shared(kinds, runs)}
     longest = [kinds for kinds in shared if not any(_is_part(kinds, other_kinds, shared) for other_kinds in shared)]
@@ -184,7 +184,7 @@ def find_workflows(attempts: Iterable[Trajectory | Experience], taken: Iterable[
 
 def extract_calls(attempt: Trajectory | Experience) -> list[ToolCall]:
     """Return the tool calls of an attempt. Calls without named arguments are left out."""
-    found = (_call(step.action, step.observation, step.metadata.get(_SOURCE)) for step in attempt.steps)
+    found = (_parse_tool_call(step.action, step.observation, step.metadata.get(_SOURCE)) for step in attempt.steps)
     return [call for call in found if call is not None]
 
 
@@ -193,7 +193,7 @@ def has_calls(attempt: Trajectory | Experience) -> bool:
     return len(extract_calls(attempt)) >= MIN_TOOLS
 
 
-def _call(action: str, observation: str, source: object) -> ToolCall | None:
+def _parse_tool_call(action: str, observation: str, source: object) -> ToolCall | None:
     match = _CALL.fullmatch(action.strip())
     if match is None or source != f"{_TOOL}{match[1]}" or observation.startswith("Error"):
         return None
@@ -223,7 +223,7 @@ def _is_flat(value: Any, depth: int) -> bool:
     return not isinstance(value, dict | list) or all(_is_flat(part, depth - 1) for part in parts)
 
 
-def _runs(attempt: Trajectory | Experience) -> Iterator[Run]:
+def _iterate_runs(attempt: Trajectory | Experience) -> Iterator[Run]:
     """Yield the distinct sequences of calls of an attempt."""
     calls, seen = extract_calls(attempt), set()
     for start in range(len(calls)):
@@ -263,7 +263,7 @@ def _workflow(name: str, runs: Sequence[Run]) -> Workflow:
         for argument in call.arguments:
             values = [run.calls[number].arguments[argument] for run in runs]
             is_passed = dump(values) in map(dump, parameters.values())  # in JSON, 1 differs from true
-            origin = None if is_passed else _origin(number, values, runs)
+            origin = None if is_passed else _value_origin(number, values, runs)
             if origin is None:
                 n_passed += 1
                 passed.append(f"{argument}={_parameter(argument, values, parameters, taken)}")
@@ -295,7 +295,7 @@ def _variables(calls: Sequence[ToolCall]) -> list[str]:
     return names
 
 
-def _origin(number: int, values: Sequence[Any], runs: Sequence[Run]) -> tuple[int, Path] | None:
+def _value_origin(number: int, values: Sequence[Any], runs: Sequence[Run]) -> tuple[int, Path] | None:
     """Return the source of an argument's value: an earlier call, and the path in its result.
 
     None if the runs have no common source.

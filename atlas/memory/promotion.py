@@ -178,7 +178,7 @@ class Promoter:
     def _is_written(self, promotion: Promotion) -> bool:
         memory = self._strategies if isinstance(promotion.becomes, Strategy) else self._experience
         if memory is None:
-            raise NotFound(f"this memory system has no memory for a {promotion.target}")
+            raise NotFound(f"this memory system has no memory for a {promotion.target}; use atlas.open_memory")
         return memory.get(promotion.becomes.id) is not None
 
     def _write(self, promotion: Promotion, operation_id: str | None) -> None:

@@ -197,7 +197,9 @@ def combine_results(outcomes: Mapping[str, Retrieval[Any] | BaseException]) -> M
 def _check_unfiltered(memory: PluggedMemory, where: Where | None) -> None:
     """Raise `InvalidInput` if there is a filter, because a plugged-in memory would ignore it."""
     if where := restrict_to_actor_scope(where):
-        raise InvalidInput(f"{type(memory.memory).__name__} cannot filter its records by {dict(where)!r}")
+        raise InvalidInput(
+            f"{type(memory.memory).__name__} cannot filter its records by {dict(where)!r}; omit the filter"
+        )
 
 
 def _search_one(memory: Memory[Any], search: Any) -> Any:

@@ -143,7 +143,9 @@ class Store:
         if read_only or frozen_at(path) is not None:
             _check_not_lost(path)
             if not (path / LEDGER).exists():
-                raise ReadOnlyStore(f"there is no store at {path}, and opening it read-only creates none")
+                raise ReadOnlyStore(
+                    f"there is no store at {path}, and opening it read-only creates none; run: atlas init"
+                )
             return cls(path, _open_ledger(path, settings, clock, read_only=True), settings)
         _make_directory(path)
         _restrict_files(path)

@@ -23,12 +23,12 @@ VERBS = words_of("""
     Continue Convert Create Decide Declare Decode Decompress Define Delete Do Download Draw Drop Edit Embed Encode
     Ensure Erase Escape Evaluate Examine Exclude Exit Expand Extend Extract Fetch Fill Find Finish Fit Flatten
     Flush Follow Forget Format Generalise Give Go Hand Have Ignore Include Inline Insert Join Judge Keep Learn
-    Leave Lend Let Load Make Measure Merge Migrate Move Notify Overwrite Parse Partition Pass Place Predict Print
-    Promote Propose Prune Publish Purge Put Raise Re-embed Rebuild Receive Redact Refine Refuse Register Reindex
-    Reject Release Reload Remember Remove Rename Renew Reopen Repeat Replace Replay Rescale Reserve Reset Resolve
-    Restore Restrict Retire Retrieve Return Reverse Revert Revoke Rewrite Run Save Say See Select Send Serve
-    Shorten Show Sign Skip Sort Stop Submit Summarise Take Tell Translate Truncate Try Turn Undo Unpack Validate
-    Verify Visit Wait Walk Warn Wrap Yield Zoom
+    Leave Lend Let Load Make Measure Merge Migrate Move Normalise Notify Overwrite Parse Partition Pass Place
+    Predict Print Promote Propose Prune Publish Purge Put Raise Re-embed Rebuild Receive Refine Refuse Register
+    Reindex Reject Release Reload Remember Remove Rename Renew Reopen Repeat Replace Replay Rescale Reserve Reset
+    Resolve Restore Restrict Resume Retire Retrieve Return Reverse Revert Revoke Rewrite Run Save Say See Select
+    Send Serve Shorten Show Sign Skip Sort Stop Submit Summarise Take Tell Translate Truncate Try Turn Undo Unpack
+    Validate Verify Visit Wait Walk Warn Wrap Yield Zoom
 """)
 """Verbs that a function's docstring may begin with, and a field's may not."""
 

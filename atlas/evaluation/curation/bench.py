@@ -90,7 +90,9 @@ def bench_curation(
     ordered, remembering = sort_by_time(attempts), CachedEmbedder(embedder)
     right = _successes(ordered)
     if not right:
-        raise InvalidInput(f"none of {len(ordered):,} attempts succeeded, so there is no task to look for")
+        raise InvalidInput(
+            f"none of {len(ordered):,} attempts succeeded, so there is no task to look for; give successful attempts"
+        )
     vectors = remembering.encode_batch([attempt.task.description for attempt in ordered])
     rows = list[CurationRow]()
     for name, policy in policies.items():

@@ -102,7 +102,7 @@ def _run(command: Sequence[str], directory: Path, output: str, timeout_seconds: 
                 start_new_session=True,
             )
     except OSError as error:
-        raise InvalidInput(f"{command[0]!r} cannot be started: {error}") from error
+        raise InvalidInput(f"{command[0]!r} cannot be started: {error}; check the command after --") from error
     try:
         return process.wait(timeout_seconds)
     except subprocess.TimeoutExpired:

@@ -126,7 +126,7 @@ def _delete_excluded(memory: MemorySystem, arm: Arm) -> None:
             records.delete(tagged)
     if arm.without_strategy:
         if memory.strategies.get(arm.without_strategy) is None:
-            raise NotFound(f"there is no strategy {arm.without_strategy!r} to leave out")
+            raise NotFound(f"there is no strategy {arm.without_strategy!r} to leave out; list them: atlas strategies")
         memory.strategies.delete([arm.without_strategy])
 
 

@@ -48,7 +48,7 @@ def read_log(path: Path) -> list[LogEntry]:
                 return []
             rows = connection.execute("SELECT id, generation, entry_type, content FROM memory ORDER BY id").fetchall()
     except sqlite3.DatabaseError as error:
-        raise ImportFailed(f"{path.name} is a SQLite file that cannot be read: {error}") from error
+        raise ImportFailed(f"{path.name} is a SQLite file that cannot be read: {error}; check the file") from error
     return [LogEntry(f"protea#{number}", generation, kind, text) for number, generation, kind, text in rows]
 
 

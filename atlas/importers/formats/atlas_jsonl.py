@@ -22,8 +22,8 @@ def matches(path: Path, head: bytes) -> bool:
 def read(path: Path, limits: Limits) -> Iterator[Row]:
     """Yield the records of a file, one per line."""
     for record in read_lines(path, limits):
-        yield make_row(record.position, partial(_item, record), offset=record.end, n_bytes=len(record.raw))
+        yield make_row(record.position, partial(_decode_item, record), offset=record.end, n_bytes=len(record.raw))
 
 
-def _item(record: Record) -> Item:
+def _decode_item(record: Record) -> Item:
     return decode_line(record.value(), known_lines())

@@ -59,8 +59,8 @@ def to_steps(messages: Sequence[Message]) -> tuple[Step, ...]:
     the speaker in `observation_from`.
     """
     bounds = [n for n, message in enumerate(messages) if message.role == AGENT] + [len(messages)]
-    opening = [_step(None, messages[: bounds[0]])] if bounds[0] else []
-    return (*opening, *(_step(messages[start], messages[start + 1 : end]) for start, end in pairwise(bounds)))
+    opening = [_make_step(None, messages[: bounds[0]])] if bounds[0] else []
+    return (*opening, *(_make_step(messages[start], messages[start + 1 : end]) for start, end in pairwise(bounds)))
 
 
 def final_action(messages: Sequence[Message]) -> str:
@@ -129,7 +129,7 @@ def read_content(value: Any, name: str, resolve: Callable[[str], str] = str) -> 
     if value is None or isinstance(value, str):
         return Content(replace_blobs(resolve(as_text(value, name))))
     parts = [_part_content(part, f"{name}[{n}]", resolve) for n, part in enumerate(as_list(value, name))]
-    return Content(_join(part.text for part in parts), _join(part.thought for part in parts))
+    return Content(_join_texts(part.text for part in parts), _join_texts(part.thought for part in parts))
 
 
 def _part_content(part: Any, name: str, resolve: Callable[[str], str]) -> Content:
@@ -145,28 +145,28 @@ def _part_content(part: Any, name: str, resolve: Callable[[str], str]) -> Conten
     return Content(f"[{kind.removesuffix('_url')[:40] or 'unknown'}]")
 
 
-def _step(turn: Message | None, replies: Sequence[Message]) -> Step:
+def _make_step(turn: Message | None, replies: Sequence[Message]) -> Step:
     metadata: dict[str, Any] = {}
     if replies:
         metadata["observation_from"] = ", ".join(dict.fromkeys(reply.speaker for reply in replies))
     if any(reply.failed for reply in replies):
         metadata["failed"] = True
     if turn is None:
-        return Step(observation=_observation(replies), metadata=metadata)
+        return Step(observation=_join_replies(replies), metadata=metadata)
     speech = turn.text if turn.calls else ""
     return Step(
-        thought=_join([turn.thought, speech]),
+        thought=_join_texts([turn.thought, speech]),
         action=turn.action,
-        observation=_observation(replies),
+        observation=_join_replies(replies),
         metadata=metadata,
     )
 
 
-def _observation(replies: Sequence[Message]) -> str:
+def _join_replies(replies: Sequence[Message]) -> str:
     if len(replies) == 1:
         return replies[0].text
-    return _join(f"[{reply.speaker}] {reply.text}" for reply in replies)
+    return _join_texts(f"[{reply.speaker}] {reply.text}" for reply in replies)
 
 
-def _join(texts: Any) -> str:
+def _join_texts(texts: Any) -> str:
     return "\n\n".join(text for text in texts if text)

@@ -113,7 +113,9 @@ def _zip_sample(archive: zipfile.ZipFile, entry: zipfile.ZipInfo, header: Header
 def _zip_header(archive: zipfile.ZipFile, limits: Limits) -> Header:
     name = next((name for name in HEADERS if name in archive.namelist()), None)
     if name is None:
-        raise ImportFailed(f"the file is not an Inspect log: it contains neither {' nor '.join(HEADERS)}")
+        raise ImportFailed(
+            f"the file is not an Inspect log: it contains neither {' nor '.join(HEADERS)}; give another --format"
+        )
     try:
         return _header(as_object(parse_json(read_entry(archive, archive.getinfo(name), limits)), name))
     except InvalidInput as error:

@@ -88,17 +88,17 @@ def trajectory(sample: Json, header: Header, limits: Limits) -> Trajectory:
     """
     attachments = Attachments(sample, limits.max_document_bytes)
     message_list = as_list(sample.get("messages"), "messages")
-    messages = [_message(value, f"messages[{n}]", attachments) for n, value in enumerate(message_list)]
+    messages = [_decode_message(value, f"messages[{n}]", attachments) for n, value in enumerate(message_list)]
     system, turns = conversation.split_system(messages)
-    task = _task(sample, header, attachments)
-    answer = _answer(sample, attachments) or conversation.final_action(turns)
+    task = _decode_task(sample, header, attachments)
+    answer = _final_answer(sample, attachments) or conversation.final_action(turns)
     return Trajectory(
         task=task,
-        steps=_steps(turns, task.description, answer),
-        outcome=_outcome(sample),
+        steps=_decode_steps(turns, task.description, answer),
+        outcome=_decode_outcome(sample),
         agent_id=header.model,
         timestamp=_ended_at(sample) or header.created_at,
-        metadata=_metadata(sample, header)
+        metadata=_decode_metadata(sample, header)
         | drop_missing(
             system_prompt=system,
             solution=answer,
@@ -107,7 +107,7 @@ def trajectory(sample: Json, header: Header, limits: Limits) -> Trajectory:
     )
 
 
-def _metadata(sample: Json, header: Header) -> Json:
+def _decode_metadata(sample: Json, header: Header) -> Json:
     return drop_missing(
         source="inspect",
         status=header.status,
@@ -117,7 +117,7 @@ def _metadata(sample: Json, header: Header) -> Json:
     )
 
 
-def _task(sample: Json, header: Header, attachments: Attachments) -> Task:
+def _decode_task(sample: Json, header: Header, attachments: Attachments) -> Task:
     label = as_label(sample.get("id"), "id")
     question = _input_text(sample.get("input"), attachments)
     return Task(
@@ -140,12 +140,12 @@ def _input_text(value: Any, attachments: Attachments) -> str:
     """
     if not isinstance(value, list):
         return conversation.read_content(value, "input", attachments.resolve).text
-    messages = [_message(message, f"input[{n}]", attachments) for n, message in enumerate(value)]
+    messages = [_decode_message(message, f"input[{n}]", attachments) for n, message in enumerate(value)]
     relevant = [message for message in messages if message.role not in SYSTEM] or messages
     return "\n\n".join(message.text for message in relevant)
 
 
-def _steps(messages: Sequence[Message], description: str, answer: str) -> tuple[Step, ...]:
+def _decode_steps(messages: Sequence[Message], description: str, answer: str) -> tuple[Step, ...]:
     """Return the messages as steps, without a first step that only repeats the description."""
     steps = conversation.to_steps(messages)
     if steps and not steps[0].action and not steps[0].thought and steps[0].observation.strip() == description:
@@ -153,7 +153,7 @@ def _steps(messages: Sequence[Message], description: str, answer: str) -> tuple[
     return steps or ((Step(action=answer),) if answer else ())
 
 
-def _message(value: Any, name: str, attachments: Attachments) -> Message:
+def _decode_message(value: Any, name: str, attachments: Attachments) -> Message:
     message = as_object(value, name)
     content = conversation.read_content(message.get("content"), f"{name}.content", attachments.resolve)
     calls = as_list(message.get("tool_calls"), f"{name}.tool_calls")
@@ -161,7 +161,7 @@ def _message(value: Any, name: str, attachments: Attachments) -> Message:
         role=required_text(message, "role", f"{name}.role"),
         text=_with_error(content.text, message.get("error"), f"{name}.error"),
         thought=content.thought,
-        calls=tuple(_call(call, f"{name}.tool_calls[{n}]", attachments) for n, call in enumerate(calls)),
+        calls=tuple(_format_call(call, f"{name}.tool_calls[{n}]", attachments) for n, call in enumerate(calls)),
         tool=as_text(message.get("function"), f"{name}.function"),
     )
 
@@ -174,7 +174,7 @@ def _with_error(text: str, error: Any, name: str) -> str:
     return f"[{kind or 'error'}] {as_text(error.get('message'), f'{name}.message')}\n{text}".rstrip()
 
 
-def _call(value: Any, name: str, attachments: Attachments) -> str:
+def _format_call(value: Any, name: str, attachments: Attachments) -> str:
     tool_call = as_object(value, name)
     arguments = _resolve(tool_call.get("arguments") or {}, attachments)
     return conversation.format_call(required_text(tool_call, "function", f"{name}.function"), make_storable(arguments))
@@ -190,7 +190,7 @@ def _resolve(value: Any, attachments: Attachments) -> Any:
     return value
 
 
-def _answer(sample: Json, attachments: Attachments) -> str:
+def _final_answer(sample: Json, attachments: Attachments) -> str:
     """Return the model's final answer, as the log records it."""
     output = as_object(sample.get("output") or {}, "output")
     choices = as_list(output.get("choices"), "output.choices")
@@ -202,7 +202,7 @@ def _answer(sample: Json, attachments: Attachments) -> str:
     ).text
 
 
-def _outcome(sample: Json) -> Outcome:
+def _decode_outcome(sample: Json) -> Outcome:
     result = combine_scores(sample)
     error = sample.get("error")
     message = as_text(as_object(error, "error").get("message"), "error.message") if error is not None else ""

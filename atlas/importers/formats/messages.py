@@ -38,20 +38,20 @@ def read(path: Path, limits: Limits) -> Iterator[Row]:
     """Yield an attempt for each list of messages."""
     if read_head(path, limits).lstrip().startswith(b"["):
         raw = read_document(path, limits)
-        yield make_row(1, lambda: _attempt(parse_json(raw)), offset=len(raw), n_bytes=len(raw))
+        yield make_row(1, lambda: _decode_attempt(parse_json(raw)), offset=len(raw), n_bytes=len(raw))
         return
     for record in read_lines(path, limits):
-        yield make_row(record.position, partial(_from_line, record), offset=record.end, n_bytes=len(record.raw))
+        yield make_row(record.position, partial(_decode_line, record), offset=record.end, n_bytes=len(record.raw))
 
 
-def _from_line(record: Record) -> Trajectory:
+def _decode_line(record: Record) -> Trajectory:
     line = as_object(record.value(), "the line")
     if "messages" not in line:
         raise InvalidInput("expected a list of messages in the field 'messages', got nothing")
-    return _attempt(line["messages"], as_text(line.get("model"), "model"))
+    return _decode_attempt(line["messages"], as_text(line.get("model"), "model"))
 
 
-def _attempt(value: Any, model: str = "") -> Trajectory:
+def _decode_attempt(value: Any, model: str = "") -> Trajectory:
     if not isinstance(value, list):
         raise InvalidInput(f"expected a list of messages in the field 'messages', got {abbreviate(value)}")
     message_list = [as_object(message, f"messages[{n}]") for n, message in enumerate(value)]

@@ -99,7 +99,7 @@ def create_table(path: Path) -> bool:
         if getattr(error, "sqlite_errorcode", 0) == sqlite3.SQLITE_NOTADB:
             reason = "is not a SQLite file; give the path of a store or of a Protea database"
             raise ImportFailed(f"{path.name} {reason}") from error
-        raise ImportFailed(f"{path.name} cannot be read: {one_line(str(error))}") from error
+        raise ImportFailed(f"{path.name} cannot be read: {one_line(str(error))}; check the file") from error
     return False
 
 
@@ -115,7 +115,7 @@ def read(path: Path, limits: Limits) -> Iterator[Row]:
         with closing(_copy_in_memory(path)) as connection:
             columns = _columns(connection, "memory")
             if not set(REQUIRED_COLUMNS) <= columns:
-                raise ImportFailed(f"{path.name} is a SQLite file without a Protea table `memory`")
+                raise ImportFailed(f"{path.name} is a SQLite file without a Protea table `memory`; give another file")
             for name in COMMON_COLUMNS:
                 if name not in columns:
                     yield Row(0, None, f"the table `memory` has no column `{name}`; entries are imported without it")

@@ -1,4 +1,4 @@
-"""Identity of Protea's logs, which stays the same after Protea's compaction has deleted the first rows.
+"""Stable identities of Protea's logs, even after Protea's compaction deletes the first rows.
 
 An entry's id is derived from its row and its log. In a file, a log is identified by its first row. In the journal, it
 is identified by all its rows.

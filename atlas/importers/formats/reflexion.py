@@ -40,37 +40,37 @@ def matches(path: Path, head: bytes) -> bool:
 def read(path: Path, limits: Limits) -> Iterator[Row]:
     """Yield the attempts of a file."""
     for record in read_records(path, limits):
-        yield make_row(record.position, partial(_trajectory, record), offset=record.end, n_bytes=len(record.raw))
+        yield make_row(record.position, partial(_decode_trajectory, record), offset=record.end, n_bytes=len(record.raw))
 
 
-def _trajectory(record: Record) -> Trajectory:
+def _decode_trajectory(record: Record) -> Trajectory:
     row = as_object(record.value(), "the row")
     return _household_attempt(row) if "is_success" in row else _programming_attempt(row)
 
 
 def _household_attempt(row: Json) -> Trajectory:
     name = as_label(row.get("name"), "name")
-    return _attempt(
+    return _make_attempt(
         task=Task(f"alfworld/{name}", "alfworld", f"ALFWorld household task {name}"),
         source="reflexion/alfworld",
-        success=_flag(row.get("is_success"), "is_success"),
-        reflections=_texts(row.get("memory"), "memory"),
+        success=_decode_flag(row.get("is_success"), "is_success"),
+        reflections=_decode_reflections(row.get("memory"), "memory"),
     )
 
 
 def _programming_attempt(row: Json) -> Trajectory:
-    benchmark = _benchmark(row)
-    return _attempt(
+    benchmark = _detect_benchmark(row)
+    return _make_attempt(
         task=_problem_task(row, benchmark),
         source=f"reflexion/{benchmark}" if benchmark else "reflexion",
-        success=_flag(row.get("is_solved"), "is_solved"),
-        reflections=_texts(row.get("reflections"), "reflections"),
+        success=_decode_flag(row.get("is_solved"), "is_solved"),
+        reflections=_decode_reflections(row.get("reflections"), "reflections"),
         solution=as_text(row.get("solution"), "solution"),
         strategy="reflexion" if "reflections" in row else "simple",
     )
 
 
-def _attempt(
+def _make_attempt(
     *, task: Task, source: str, success: bool | None, reflections: list[str], solution: str = "", strategy: str = ""
 ) -> Trajectory:
     steps = [Step(thought=reflection) for reflection in reflections]
@@ -81,7 +81,7 @@ def _attempt(
     return Trajectory(task=task, steps=tuple(steps), outcome=Outcome(success), metadata=metadata)
 
 
-def _benchmark(row: Json) -> str:
+def _detect_benchmark(row: Json) -> str:
     """Return `mbpp`, `humaneval` or `leetcode`, recognised by the row's id or keys. Empty for other rows."""
     name = str(row.get("name", row.get("task_id"))).lower()
     from_name = next((benchmark for benchmark in ("mbpp", "humaneval", "leetcode") if name.startswith(benchmark)), "")
@@ -121,7 +121,7 @@ def describe(prompt: str, entry_point: str = "") -> str:
     return f"{prose}\n\n{signature}" if prose else prompt.strip()
 
 
-def _flag(value: Any, name: str) -> bool | None:
+def _decode_flag(value: Any, name: str) -> bool | None:
     if value is None or isinstance(value, bool):
         return value
     if isinstance(value, str) and value.strip().lower() in ("true", "false"):
@@ -129,7 +129,7 @@ def _flag(value: Any, name: str) -> bool | None:
     raise InvalidInput(f"expected true or false for {name}, got {abbreviate(value)}")
 
 
-def _texts(value: Any, name: str) -> list[str]:
+def _decode_reflections(value: Any, name: str) -> list[str]:
     """Return the reflections, which are a list in some logs and the `repr` of a list in others."""
     texts = as_list(_parse_list(value) if isinstance(value, str) else value, name)
     return [text for n, text in enumerate(texts) if as_text(text, f"{name}[{n}]").strip()]

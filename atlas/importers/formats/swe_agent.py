@@ -40,21 +40,21 @@ def matches(path: Path, head: bytes) -> bool:
 def read(path: Path, limits: Limits) -> Iterator[Row]:
     """Yield the file's only run."""
     raw = read_document(path, limits)
-    yield make_row(1, lambda: _trajectory(raw), offset=len(raw), n_bytes=len(raw))
+    yield make_row(1, lambda: _decode_trajectory(raw), offset=len(raw), n_bytes=len(raw))
 
 
-def _trajectory(raw: bytes) -> Trajectory:
+def _decode_trajectory(raw: bytes) -> Trajectory:
     run = as_object(parse_json(raw), "the file")
-    history = [_message(message, n) for n, message in enumerate(as_list(run.get("history"), "history"))]
+    history = [_decode_message(message, n) for n, message in enumerate(as_list(run.get("history"), "history"))]
     recorded_steps = as_list(run.get("trajectory"), "trajectory")
     info = as_object(run.get("info") or {}, "info")
     exit_status = as_text(info.get("exit_status"), "info.exit_status")
     submission = as_text(info.get("submission"), "info.submission")
     return Trajectory(
-        task=_task(run, [message for message in history if message is not None]),
-        steps=tuple(_step(step, n) for n, step in enumerate(recorded_steps)) or _steps_of_history(history),
+        task=_decode_task(run, [message for message in history if message is not None]),
+        steps=tuple(_decode_step(step, n) for n, step in enumerate(recorded_steps)) or _steps_of_history(history),
         outcome=Outcome(None, error_info=None if "submitted" in exit_status else exit_status or None),
-        agent_id=_model(run),
+        agent_id=_model_name(run),
         metadata=drop_missing(
             source="swe-agent",
             environment=as_text(run.get("environment"), "environment"),
@@ -66,7 +66,7 @@ def _trajectory(raw: bytes) -> Trajectory:
     )
 
 
-def _step(value: Any, position: int) -> Step:
+def _decode_step(value: Any, position: int) -> Step:
     step = as_object(value, f"trajectory[{position}]")
     name = f"trajectory[{position}]."
     thought = as_text(step.get("thought"), f"{name}thought")
@@ -82,7 +82,7 @@ def _step(value: Any, position: int) -> Step:
     )
 
 
-def _message(value: Any, position: int) -> Message | None:
+def _decode_message(value: Any, position: int) -> Message | None:
     """Return a message of the history, or None for a demonstration."""
     name = f"history[{position}]"
     message = as_object(value, name)
@@ -104,7 +104,7 @@ def _steps_of_history(history: Sequence[Message | None]) -> tuple[Step, ...]:
     return conversation.to_steps(messages[first:])
 
 
-def _task(run: Json, messages: Sequence[Message]) -> Task:
+def _decode_task(run: Json, messages: Sequence[Message]) -> Task:
     prompt = next((message.text for message in messages if message.role == "user"), "")
     description = describe(prompt) or _problem_statement(run)
     if not description:
@@ -123,7 +123,7 @@ def _problem_statement(run: Json) -> str:
     return as_text(problem.get("text"), "replay_config.problem_statement.text") if isinstance(problem, dict) else ""
 
 
-def _model(run: Json) -> str:
+def _model_name(run: Json) -> str:
     """Return the name of the language model, or an empty string. `replay` is not a model."""
     agent = _replay_config(run).get("agent")
     model = agent.get("model") if isinstance(agent, dict) else None

@@ -46,7 +46,7 @@ def read(path: Path, limits: Limits) -> Iterator[Row]:
     """Yield the runs of a file. The domain of the tasks is taken from the file's name, if it contains one."""
     domain = next((name for name in DOMAINS if name in re.split(r"[^a-z]+", path.name.lower())), "")
     for record in read_records(path, limits):
-        make = partial(_trajectory, record, domain)
+        make = partial(_decode_trajectory, record, domain)
         yield make_row(record.position, make, offset=record.end, n_bytes=len(record.raw))
 
 
@@ -55,7 +55,7 @@ def judged_by(_: Trajectory) -> str:
     return "reward = 1"
 
 
-def _trajectory(record: Record, domain: str) -> Trajectory:
+def _decode_trajectory(record: Record, domain: str) -> Trajectory:
     row = as_object(record.value(), "the row")
     info = as_object(row.get("info"), "info")
     if "traj" not in row:
@@ -67,26 +67,26 @@ def _trajectory(record: Record, domain: str) -> Trajectory:
     _, turns = conversation.split_system(messages)
     steps = conversation.to_steps(turns)
     return Trajectory(
-        task=_task(row, info, domain),
+        task=_decode_task(row, info, domain),
         steps=steps,
-        outcome=_outcome(row, info),
+        outcome=_decode_outcome(row, info),
         metadata=drop_missing(
             source="tau-bench",
             trial=as_number(row.get("trial"), "trial"),
             reward=as_number(row.get("reward"), "reward"),
-            user_id=as_text(_task_info(info).get("user_id"), "info.task.user_id"),
+            user_id=as_text(_decode_task_info(info).get("user_id"), "info.task.user_id"),
             user_cost=as_number(info.get("user_cost"), "info.user_cost"),
             solution=conversation.final_action(turns),
         ),
     )
 
 
-def _task_info(info: Json) -> Json:
+def _decode_task_info(info: Json) -> Json:
     return as_object(info.get("task", {}), "info.task")
 
 
-def _task(row: Json, info: Json, domain: str) -> Task:
-    number, task = as_label(row.get("task_id"), "task_id"), _task_info(info)
+def _decode_task(row: Json, info: Json, domain: str) -> Task:
+    number, task = as_label(row.get("task_id"), "task_id"), _decode_task_info(info)
     if "error" in info and "instruction" not in task:  # τ-bench records no task for a run that crashed
         instruction = f"τ-bench {domain} task {number}".replace("  ", " ")
     else:
@@ -101,7 +101,7 @@ def _task(row: Json, info: Json, domain: str) -> Task:
     )
 
 
-def _outcome(row: Json, info: Json) -> Outcome:
+def _decode_outcome(row: Json, info: Json) -> Outcome:
     reward = as_number(row.get("reward"), "reward")
     success = None
     if reward is not None and min(abs(reward - 1), abs(reward)) <= REWARD_TOLERANCE:

@@ -44,13 +44,13 @@ def read(path: Path, limits: Limits) -> Iterator[Row]:
         try:
             for position, span in enumerate(find_spans(path), start=1):
                 end = span.end
-                make = partial(_concept, handle, span, path.name, limits)
+                make = partial(_decode_concept, handle, span, path.name, limits)
                 yield make_row(position, make, offset=end, n_bytes=span.end - span.start)
         except ImportFailed as error:  # truncated, or followed by other text: keep the skills before
             yield Row(position + 1, None, one_line(str(error)), offset=end)
 
 
-def _concept(handle: BinaryIO, span: Span, file: str, limits: Limits) -> CodeConcept:
+def _decode_concept(handle: BinaryIO, span: Span, file: str, limits: Limits) -> CodeConcept:
     skill = as_object(parse_json(read_span(handle, span.start, span.end, limits.max_row_bytes)), "the skill")
     description, signature = _split_description(required_text(skill, "description", "description"))
     name, code = _unescape(span.key), required_text(skill, "code", "code")

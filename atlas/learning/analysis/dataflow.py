@@ -323,7 +323,7 @@ def _in_reading_order(parameters: Sequence[Parameter], inputs: set[int], order: 
 
 
 def fits_interface(interface: Interface, occurrence: Occurrence, program: ProgramTree) -> bool:
-    """Return whether an occurrence can be replaced by a call with this interface, which other uses have determined."""
+    """Return whether an occurrence can be replaced by a call with a given interface."""
     use = _analyse_use(occurrence, program)
     if isinstance(use, str):
         return False

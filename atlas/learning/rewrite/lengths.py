@@ -67,7 +67,7 @@ class Statements:
     def of_block(self, block: Term) -> _Count:
         """Return the count of the statements of a block."""
         if block not in self._counts:
-            self._counts[block] = _sum(map(self.of, _units(block)))
+            self._counts[block] = _add_counts(map(self.of, _units(block)))
         return self._counts[block]
 
     def of(self, unit: Term) -> _Count:
@@ -85,7 +85,7 @@ class Statements:
         blocks, rest = (shell.blocks[:-1], shell.blocks[-1:]) if is_call(unit) else (shell.blocks, [])
         n_less = len(shell.blocks) + (2 if _has_elif(nodes[0], blocks) else 0)
         inside = [self._count_block(nodes[0], block) for block in blocks]
-        return _sum([_Count(_length(nodes) - n_less, names), *inside, *map(self.of_block, rest)])
+        return _add_counts([_Count(_token_length(nodes) - n_less, names), *inside, *map(self.of_block, rest)])
 
     def _count_block(self, node: ast.stmt, block: Term) -> _Count:
         """Return the count of a block of a statement. Imports under a condition or in a class are never removed."""
@@ -115,7 +115,7 @@ def _has_elif(node: ast.stmt, blocks: list[Term]) -> bool:
     return len(units) == 1 and units[0].head.startswith("s:If/")
 
 
-def _sum(counts: Iterable[_Count]) -> _Count:
+def _add_counts(counts: Iterable[_Count]) -> _Count:
     summands = list(counts)
     if len(summands) == 1:
         return summands[0]
@@ -131,10 +131,10 @@ def _with_imports(count: _Count, functions: Mapping[str, Function]) -> _Count:
     if not count.imports:
         return count
     nodes = [node for term in count.imports for node in Renderer(functions).statements(term)]
-    return replace(count, n_tokens=count.n_tokens + _length(nodes), imports=())
+    return replace(count, n_tokens=count.n_tokens + _token_length(nodes), imports=())
 
 
-def _length(nodes: list[ast.stmt]) -> int:
+def _token_length(nodes: list[ast.stmt]) -> int:
     try:
         return n_tokens(ast.unparse(ast.fix_missing_locations(ast.Module(body=nodes, type_ignores=[]))))
     except ValueError:
@@ -160,14 +160,14 @@ class Lengths:
         """
         term = self._workspace.term(name) if term is None else term
         if name in self._functions:
-            return self._header(name) + self._body(name, term)
+            return self._header_length(name) + self._body_length(name, term)
         if (name, term) not in self._programs:
-            self._programs[name, term] = self._program(name, term)
+            self._programs[name, term] = self._program_length(name, term)
         return self._programs[name, term]
 
     def body_of(self, name: str, body: Term) -> int:
         """Return the length of a function's body if its code were `body`."""
-        return self._body(name, body)
+        return self._body_length(name, body)
 
     def library(self) -> int:
         """Return the length of a module of all functions and their imports."""
@@ -212,16 +212,16 @@ class Lengths:
             added += self.of(caller, inlined) - self.of(caller)
         return added
 
-    def _header(self, name: str) -> int:
+    def _header_length(self, name: str) -> int:
         n_parameters = len(self._functions[name].interface.parameters)
         return 5 + max(0, 2 * n_parameters - 1)  # def name(parameters):
 
-    def _body(self, name: str, body: Term) -> int:
+    def _body_length(self, name: str, body: Term) -> int:
         if (name, body) not in self._bodies:
-            self._bodies[name, body] = self._count_body(name, body)
+            self._bodies[name, body] = self._measure_body(name, body)
         return self._bodies[name, body]
 
-    def _count_body(self, name: str, body: Term) -> int:
+    def _measure_body(self, name: str, body: Term) -> int:
         function = self._functions[name]
         try:
             return n_tokens(
@@ -235,16 +235,16 @@ class Lengths:
             self._needs[body] = frozenset(find_imports(body))
         return self._needs[body]
 
-    def _program(self, name: str, term: Term) -> int:
+    def _program_length(self, name: str, term: Term) -> int:
         if not term.children:
             return 0
         count = self._statements.of_scope(term.children[0])
         unread = self._workspace.removable_imports.get(name, NO_NAMES) - count.names
-        return count.n_tokens + sum(self._import(statement, unread) for statement in count.imports)
+        return count.n_tokens + sum(self._import_length(statement, unread) for statement in count.imports)
 
-    def _import(self, statement: Term, unread: frozenset[str]) -> int:
+    def _import_length(self, statement: Term, unread: frozenset[str]) -> int:
         if (statement, unread) not in self._imports:
             (node,) = Renderer(self._functions).statements(statement)
             remainder = remove_names(node, unread)
-            self._imports[statement, unread] = 0 if remainder is None else _length([remainder])
+            self._imports[statement, unread] = 0 if remainder is None else _token_length([remainder])
         return self._imports[statement, unread]

@@ -412,7 +412,7 @@ def parse_ids(ids: Sequence[str]) -> list[str]:
 
 
 def retry(attempt: Callable[[], T]) -> T:
-    """Call a function, again after each `PlanOutdated` up to `TRIES` times in all, and return its result.
+    """Call a function and return its result. Retry after a `PlanOutdated`, up to `TRIES` calls in total.
 
     `RecordChanged` is not retried, because a retry could not succeed.
     """

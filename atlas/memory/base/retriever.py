@@ -265,7 +265,7 @@ class Retriever:
         return vector
 
     def _is_filled(self) -> bool:
-        """Return whether the collection has, or once had, records. The store is no longer queried once it has any."""
+        """Return whether the collection has or had records. The answer True is cached."""
         self._was_filled = self._was_filled or not self.store.is_empty()
         return self._was_filled
 

@@ -174,7 +174,7 @@ class StrictMemories(ABC):
 
 
 def strictness_queries(memory: StrictMemories) -> tuple[StrictnessQuery, ...]:
-    """Return the queries for strictness plans, each with all experiences that a search may return at any strictness.
+    """Return the queries for strictness plans, each with all experiences that any strictness may show.
 
     The relevance level is measured first if necessary, as in an agent's first search.
     """

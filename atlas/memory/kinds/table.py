@@ -113,5 +113,5 @@ def kind_of_item(item: Any) -> MemoryKind:
 
 
 def known_lines() -> dict[str, LineKind]:
-    """Return the kinds of lines in files, keyed by the first key of such a line."""
+    """Return the kinds of lines in export files, keyed by a line's first JSON key."""
     return {**LINES, **{kind.noun: kind.line for kind in FURTHER.values() if kind.line is not None}}

@@ -74,7 +74,7 @@ def _refusal(request: Request) -> str:
 
 
 def _event(memory: MemorySystem, since: int) -> tuple[int, str]:
-    """Return the current revision, and the event with all changes since an earlier revision. '' if there are none."""
+    """Return the current revision, and an event with the changes since an earlier one, or '' without changes."""
     with memory.storage.reading():
         revision = memory.revision()
         if revision <= since:

@@ -296,7 +296,9 @@ def _check_sizes(file: zipfile.ZipFile, n_packed: int, max_ratio: float) -> None
 def _check_room(ledger: zipfile.ZipInfo, directory: Path) -> None:
     free = shutil.disk_usage(directory).free
     if ledger.file_size > free:
-        raise OSError(f"the ledger unpacks to {_to_mb(ledger.file_size)}, but the disk has only {_to_mb(free)} free")
+        raise OSError(
+            f"the ledger unpacks to {_to_mb(ledger.file_size)}, but the disk has only {_to_mb(free)} free, so make room"
+        )
 
 
 def _to_mb(n_bytes: int) -> str:

@@ -165,7 +165,7 @@ def _check_marks(store: Store) -> str:
     orphans = [record_id for _, record_id in marks.orphaned_marks()]
     lost_ids = marks.ids_with_lost_marks()
     problems = [f"{name} differs from the ledger" for name in store.marks_files.outdated()]
-    problems += [f"{name} is a remainder of a killed process" for name in _marks_leftovers(store)]
+    problems += [f"{name} is a remainder of a killed process" for name in _find_marks_leftovers(store)]
     if orphans:
         problems.append(f"{len(orphans)} marks of records that never existed, such as {orphans[0]!r}")
     if lost_ids:
@@ -176,7 +176,7 @@ def _check_marks(store: Store) -> str:
     return "; ".join(problems)
 
 
-def _marks_leftovers(store: Store) -> list[str]:
+def _find_marks_leftovers(store: Store) -> list[str]:
     return [] if store.read_only else store.marks_files.leftovers()
 
 

@@ -41,7 +41,7 @@ def read_rows(path: Path) -> dict[str, dict[str, Any]]:
         tables = json.loads(path.read_text(encoding="utf-8"))
         check_json(tables, "the content")
     except (ValueError, RecursionError) as error:
-        raise InvalidInput(f"the marks in {path} are not readable JSON ({error})") from error
+        raise InvalidInput(f"the marks in {path} are not readable JSON ({error}); export the marks again") from error
     if not is_marks_by_table(tables) or TABLE not in tables:
         raise InvalidInput(
             f"expected a JSON object with a table {TABLE!r} of rows with tags, pinned and note in {path}, got "

@@ -122,7 +122,9 @@ def prepare_schema(database: PostgresDatabase, *, create: bool) -> None:
                 "Update ATLAS; the store is unchanged"
             )
         if version == 0 and database.read_only:
-            raise ReadOnlyStore(f"there is no store at {database.address}, and opening it read-only creates none")
+            raise ReadOnlyStore(
+                f"there is no store at {database.address}, and opening it read-only creates none; run: atlas init"
+            )
         if version < VERSION and database.read_only:
             raise ReadOnlyStore(
                 f"{database.address} has schema {version}, but this version of ATLAS reads schema {VERSION}. Open it "

@@ -161,12 +161,12 @@ def _split_bigrams(run: re.Match[str]) -> str:
 
 def _extra_terms(identifier: str) -> str:
     if len(identifier) <= MAX_IDENTIFIER:
-        return _extra_terms_of(identifier)
-    return " ".join(_extra_terms_of(word) for word in _BREAKS.split(identifier) if len(word) <= MAX_IDENTIFIER)
+        return _derived_terms(identifier)
+    return " ".join(_derived_terms(word) for word in _BREAKS.split(identifier) if len(word) <= MAX_IDENTIFIER)
 
 
 @lru_cache(maxsize=2**16)
-def _extra_terms_of(identifier: str) -> str:
+def _derived_terms(identifier: str) -> str:
     return " ".join(term.text for term in _iterate_derived(identifier))
 
 

@@ -107,13 +107,13 @@ class _History:
             start = _START.match(text)
             self._started_at = start[1] if start else ""
         elif author == USER:
-            self._ask(text, position)
+            self._begin_request(text, position)
         elif author == TOOL:
             self._read_notes(text, position)
         elif self.requests.current is not None:
             self._add(Message(role=AGENT, text=text))
 
-    def _ask(self, text: str, position: int) -> None:
+    def _begin_request(self, text: str, position: int) -> None:
         command, _, argument = text.partition(" ")
         if command.startswith("/") and command not in _REQUEST_COMMANDS:
             self._add(Message(role=USER, text=text))

@@ -56,10 +56,10 @@ def read(path: Path, limits: Limits) -> Iterator[Row]:
         yield Row(1, None, reason, offset=len(raw))
         return
     result: Json = {}
-    if reason := catch_failure(lambda: result.update(_result(path, limits))):
+    if reason := catch_failure(lambda: result.update(_read_result_file(path, limits))):
         yield Row(1, None, f"{RESULT} in its directory or the parent: {reason}", offset=len(raw))
     for position, (document, caller) in enumerate(_walk_documents(documents[0], "", 0), start=1):
-        make = partial(_attempt, document, caller, {} if caller else result, path)
+        make = partial(_decode_attempt, document, caller, {} if caller else result, path)
         yield make_row(position, make, offset=len(raw), n_bytes=len(raw))
 
 
@@ -68,12 +68,12 @@ def _walk_documents(document: Any, caller: str, depth: int) -> Iterator[tuple[An
     yield document, caller
     embedded = document.get("subagent_trajectories") if isinstance(document, dict) else None
     if isinstance(embedded, list) and depth < MAX_DEPTH:
-        document_id = _id(document)
+        document_id = _attempt_id(document)
         for sub_agent in embedded:
             yield from _walk_documents(sub_agent, document_id, depth + 1)
 
 
-def _id(document: Json) -> str:
+def _attempt_id(document: Json) -> str:
     return stable_id(
         SOURCE, document.get("session_id"), document.get("trajectory_id"), _drop_nulls(document.get("steps"))
     )
@@ -88,7 +88,7 @@ def _drop_nulls(value: Any) -> Any:
     return value
 
 
-def _result(path: Path, limits: Limits) -> Json:
+def _read_result_file(path: Path, limits: Limits) -> Json:
     """Return the result file that Harbor writes beside a run, or an empty object."""
     for directory in (path.parent, path.parent.parent):
         result_file = directory / RESULT
@@ -102,21 +102,21 @@ def _result(path: Path, limits: Limits) -> Json:
     return {}
 
 
-def _attempt(value: Any, caller: str, result: Json, path: Path) -> Trajectory:
+def _decode_attempt(value: Any, caller: str, result: Json, path: Path) -> Trajectory:
     document = as_object(value, "the trajectory")
     agent = as_object(document.get("agent"), "agent")
     step_objects = [as_object(item, f"steps[{n}]") for n, item in enumerate(as_list(document.get("steps"), "steps"))]
     if not step_objects:
         raise InvalidInput("expected a list with at least one step for steps, got none")
     first = next((n for n, item in enumerate(step_objects) if item.get("source") == "agent"), len(step_objects))
-    description = _description(step_objects, first)
+    description = _task_description(step_objects, first)
     name = as_text(result.get("task_name"), f"{RESULT}: task_name")
     steps = tuple(
-        _step(item, f"steps[{n}]") for n, item in enumerate(step_objects) if n >= first or not _is_prompt(item)
+        _decode_step(item, f"steps[{n}]") for n, item in enumerate(step_objects) if n >= first or not _is_prompt(item)
     )
-    rewards = _rewards(result)
+    rewards = _decode_rewards(result)
     return Trajectory(
-        id=_id(document),
+        id=_attempt_id(document),
         task=Task(
             f"{SOURCE}/{name or stable_id(description)[:12]}",
             "",
@@ -124,7 +124,7 @@ def _attempt(value: Any, caller: str, result: Json, path: Path) -> Trajectory:
             verification=VerificationSpec("reward", {}),
         ),
         steps=steps,
-        outcome=_outcome(rewards, result),
+        outcome=_decide_outcome(rewards, result),
         agent_id=as_text(agent.get("model_name"), "agent.model_name") or required_text(agent, "name", "agent.name"),
         timestamp=max(
             (
@@ -153,7 +153,7 @@ def _is_prompt(step: Json) -> bool:
     return step.get("source") in ("user", "system")
 
 
-def _description(steps: list[Json], first: int) -> str:
+def _task_description(steps: list[Json], first: int) -> str:
     """Return the user messages before the first step of the agent, or else the system messages."""
     for source in ("user", "system"):
         texts = [
@@ -168,15 +168,15 @@ def _message_text(step: Json, name: str) -> str:
     return conversation.read_content(step.get("message"), f"{name}.message").text
 
 
-def _step(step: Json, name: str) -> Step:
+def _decode_step(step: Json, name: str) -> Step:
     source = required_text(step, "source", f"{name}.source")
-    message, observation = _message_text(step, name), _observation(step, name)
+    message, observation = _message_text(step, name), _decode_observation(step, name)
     if source != "agent":
         return Step(
             observation="\n\n".join(text for text in (message, observation) if text),
             metadata={"observation_from": source},
         )
-    calls = [_call(call, name) for call in as_list(step.get("tool_calls"), f"{name}.tool_calls")]
+    calls = [_format_call(call, name) for call in as_list(step.get("tool_calls"), f"{name}.tool_calls")]
     thought = as_text(step.get("reasoning_content"), f"{name}.reasoning_content")
     words_before_calls = message if calls else ""
     metadata = drop_missing(copied=True if step.get("is_copied_context") else None)
@@ -190,21 +190,21 @@ def _step(step: Json, name: str) -> Step:
     )
 
 
-def _call(value: Any, name: str) -> str:
+def _format_call(value: Any, name: str) -> str:
     tool_call = as_object(value, f"{name}.tool_calls")
     function = required_text(tool_call, "function_name", f"{name}.tool_calls.function_name")
     return replace_blobs(conversation.format_call(function, make_storable(tool_call.get("arguments") or {})))
 
 
-def _results(step: Json, name: str) -> list[Json]:
+def _decode_results(step: Json, name: str) -> list[Json]:
     observation = as_object(step.get("observation") or {}, f"{name}.observation")
     result_list = as_list(observation.get("results"), f"{name}.observation.results")
     return [as_object(result, f"{name}.observation.results[{n}]") for n, result in enumerate(result_list)]
 
 
-def _observation(step: Json, name: str) -> str:
+def _decode_observation(step: Json, name: str) -> str:
     texts: list[str] = []
-    for result in _results(step, name):
+    for result in _decode_results(step, name):
         texts.append(conversation.read_content(result.get("content"), f"{name}.observation").text)
         for ref in as_list(result.get("subagent_trajectory_ref"), f"{name}.subagent_trajectory_ref"):
             sub_agent = as_object(ref, f"{name}.subagent_trajectory_ref")
@@ -213,11 +213,11 @@ def _observation(step: Json, name: str) -> str:
 
 
 def _has_failed(step: Json) -> bool:
-    extras = [result.get("extra") for result in _results(step, "steps")]
+    extras = [result.get("extra") for result in _decode_results(step, "steps")]
     return any(isinstance(extra, dict) and extra.get("is_error") is True for extra in extras)
 
 
-def _rewards(result: Json) -> Json:
+def _decode_rewards(result: Json) -> Json:
     verified = as_object(result.get("verifier_result") or {}, f"{RESULT}: verifier_result")
     rewards = as_object(verified.get("rewards") or {}, f"{RESULT}: rewards")
     return {name: as_number(value, f"{RESULT}: rewards.{name}") for name, value in rewards.items()}
@@ -236,7 +236,7 @@ def _deciding_reward(rewards: Json) -> str:
     return next(iter(rewards)) if len(rewards) == 1 else ""
 
 
-def _outcome(rewards: Json, result: Json) -> Outcome:
+def _decide_outcome(rewards: Json, result: Json) -> Outcome:
     reward = rewards.get(_deciding_reward(rewards))
     raised = as_object(result.get("exception_info") or {}, f"{RESULT}: exception_info")
     return Outcome(

@@ -186,7 +186,7 @@ class _Session:
             self._record_sub_agent(request, line)
         task = "" if line.get("isMeta") or (line.get("isCompactSummary") and request) else user_request(text)
         if task and not answers:
-            request = self._ask(line, task, chain, record)
+            request = self._begin_request(line, task, chain, record)
         elif text and request is not None:
             request.messages.append(Message(role="user", text=text))
         elif answers and request is None:
@@ -196,7 +196,7 @@ class _Session:
         if request is not None:
             request.record_time(instant if answers else None, len(record.raw))
 
-    def _ask(self, line: Json, text: str, chain: tuple[str, str], record: Record) -> Request:
+    def _begin_request(self, line: Json, text: str, chain: tuple[str, str], record: Record) -> Request:
         previous = self._open.pop(chain, None)
         uuid = as_text(line.get("uuid"), "uuid")
         request = Request(

@@ -137,9 +137,9 @@ class _Rollout:
         if role == AGENT:
             self._add_message(Message(role=AGENT, text=text))
         elif role == "user" and text and not text.startswith(_PROGRAM_PREFIXES):
-            self._ask(text, as_text(line.get("timestamp"), "timestamp"), record)
+            self._begin_request(text, as_text(line.get("timestamp"), "timestamp"), record)
 
-    def _ask(self, text: str, instant: str, record: Record) -> None:
+    def _begin_request(self, text: str, instant: str, record: Record) -> None:
         self._thoughts.clear()
         request = Request(
             source=SOURCE,

@@ -68,7 +68,7 @@ class _Session:
         if kind == "session.start":
             self._begin(data)
         elif kind == "user.message":
-            self._ask(data, event, record)
+            self._begin_request(data, event, record)
         elif kind == "assistant.message":
             self._add(self._answer(data), event, record)
         elif kind == "tool.execution_complete":
@@ -86,7 +86,7 @@ class _Session:
         )
         self._metadata = drop_missing(version=as_text(data.get("copilotVersion"), "data.copilotVersion"))
 
-    def _ask(self, data: Json, event: Json, record: Record) -> None:
+    def _begin_request(self, data: Json, event: Json, record: Record) -> None:
         text = as_text(data.get("content"), "data.content").strip()
         if not text:
             return

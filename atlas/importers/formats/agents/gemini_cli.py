@@ -115,7 +115,7 @@ class _Session:
         text = _OF_HOOKS.sub("", _text(message.get("displayContent") or message.get("content"), "content")).strip()
         if kind == "user":
             if text and not text.startswith(_CONTEXT):
-                self._ask(text, message, position)
+                self._begin_request(text, message, position)
             return
         if kind not in ("gemini", "error"):
             return
@@ -127,7 +127,7 @@ class _Session:
             request.agent = as_text(message.get("model"), "model") or request.agent
             request.spending.add(required_text(message, "id", "id"), message.get("tokens"))
 
-    def _ask(self, text: str, message: Json, position: int) -> None:
+    def _begin_request(self, text: str, message: Json, position: int) -> None:
         session = required_text(self._facts, "sessionId", "sessionId")
         suffix = f" {message['id']}" if text in self._asked else ""  # the hook knows only the session and the text
         self._asked.add(text)

@@ -49,7 +49,7 @@ def read(path: Path, limits: Limits) -> Iterator[Row]:
     """Yield the traces of a file: one document, a list of documents, or a document on each line."""
     if _is_document(path, limits):
         raw = read_document(path, limits)
-        yield make_row(1, lambda: _attempt(parse_json(raw)), offset=len(raw), n_bytes=len(raw))
+        yield make_row(1, lambda: _decode_attempt(parse_json(raw)), offset=len(raw), n_bytes=len(raw))
         return
     for record in read_records(path, limits):
         make = partial(_record_attempt, record)
@@ -64,14 +64,14 @@ def _is_document(path: Path, limits: Limits) -> bool:
 
 
 def _record_attempt(record: Record) -> Trajectory:
-    return _attempt(record.value())
+    return _decode_attempt(record.value())
 
 
-def _attempt(value: Any) -> Trajectory:
+def _decode_attempt(value: Any) -> Trajectory:
     document = as_object(value, "the row")
     trace = as_object(document.get("trace", document), "trace")
     observations = as_list(document.get("observations"), "observations")
-    spans = [_span(observation, f"observations[{n}]") for n, observation in enumerate(observations)]
+    spans = [_decode_span(observation, f"observations[{n}]") for n, observation in enumerate(observations)]
     scores = [*as_list(trace.get("scores"), "trace.scores")]
     if document is not trace:
         scores += as_list(document.get("scores"), "scores")
@@ -83,7 +83,7 @@ def _attempt(value: Any) -> Trajectory:
         input_value=trace.get("input"),
         output_value=trace.get("output"),
         at=as_instant(trace.get("timestamp"), "trace.timestamp"),
-        scores=_scores(scores),
+        scores=_latest_scores(scores),
         metadata=drop_missing(
             session=as_text(trace.get("sessionId"), "trace.sessionId"),
             release=as_text(trace.get("release"), "trace.release"),
@@ -92,7 +92,7 @@ def _attempt(value: Any) -> Trajectory:
     ).attempt()
 
 
-def _span(value: Any, name: str) -> Span:
+def _decode_span(value: Any, name: str) -> Span:
     observation = as_object(value, name)
     kind = as_text(observation.get("type"), f"{name}.type").upper()
     span_name = as_text(observation.get("name"), f"{name}.name")
@@ -114,7 +114,7 @@ def _span(value: Any, name: str) -> Span:
     )
 
 
-def _scores(values: list[Any]) -> Json:
+def _latest_scores(values: list[Any]) -> Json:
     """Return the latest score of each name."""
     scores: list[tuple[str, str, Any]] = []
     for n, value in enumerate(values):

@@ -77,7 +77,7 @@ class _Runs:
             input_value=_simplify(self.root.get("inputs")),
             output_value=_simplify(self.root.get("outputs")),
             at=as_instant(self.root.get("start_time"), "start_time"),
-            scores=_scores(self.root),
+            scores=_average_scores(self.root),
             metadata=drop_missing(
                 project=as_text(self.root.get("session_id"), "session_id"),
                 tags=[as_text(tag, "tags") for tag in as_list(self.root.get("tags"), "tags")] or None,
@@ -96,7 +96,7 @@ def _add_run(value: Any, traces: dict[str, _Runs], position: int) -> None:
     trace_id = as_text(run.get("trace_id"), "trace_id") or ("" if parent else run_id)
     if not trace_id:
         raise InvalidInput("expected the id of the trace's first run for trace_id, got nothing")
-    span = _span(run, run_id, parent)
+    span = _decode_span(run, run_id, parent)
     runs = traces.setdefault(trace_id, _Runs(position))
     runs.spans[run_id] = span
     if not parent:
@@ -106,7 +106,7 @@ def _add_run(value: Any, traces: dict[str, _Runs], position: int) -> None:
         _add_run({"parent_run_id": run_id, "trace_id": trace_id, **child_run}, traces, position)
 
 
-def _span(run: Json, run_id: str, parent: str) -> Span:
+def _decode_span(run: Json, run_id: str, parent: str) -> Span:
     extra = as_object(run.get("extra") or {}, "extra")
     metadata_fields = as_object(extra.get("metadata") or {}, "extra.metadata")
     model = metadata_fields.get("ls_model_name")
@@ -121,12 +121,12 @@ def _span(run: Json, run_id: str, parent: str) -> Span:
         output_value=_simplify(run.get("outputs")),
         model=model if isinstance(model, str) else "",
         usage={name: run.get(name) for name in ("prompt_tokens", "completion_tokens")},
-        cost_usd=_price(run.get("total_cost")),
+        cost_usd=_decode_price(run.get("total_cost")),
         error=as_text(run.get("error"), "error"),
     )
 
 
-def _price(value: Any) -> Any:
+def _decode_price(value: Any) -> Any:
     """Return a price, which is a string in some exports, or None."""
     try:
         return float(value) if isinstance(value, str) else value
@@ -134,7 +134,7 @@ def _price(value: Any) -> Any:
         return None
 
 
-def _scores(run: Json) -> Json:
+def _average_scores(run: Json) -> Json:
     """Return the average score of each kind of feedback, keyed by kind."""
     stats = as_object(run.get("feedback_stats") or {}, "feedback_stats")
     averages = {name: value.get("avg") for name, value in stats.items() if isinstance(value, dict)}

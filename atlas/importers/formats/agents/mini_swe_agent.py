@@ -51,20 +51,22 @@ def matches(path: Path, head: bytes) -> bool:
 def read(path: Path, limits: Limits) -> Iterator[Row]:
     """Yield the file's only run."""
     raw = read_document(path, limits)
-    yield make_row(1, lambda: _attempt(parse_json(raw)), offset=len(raw), n_bytes=len(raw))
+    yield make_row(1, lambda: _decode_attempt(parse_json(raw)), offset=len(raw), n_bytes=len(raw))
 
 
-def _attempt(document: Any) -> Trajectory:
+def _decode_attempt(document: Any) -> Trajectory:
     run = {"messages": document} if isinstance(document, list) else as_object(document, "the file")
     info = as_object(run.get("info") or {}, "info")
     message_list = [
         as_object(message, f"messages[{n}]") for n, message in enumerate(as_list(run.get("messages"), "messages"))
     ]
     messages = [
-        _message(message, f"messages[{n}]") for n, message in enumerate(message_list) if message.get("role") != EXIT
+        _decode_message(message, f"messages[{n}]")
+        for n, message in enumerate(message_list)
+        if message.get("role") != EXIT
     ]
     first = next((n for n, message in enumerate(messages) if message.role == AGENT), len(messages))
-    description = _description(messages[:first])
+    description = _task_description(messages[:first])
     steps = conversation.to_steps(messages[first:])
     exit_status = as_text(info.get("exit_status"), "info.exit_status")
     submission = as_text(info.get("submission"), "info.submission").strip()
@@ -85,28 +87,28 @@ def _attempt(document: Any) -> Trajectory:
     )
 
 
-def _description(prompts: Sequence[Message]) -> str:
+def _task_description(prompts: Sequence[Message]) -> str:
     prompt = next((message.text for message in prompts if message.role == "user"), "")
     if not prompt.strip():
         raise InvalidInput("expected a user message with the task before the first answer in messages, got none")
     return conversation.enclosed_text(prompt, _TASKS)
 
 
-def _message(message: Json, name: str) -> Message:
+def _decode_message(message: Json, name: str) -> Message:
     """Return a message of chat completions or of the Responses API."""
     extra = as_object(message.get("extra") or {}, f"{name}.extra")
     if message.get("type") == "function_call_output":
         text = conversation.read_content(message.get("output"), f"{name}.output").text
         return Message(role="tool", text=text, tool="bash", failed=_has_failed(extra, text))
     if "output" in message:
-        return _with_commands(_response(message, f"{name}.output"), extra, name)
+        return _with_commands(_decode_response(message, f"{name}.output"), extra, name)
     read_message = conversation.openai_message(message, name)
     if read_message.role == AGENT:
         return _with_commands(read_message, extra, name)
     return replace(read_message, failed=_has_failed(extra, read_message.text))
 
 
-def _response(message: Json, name: str) -> Message:
+def _decode_response(message: Json, name: str) -> Message:
     items = [as_object(item, f"{name}[{n}]") for n, item in enumerate(as_list(message["output"], name))]
     texts = [
         conversation.read_content(item.get("content"), name).text for item in items if item.get("type") == "message"

@@ -75,7 +75,7 @@ class _Conversation:
         if not action and not observation:
             raise InvalidInput("expected an action or an observation in the event, got neither")
         if action == "message" and event.get("source") == "user":
-            self._ask(event, record)
+            self._begin_request(event, record)
         elif action not in _INTERNAL_EVENTS:
             self._add(self._action(event, action), event, record)
         elif observation not in _INTERNAL_EVENTS:
@@ -83,7 +83,7 @@ class _Conversation:
         elif self.requests.current is not None and _arguments(event, "extras").get("agent_state") == "error":
             self.requests.current.error = as_text(_arguments(event, "extras").get("reason"), "extras.reason") or "error"
 
-    def _ask(self, event: Json, record: Record) -> None:
+    def _begin_request(self, event: Json, record: Record) -> None:
         text = _content(_arguments(event, "args"), "args").strip() or as_text(event.get("message"), "message").strip()
         request = Request(
             source=SOURCE,

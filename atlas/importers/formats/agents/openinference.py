@@ -40,7 +40,7 @@ def matches(path: Path, head: bytes) -> bool:
 
 def read(path: Path, limits: Limits) -> Iterator[Row]:
     """Yield the traces of a file, whose spans may come in any order."""
-    yield from otlp.attempts_of(_records(path, limits), _request, path.stat().st_size, source=SOURCE)
+    yield from otlp.attempts_of(_records(path, limits), _to_otlp_request, path.stat().st_size, source=SOURCE)
 
 
 def _records(path: Path, limits: Limits) -> Iterator[Record]:
@@ -51,14 +51,16 @@ def _records(path: Path, limits: Limits) -> Iterator[Record]:
     yield Record(1, raw, len(raw))
 
 
-def _request(value: Any) -> Json:
+def _to_otlp_request(value: Any) -> Json:
     """Return a span, or a page of spans, as an OTLP request."""
     row = as_object(value, "the span")
     spans = as_list(row[PAGE], PAGE) if PAGE in row else [row]
-    return {"resourceSpans": [{"scopeSpans": [{"spans": [_span(as_object(span, "the span")) for span in spans]}]}]}
+    return {
+        "resourceSpans": [{"scopeSpans": [{"spans": [_to_otlp_span(as_object(span, "the span")) for span in spans]}]}]
+    }
 
 
-def _span(row: Json) -> Json:
+def _to_otlp_span(row: Json) -> Json:
     context = {**_columns_below(row, CONTEXT), **as_object(row.get(CONTEXT) or {}, CONTEXT)}
     attributes = {**_columns_below(row, ATTRIBUTES), **as_object(row.get(ATTRIBUTES) or {}, ATTRIBUTES)}
     if row.get("span_kind"):
@@ -66,9 +68,9 @@ def _span(row: Json) -> Json:
     status = as_object(row.get("status") or {}, "status")
     code = row.get("status_code", status.get("status_code"))
     return {
-        "traceId": _hex(context.get("trace_id"), "context.trace_id"),
-        "spanId": _hex(context.get("span_id"), "context.span_id"),
-        "parentSpanId": _hex(row.get("parent_id"), "parent_id"),
+        "traceId": _decode_hex_id(context.get("trace_id"), "context.trace_id"),
+        "spanId": _decode_hex_id(context.get("span_id"), "context.span_id"),
+        "parentSpanId": _decode_hex_id(row.get("parent_id"), "parent_id"),
         "name": row.get("name"),
         "startTimeUnixNano": _nanoseconds(row.get("start_time"), "start_time"),
         "endTimeUnixNano": _nanoseconds(row.get("end_time"), "end_time"),
@@ -76,14 +78,17 @@ def _span(row: Json) -> Json:
             "code": otlp.ERROR_CODES[0] if code == "ERROR" else 0,
             "message": row.get("status_message") or status.get("description") or "",
         },
-        "attributes": _pairs(attributes),
-        "events": [_event(event) for event in as_list(row.get("events"), "events")],
+        "attributes": _to_otlp_attributes(attributes),
+        "events": [_to_otlp_event(event) for event in as_list(row.get("events"), "events")],
     }
 
 
-def _event(value: Any) -> Json:
+def _to_otlp_event(value: Any) -> Json:
     event = as_object(value, "events")
-    return {"name": event.get("name"), "attributes": _pairs(as_object(event.get("attributes") or {}, "events"))}
+    return {
+        "name": event.get("name"),
+        "attributes": _to_otlp_attributes(as_object(event.get("attributes") or {}, "events")),
+    }
 
 
 def _columns_below(row: Json, name: str) -> Json:
@@ -91,7 +96,7 @@ def _columns_below(row: Json, name: str) -> Json:
     return {key.removeprefix(f"{name}."): value for key, value in row.items() if key.startswith(f"{name}.")}
 
 
-def _hex(value: Any, name: str) -> str:
+def _decode_hex_id(value: Any, name: str) -> str:
     return as_text(value, name).removeprefix("0x")
 
 
@@ -103,26 +108,26 @@ def _nanoseconds(value: Any, name: str) -> int | None:
     return None if instant is None else (instant - otlp.EPOCH) // timedelta(microseconds=1) * 1_000
 
 
-def _pairs(attributes: Json) -> list[Json]:
+def _to_otlp_attributes(attributes: Json) -> list[Json]:
     """Return attributes in OTLP's form: pairs of a key, such as `llm.input_messages.0.message.role`, and a value."""
-    return [{"key": key, "value": value} for key, value in _flat(attributes, "", 0)]
+    return [{"key": key, "value": value} for key, value in _flatten_attributes(attributes, "", 0)]
 
 
-def _flat(value: Any, key: str, depth: int) -> Iterator[tuple[str, Json]]:
+def _flatten_attributes(value: Any, key: str, depth: int) -> Iterator[tuple[str, Json]]:
     if depth > MAX_DEPTH:
         raise InvalidInput("an attribute nests too deeply; flatten it")
     if isinstance(value, dict):
         for name, part in value.items():
-            yield from _flat(part, f"{key}.{name}" if key else name, depth + 1)
+            yield from _flatten_attributes(part, f"{key}.{name}" if key else name, depth + 1)
     elif isinstance(value, list) and any(isinstance(part, dict) for part in value):
         for n, part in enumerate(value):
-            yield from _flat(part, f"{key}.{n}", depth + 1)
+            yield from _flatten_attributes(part, f"{key}.{n}", depth + 1)
     elif value is not None:
-        yield key, _value(make_storable(value))
+        yield key, _to_otlp_value(make_storable(value))
 
 
-def _value(value: Any) -> Json:
+def _to_otlp_value(value: Any) -> Json:
     if isinstance(value, list):
-        return {"arrayValue": {"values": [_value(part) for part in value]}}
+        return {"arrayValue": {"values": [_to_otlp_value(part) for part in value]}}
     kinds = {bool: "boolValue", int: "intValue", float: "doubleValue", str: "stringValue"}
     return {kinds[type(value)]: value} if type(value) in kinds else {}

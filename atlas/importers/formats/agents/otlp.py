@@ -192,10 +192,10 @@ def decode_spans(request: Any, refuse: Callable[[str], object]) -> Iterator[Rece
         InvalidInput: The request as a whole is malformed.
     """
     body = as_object(request, "the request")
-    for n, resource_spans in enumerate(_members(body, _RESOURCES, "the request")):
+    for n, resource_spans in enumerate(_decode_members(body, _RESOURCES, "the request")):
         resource = as_object(resource_spans, f"resourceSpans[{n}]")
-        service = _service(resource, n)
-        for scope in _members(resource, _SCOPES, f"resourceSpans[{n}]"):
+        service = _service_name(resource, n)
+        for scope in _decode_members(resource, _SCOPES, f"resourceSpans[{n}]"):
             for span in as_list(as_object(scope, "scopeSpans").get("spans"), "spans"):
                 received: list[ReceivedSpan] = []
                 if reason := catch_failure(partial(_append_received, span, service, received)):
@@ -212,20 +212,20 @@ def split_by_span(request: Any, refuse: Callable[[str], object]) -> Iterator[Spa
         InvalidInput: The request as a whole is malformed.
     """
     body = as_object(request, "the request")
-    for n, resource_spans in enumerate(_members(body, _RESOURCES, "the request")):
+    for n, resource_spans in enumerate(_decode_members(body, _RESOURCES, "the request")):
         resource = as_object(resource_spans, f"resourceSpans[{n}]")
-        service = {"key": "service.name", "value": {"stringValue": _service(resource, n)}}
-        for scope in _members(resource, _SCOPES, f"resourceSpans[{n}]"):
+        service = {"key": "service.name", "value": {"stringValue": _service_name(resource, n)}}
+        for scope in _decode_members(resource, _SCOPES, f"resourceSpans[{n}]"):
             for span in as_list(as_object(scope, "scopeSpans").get("spans"), "spans"):
                 enclosing = {"resource": {"attributes": [service]}, _SCOPES[0]: [{"spans": [span]}]}
                 payload = {_RESOURCES[0]: [enclosing]}
                 yield from (SpanRequest(received.trace, payload) for received in decode_spans(payload, refuse))
 
 
-def _service(resource: Json, n: int) -> str:
+def _service_name(resource: Json, n: int) -> str:
     """Return the service name of a resource, or an empty string. `n` is its index, for errors."""
     attributes = as_object(resource.get("resource") or {}, f"resourceSpans[{n}].resource")
-    return _text(_attributes(attributes.get("attributes"), "resource.attributes"), ("service.name",))
+    return _text(_decode_attributes(attributes.get("attributes"), "resource.attributes"), ("service.name",))
 
 
 def group_into_traces(received: Iterable[ReceivedSpan], *, source: str = SOURCE) -> Iterator[Trace]:
@@ -276,7 +276,7 @@ def _append_received(span: Any, service: str, received: list[ReceivedSpan]) -> N
     received.append(_decode_span(span, service))
 
 
-def _members(value: Json, names: tuple[str, ...], where: str) -> list[Any]:
+def _decode_members(value: Json, names: tuple[str, ...], where: str) -> list[Any]:
     name = next((name for name in names if name in value), None)
     if name is None:
         raise InvalidInput(f"expected {names[0]} in {where}, got nothing")
@@ -284,33 +284,33 @@ def _members(value: Json, names: tuple[str, ...], where: str) -> list[Any]:
 
 
 def _decode_span(value: Any, service: str) -> ReceivedSpan:
-    raw = {_camel(key): item for key, item in as_object(value, "the span").items()}
-    attributes = _attributes(raw.get("attributes"), "attributes")
+    raw = {_to_camel_case(key): item for key, item in as_object(value, "the span").items()}
+    attributes = _decode_attributes(raw.get("attributes"), "attributes")
     events = [as_object(event, "events") for event in as_list(raw.get("events"), "events")]
     named_events = [
-        (as_text(raw_event.get("name"), "events.name"), _attributes(raw_event.get("attributes"), "events"))
+        (as_text(raw_event.get("name"), "events.name"), _decode_attributes(raw_event.get("attributes"), "events"))
         for raw_event in events
     ]
     name = as_text(raw.get("name"), "name")
     span = Span(
-        id=_identity(raw.get("spanId"), "spanId", 16),
-        parent=_identity(raw["parentSpanId"], "parentSpanId", 16) if raw.get("parentSpanId") else "",
+        id=_decode_id(raw.get("spanId"), "spanId", 16),
+        parent=_decode_id(raw["parentSpanId"], "parentSpanId", 16) if raw.get("parentSpanId") else "",
         name=_text(attributes, _TOOL_KEYS) or name,
         kind=_kind(attributes),
-        start=_instant(raw.get("startTimeUnixNano"), "startTimeUnixNano"),
-        end=_instant(raw.get("endTimeUnixNano"), "endTimeUnixNano"),
+        start=_decode_instant(raw.get("startTimeUnixNano"), "startTimeUnixNano"),
+        end=_decode_instant(raw.get("endTimeUnixNano"), "endTimeUnixNano"),
         input_value=_first_value(attributes, named_events, _INPUT_KEYS)
         or _last_event_content(named_events, "gen_ai.user.message"),
         output_value=_first_value(attributes, named_events, _OUTPUT_KEYS)
         or _last_event_content(named_events, "gen_ai.choice"),
         model=_text(attributes, _MODEL_KEYS),
-        usage=_usage(attributes),
+        usage=_token_usage(attributes),
         cost_usd=first_number(attributes, _COST_KEYS),
         is_of_agent=_is_of_agent(attributes, named_events),
         error=_error(raw, named_events),
     )
     return ReceivedSpan(
-        trace=_identity(raw.get("traceId"), "traceId", 32),
+        trace=_decode_id(raw.get("traceId"), "traceId", 32),
         span=span,
         service=service,
         session=_text(attributes, ("session.id", "gen_ai.conversation.id", "langfuse.session.id")),
@@ -318,12 +318,12 @@ def _decode_span(value: Any, service: str) -> ReceivedSpan:
     )
 
 
-def _camel(key: str) -> str:
+def _to_camel_case(key: str) -> str:
     first, *words = key.split("_")
     return first + "".join(word.capitalize() for word in words)
 
 
-def _identity(value: Any, name: str, digits: int) -> str:
+def _decode_id(value: Any, name: str, digits: int) -> str:
     """Return an id as hex digits, decoding base64 if necessary."""
     text = as_text(value, name)
     if len(text) == digits and _HEX.fullmatch(text):
@@ -337,7 +337,7 @@ def _identity(value: Any, name: str, digits: int) -> str:
     return raw.hex()
 
 
-def _instant(value: Any, name: str) -> datetime | None:
+def _decode_instant(value: Any, name: str) -> datetime | None:
     if value is None or value in (0, "0", ""):
         return None
     try:
@@ -346,19 +346,19 @@ def _instant(value: Any, name: str) -> datetime | None:
         raise InvalidInput(f"expected nanoseconds since 1970 for {name}, got {abbreviate(value)}") from error
 
 
-def _attributes(value: Any, name: str) -> Json:
+def _decode_attributes(value: Any, name: str) -> Json:
     """Return the attributes as a dictionary, with messages reassembled from numbered keys."""
     attributes: Json = {}
     numbered: dict[str, dict[int, Json]] = {}
     for entry in as_list(value, name):
         pair = as_object(entry, name)
-        key, attribute = as_text(pair.get("key"), f"{name}.key"), _value(pair.get("value"), 0)
+        key, attribute = as_text(pair.get("key"), f"{name}.key"), _decode_value(pair.get("value"), 0)
         if numbered_key := _NUMBERED.fullmatch(key):
             numbered.setdefault(numbered_key[1], {}).setdefault(int(numbered_key[2]), {})[numbered_key[3]] = attribute
         else:
             attributes[key] = attribute
     for key, messages in numbered.items():
-        attributes.setdefault(key, [_message(messages[n]) for n in sorted(messages)])
+        attributes.setdefault(key, [_reassemble_message(messages[n]) for n in sorted(messages)])
     if answer := _ai_sdk_answer(attributes):
         attributes["ai.response"] = answer
     return attributes
@@ -379,7 +379,7 @@ def _ai_sdk_answer(attributes: Json) -> Json:
     return {}
 
 
-def _message(parts: Json) -> Json:
+def _reassemble_message(parts: Json) -> Json:
     """Return a message with its tool calls, reassembled from numbered keys."""
     names = [value for key, value in sorted(parts.items()) if key.startswith("tool_calls.") and key.endswith(".name")]
     arguments = [
@@ -397,21 +397,23 @@ def _message(parts: Json) -> Json:
     }
 
 
-def _value(value: Any, depth: int) -> Any:
+def _decode_value(value: Any, depth: int) -> Any:
     """Return the Python value of an attribute."""
     if depth > MAX_VALUE_DEPTH:
         raise InvalidInput("an attribute nests too deeply; flatten it")
     fields = as_object(value, "an attribute's value") if value is not None else {}
     for kind, content in fields.items():
-        match _camel(kind):
+        match _to_camel_case(kind):
             case "intValue":
                 is_integer = isinstance(content, str) and content.lstrip("-").isdigit() and len(content) < 20
                 return int(content) if is_integer else content
             case "arrayValue":
-                return [_value(item, depth + 1) for item in as_list(as_object(content, kind).get("values"), kind)]
+                return [
+                    _decode_value(item, depth + 1) for item in as_list(as_object(content, kind).get("values"), kind)
+                ]
             case "kvlistValue":
                 pairs = [as_object(item, kind) for item in as_list(as_object(content, kind).get("values"), kind)]
-                return {as_text(pair.get("key"), kind): _value(pair.get("value"), depth + 1) for pair in pairs}
+                return {as_text(pair.get("key"), kind): _decode_value(pair.get("value"), depth + 1) for pair in pairs}
             case "bytesValue":
                 return "[bytes]"
             case "stringValue" | "doubleValue" | "boolValue":
@@ -457,7 +459,7 @@ def _error(raw: Json, events: list[tuple[str, Json]]) -> str:
     return as_text(status.get("message"), "status.message") or exception or "error"
 
 
-def _usage(attributes: Json) -> Json:
+def _token_usage(attributes: Json) -> Json:
     """Return the numbers of tokens of a call to a model."""
     n_input, n_output = first_number(attributes, _INPUT_TOKEN_KEYS), first_number(attributes, _OUTPUT_TOKEN_KEYS)
     return {"input_tokens": n_input, "output_tokens": n_output} if n_input or n_output else {}

@@ -128,7 +128,9 @@ class Trace:
         description = next((text for value in candidates if (text := input_text(value))), "") or self.name
         description = description or next((span.name for span in roots if span.name), "")
         if not description.strip():
-            raise InvalidInput(f"trace {self.id[:40]} has neither an input nor a name, so the task is unknown")
+            raise InvalidInput(
+                f"trace {self.id[:40]} has neither an input nor a name, so the task is unknown; leave it out"
+            )
         return description.strip()
 
 

@@ -59,7 +59,7 @@ def read(path: Path, limits: Limits) -> Iterator[Row]:
     session = session_id if isinstance(session_id, str) else path.stem
     previous = ""
     for position, value in enumerate(requests, start=1):
-        row = make_row(position, partial(_attempt, value, position, session, previous), offset=len(raw))
+        row = make_row(position, partial(_decode_attempt, value, position, session, previous), offset=len(raw))
         if isinstance(row.item, Trajectory):
             if not row.item.steps:
                 continue
@@ -67,7 +67,7 @@ def read(path: Path, limits: Limits) -> Iterator[Row]:
         yield row
 
 
-def _attempt(value: Any, position: int, session: str, previous: str) -> Trajectory:
+def _decode_attempt(value: Any, position: int, session: str, previous: str) -> Trajectory:
     request = as_object(value, "the request")
     message = as_object(request.get("message"), "message")
     parts = [as_object(part, f"response[{n}]") for n, part in enumerate(as_list(request.get("response"), "response"))]
@@ -86,22 +86,22 @@ def _attempt(value: Any, position: int, session: str, previous: str) -> Trajecto
         or ("cancelled" if request.get("isCanceled") else ""),
         vote=_VOTES.get(vote, ""),
         metadata=drop_missing(follows=previous),
-        messages=_messages(parts),
+        messages=_decode_messages(parts),
     ).attempt()
 
 
-def _messages(parts: Sequence[Json]) -> list[Message]:
+def _decode_messages(parts: Sequence[Json]) -> list[Message]:
     """Return the answer as messages. A message ends with a tool call."""
     messages: list[Message] = []
     text, thought = "", ""
     for part in parts:
         kind = as_text(part.get("kind"), "kind")
         if kind == "thinking":
-            thought = "\n\n".join(filter(None, (thought, _string(part.get("value")))))
+            thought = "\n\n".join(filter(None, (thought, _decode_string(part.get("value")))))
         elif kind == "inlineReference":
-            text += as_text(part.get("name"), "name") or _path(part.get("inlineReference"))
+            text += as_text(part.get("name"), "name") or _decode_path(part.get("inlineReference"))
         elif kind in ("", "markdownContent"):
-            text += _string(part.get("value", part.get("content")))
+            text += _decode_string(part.get("value", part.get("content")))
         elif kind in ("textEditGroup", "notebookEditGroup"):
             messages.append(Message(role=AGENT, text=text.strip(), thought=thought, calls=(_edit_call(part),)))
             text, thought = "", ""
@@ -119,20 +119,20 @@ def _tool_call(part: Json) -> str:
     command = _tool_data(part).get("commandLine")
     if isinstance(command, dict):
         command = command.get("userEdited") or command.get("toolEdited") or command.get("original")
-    arguments = command if isinstance(command, str) else _string(part.get("invocationMessage"))
+    arguments = command if isinstance(command, str) else _decode_string(part.get("invocationMessage"))
     return replace_blobs(conversation.format_call(as_text(part.get("toolId"), "toolId") or "tool", arguments))
 
 
 def _tool_result(part: Json) -> Message:
     tool_data = _tool_data(part)
     output, state = tool_data.get("terminalCommandOutput"), tool_data.get("terminalCommandState")
-    text = _string(output.get("text")) if isinstance(output, dict) else ""
+    text = _decode_string(output.get("text")) if isinstance(output, dict) else ""
     details = part.get("resultDetails")
     is_error = isinstance(details, dict) and details.get("isError") is True
     code = state.get("exitCode") if isinstance(state, dict) else None
     return Message(
         role="tool",
-        text=replace_blobs(text or _result_text(details) or _string(part.get("pastTenseMessage"))),
+        text=replace_blobs(text or _result_text(details) or _decode_string(part.get("pastTenseMessage"))),
         tool=as_text(part.get("toolId"), "toolId"),
         failed=is_error or code not in (None, 0),
     )
@@ -149,27 +149,27 @@ def _result_text(details: Any) -> str:
         return output_list
     if not isinstance(output_list, list):
         return ""
-    return "\n\n".join(filter(None, map(_string, output_list)))
+    return "\n\n".join(filter(None, map(_decode_string, output_list)))
 
 
 def _edit_call(part: Json) -> str:
     edits: list[Any] = []
     for edit in as_list(part.get("edits"), "edits"):
         edits += edit if isinstance(edit, list) else [edit]
-    texts = [_string(edit.get("text")) for edit in edits if isinstance(edit, dict)]
+    texts = [_decode_string(edit.get("text")) for edit in edits if isinstance(edit, dict)]
     return replace_blobs(
-        conversation.format_call("edit", {"path": _path(part.get("uri")), "text": "\n".join(texts).strip("\n")})
+        conversation.format_call("edit", {"path": _decode_path(part.get("uri")), "text": "\n".join(texts).strip("\n")})
     )
 
 
-def _path(value: Any) -> str:
+def _decode_path(value: Any) -> str:
     """Return the path in a file's URI. The URI may be nested in a location."""
     uri = value.get("uri", value) if isinstance(value, dict) else {}
     path = (uri.get("fsPath") or uri.get("path")) if isinstance(uri, dict) else ""
     return path if isinstance(path, str) else ""
 
 
-def _string(value: Any) -> str:
+def _decode_string(value: Any) -> str:
     """Return a string, the `value` of a Markdown string, or the strings of a list."""
     if isinstance(value, dict):
         value = value.get("value")
