@@ -141,7 +141,7 @@ def _configured_prompts(config: Mapping[str, Any]) -> Prompts | None:
 
 
 def _names_in(files: Path | None) -> list[str]:
-    """Return the names of a model in its configuration and model card, and the name of its architecture."""
+    """Return the names of a model and its architecture in its configuration and model card."""
     if files is None:
         return []
     config = _read_json(files / "config.json")

@@ -208,7 +208,7 @@ class LiveMap(LiveResult[MemoryMap]):
         return memory_map is not None and not self._is_behind(memory_map)
 
     def _is_behind(self, memory_map: MemoryMap) -> bool:
-        """Return whether experiences have changed since the map, marks aside, or the store was restored."""
+        """Return whether experiences, ignoring marks, have changed since the map, or the store was restored."""
         now = self.memory.storage.ledger.position(COLLECTION)
         return now.ledger_id != memory_map.ledger_id or now.revision > memory_map.revision
 

@@ -241,7 +241,7 @@ class _Namer:
         yield from names
 
     def _more_precise(self, noun: Subject, ranked: Sequence[Subject]) -> Iterator[Subjects]:
-        """Yield frequent phrases that end in this noun, then this noun with another frequent phrase."""
+        """Yield frequent phrases that end in a noun, then combinations of the noun with another frequent phrase."""
         frequent = [subject for subject in ranked if self._task_share((subject,)) >= MIN_PRECISE_SHARE]
         yield from ((subject,) for subject in frequent if subject.n_words > 1 and subject.words[-1] == noun.words[-1])
         others = (

@@ -212,7 +212,7 @@ class LedgerCollection(Collection):
         return hybrid_search.find_by_vector(self.parts, vector, k, restrict_to_actor_scope(where), with_buried)
 
     def projection(self) -> Projection | None:
-        """Return the projection that packs token vectors of new texts, or None if the store keeps none."""
+        """Return the projection for packing token vectors of new texts, or None if the store keeps none."""
         return self.parts.late.projection_for_new_texts() if self.parts.late is not None else None
 
     def similarities(self, n: int) -> tuple[Vector, Vector]:

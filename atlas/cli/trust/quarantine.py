@@ -1,4 +1,4 @@
-"""The command that keeps agents from finding records."""
+"""The command that puts records into quarantine, so that agents do not find them."""
 
 from __future__ import annotations
 

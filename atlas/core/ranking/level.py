@@ -68,7 +68,7 @@ def level_between(foreign: Relevances, own: Relevances, language: str) -> float:
 def measure_costs(
     foreign: Relevances, own: Relevances, foreign_levels: Relevances | float, own_levels: Relevances | float
 ) -> LevelCosts:
-    """Return both error rates of levels.
+    """Return the shares of wrong hits that levels show and of right hits that they hide.
 
     Args:
         foreign: Relevance of the best answer to each foreign query.

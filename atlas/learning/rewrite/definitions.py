@@ -108,7 +108,7 @@ def _bound_names(node: ast.AST) -> set[str]:
 
 @dataclass(slots=True)
 class _Needs:
-    """The names from outside a definition that it uses."""
+    """The external names that a definition uses."""
 
     calls: dict[str, None] = field(default_factory=dict)
     imports: set[str] = field(default_factory=set)
@@ -140,7 +140,7 @@ def _unit(node: Definition, context: _Context) -> MovableDefinition | None:
 
 
 def _needs(node: Definition, inside: Collection[str], context: _Context) -> _Needs:
-    """Return the names from outside a definition that it uses.
+    """Return the external names that a definition uses.
 
     Args:
         inside: Names that the definition binds itself.

@@ -327,10 +327,10 @@ class StrategyWriter:
         abstractor, at_once = self.abstractor, concurrency_of(self.abstractor)
         if not isinstance(abstractor, InformedAbstractor):
             return call_concurrently(getattr(abstractor, "abstract_now", abstractor.abstract), attempts, at_once)
-        pairs = ((trajectory, self._strategies_near(trajectory)) for trajectory in attempts)
+        pairs = ((trajectory, self._find_similar_strategies(trajectory)) for trajectory in attempts)
         return call_concurrently(lambda pair: abstractor.abstract_beside(*pair), pairs, at_once)
 
-    def _strategies_near(self, trajectory: Trajectory) -> list[Strategy]:
+    def _find_similar_strategies(self, trajectory: Trajectory) -> list[Strategy]:
         """Return the strategies with the situations nearest to an attempt's task."""
         encode = getattr(self.embedder, "encode_query", self.embedder.encode)
         with self.store.reading():

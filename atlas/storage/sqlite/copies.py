@@ -179,7 +179,7 @@ def _read_hidden(connection: Connection) -> list[tuple[str, str]]:
 
 
 def _read_version(source: Path, ledger: Path) -> int:
-    """Return the ledger's schema version, if it is a ledger of this version or an older one."""
+    """Return the ledger's schema version, or raise `InvalidInput` if it is damaged or newer than this version."""
     with closing(_connect(ledger)) as connection:
         application = connection.execute("PRAGMA application_id").fetchone()[0]
         version = int(connection.execute("PRAGMA user_version").fetchone()[0])
