@@ -5,11 +5,13 @@ from __future__ import annotations
 from streamlit.testing.v1 import AppTest
 
 import atlas
+from atlas.views.shared.rates import VERDICTS_MEAN
 from pages.components.lists.selection import Selection
 from tests.support.dashboard import (
     Dashboard,
     assert_no_problem,
     box,
+    drawn_by,
     of_type,
     said,
     selecting,
@@ -78,6 +80,19 @@ def test_the_list_is_sorted_filtered_and_paged(dashboard: Dashboard, tmp_path, m
     assert set(column(app, "heading", "status")) == {"retired by hand"}
     app.selectbox(key="strategies_state").select("All").run()
     assert caption(app) == "30 strategies · 1 not clear yet, 27 not used yet, 2 retired"
+    assert_no_problem(app)
+
+
+def test_the_rule_behind_a_verdict_stands_where_verdicts_are_counted_and_listed(dashboard: Dashboard, tmp_path, memory):
+    [good, unclear] = add(memory, strategy(0), strategy(1))
+    tried(memory, good, *[True] * 9)
+    tried(memory, unclear, True, False)
+    app = dashboard(tmp_path, "strategies")
+    (counts,) = [element for element in app.caption if "reliable" in element.value]
+    assert counts.value == "2 strategies · 1 reliable, 1 not clear yet"
+    assert "Reliable: even the low end of the likely range is at least 50%." in counts.proto.help
+    (heading,) = [column for column in drawn_by(app, "records")[0]["columns"] if column["name"] == "record"]
+    assert VERDICTS_MEAN in heading["help"]
     assert_no_problem(app)
 
 

@@ -6,6 +6,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal
 
+from atlas.views.shared.rates import VERDICTS_MEAN
+
 Form = Literal[
     "text", "number", "decimal", "share", "meter", "time", "day", "picture", "outcomes", "badge", "heading", "record",
     "severity", "button",
@@ -57,8 +59,8 @@ RECORD = Column(
     "Uses that succeeded",
     225,
     "record",
-    "The stroke is the share of its uses that succeeded. The band is where its true rate lies (95%). It is not clear "
-    "yet while the band includes 50%, unless it is narrow. Most reliable is what has the highest lower end",
+    "The stroke is the share of its uses that succeeded. The band is the likely range, where its true rate lies with a "
+    f"probability of 95%. {VERDICTS_MEAN} The most reliable has the highest low end",
 )
 LAST_USED = Column("last_used", "Last used", 95, "day", is_optional=True)
 CREATED_AT = Column("created_at", "When (UTC)", 135, "time", order_key="created_at")

@@ -19,6 +19,12 @@ RELIABLE, FAILING, HALF, NOT_CLEAR = "reliable", "mostly fails", "about half", "
 NARROW = 0.3
 """Width of an interval around one half from which a rate is known to be about one half."""
 
+VERDICTS_MEAN = (
+    "Reliable: even the low end of the likely range is at least 50%. Mostly fails: even its high end is at most 50%. "
+    f"About half: the range lies around 50% and is at most {100 * NARROW:.0f} points wide. Not clear yet: it is wider."
+)
+"""The rule of `verdict_of` in words, for the help of what shows a verdict."""
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Record:

@@ -28,7 +28,7 @@ from atlas.views.lists.queries import (
     query_of,
     search,
 )
-from atlas.views.shared.rates import LIKELY_MEANS
+from atlas.views.shared.rates import LIKELY_MEANS, VERDICTS_MEAN
 from atlas.views.shared.scope import BEST_MATCH, BY
 from atlas.views.shared.state import StoreState, uses_seen
 from atlas.views.shared.wording import plural
@@ -168,7 +168,7 @@ def draw_list(
             if listing.rows:
                 draw_downloads(memory, views.kind, partial(_all_ids, views, memory, answer))
         with head:
-            st.caption(listing.caption, width="content", help=LIKELY_MEANS if "(likely " in listing.caption else None)
+            st.caption(listing.caption, width="content", help=_caption_help(views.kind, listing.caption))
             if listing.narrowing is not None:
                 _draw_narrowing(views.kind, listing.narrowing)
         if as_cards:
@@ -177,6 +177,13 @@ def draw_list(
         elif listing.rows:
             _draw_table(views.kind, answer, finish(memory, listing.rows), is_beside)
     return _place(views, memory, answer, listing, page)
+
+
+def _caption_help(kind: Kind, caption: str) -> str | None:
+    """Return the meaning of the verdicts or of the range in the caption of a list, or None without either."""
+    if kind.shows_uses:
+        return VERDICTS_MEAN
+    return LIKELY_MEANS if "(likely " in caption else None
 
 
 def _turn_to_opened(views: KindViews[Any], memory: MemorySystem, answer: Answer, key: str) -> None:
