@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from datetime import UTC, datetime
+from datetime import UTC, date, datetime
 
 import streamlit as st
 
@@ -71,10 +71,11 @@ def draw_sample(memory: MemorySystem, view: Overview) -> None:
     with st.container(horizontal=True, wrap=False, vertical_alignment="center", width="content"):
         n_others = view.rate.n - view.n_sample
         share = f": {view.n_sample:,} of {view.rate.n:,} experiences" if n_others else ""
-        st.markdown(f"**Sample data** for a first look{share}.", width="content")
+        st.caption(f"Sample data for a first look{share}.", width="content")
         st.button(
             "Delete it",
             key="overview_remove_sample",
+            type="tertiary",
             icon=":material/delete:",
             on_click=remove,
             args=(memory,),
@@ -91,15 +92,16 @@ def remove(memory: MemorySystem) -> None:
 
 
 @st.cache_data(max_entries=8, show_spinner=False)
-def counted_overview(state: StoreState, tries: int, *, _memory: MemorySystem) -> Overview:
-    """Return the overview, cached by the store's state and the strategies' uses."""
-    return overview(_memory)
+def counted_overview(state: StoreState, tries: int, today: date, *, _memory: MemorySystem) -> Overview:
+    """Return the overview, cached by the store's state, the strategies' uses and the day."""
+    return overview(_memory, today)
 
 
 memory = page_memory()
 refreshing(memory)
 row = draw_heading(NAME, ABOUT)
-view = counted_overview(store_state(memory), uses_seen(memory, STRATEGY), _memory=memory)
+today = datetime.now(UTC).date()
+view = counted_overview(store_state(memory), uses_seen(memory, STRATEGY), today, _memory=memory)
 if view.rate.n:
     if view.n_sample:
         with row:

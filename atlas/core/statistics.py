@@ -1,4 +1,4 @@
-"""Success rates with their intervals, and growth by day."""
+"""Success rates with their intervals, and rates by day."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import date
 from functools import lru_cache
-from operator import itemgetter
+from operator import attrgetter
 
 import numpy as np
 import numpy.typing as npt
@@ -236,36 +236,20 @@ def sign_test(n_won: int, n_lost: int) -> float:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Day:
-    """Attempts of one day, and of all days up to it."""
+    """Attempts of one day."""
 
     on: date
-    added: SuccessRate
-    until_then: SuccessRate
-    """Attempts of this and all earlier days."""
+    rate: SuccessRate
 
 
-def cumulative_days(days: Mapping[str, Mapping[str, int]]) -> tuple[Day, ...]:
-    """Return each day's attempts with running totals, in order. Days without attempts are left out.
+def rates_by_day(days: Mapping[str, Mapping[str, int]]) -> tuple[Day, ...]:
+    """Return the success rate of each day's attempts, in order. Days without attempts are left out.
 
     Args:
         days: Numbers of attempts by outcome, keyed by day, such as `2026-01-31`.
     """
-    total, points = SuccessRate(), []
-    for day_date, outcomes in sorted(
-        ((date.fromisoformat(day), day_outcomes) for day, day_outcomes in days.items()), key=itemgetter(0)
-    ):
-        added = SuccessRate.of(outcomes)
-        total = _add_counts(total, added)
-        points.append(Day(on=day_date, added=added, until_then=total))
-    return tuple(points)
-
-
-def _add_counts(first: SuccessRate, second: SuccessRate) -> SuccessRate:
-    return SuccessRate(
-        n_succeeded=first.n_succeeded + second.n_succeeded,
-        n_failed=first.n_failed + second.n_failed,
-        n_unknown=first.n_unknown + second.n_unknown,
-    )
+    rates = [Day(on=date.fromisoformat(day), rate=SuccessRate.of(outcomes)) for day, outcomes in days.items()]
+    return tuple(sorted(rates, key=attrgetter("on")))
 
 
 MIN_GROUPS = 5

@@ -10,6 +10,7 @@ from streamlit.testing.v1 import AppTest
 
 from atlas.core.settings import Settings
 from atlas.importers.sample import load_sample
+from atlas.views.charts.trend import LEAST_KNOWN
 from atlas.views.shared.rates import LIKELY_MEANS
 from tests.support.dashboard import Dashboard, drawn_by, undo_button
 from tests.support.hostile import MARKER
@@ -85,7 +86,7 @@ def test_the_randomised_figure_leads_where_attempts_were_held_out(dashboard: Das
 def test_sample_data_are_named_as_such_and_go_with_one_click(dashboard: Dashboard, tmp_path):
     make_store(tmp_path, [attempt("own"), replace(attempt("made up"), metadata={"is_sample": True})])
     app = dashboard(tmp_path, "overview")
-    assert any(": 1 of 2 experiences" in element.value for element in app.markdown)
+    assert any(": 1 of 2 experiences" in element.value for element in app.caption)
     app.button(key="overview_remove_sample").click().run()
     assert totals(app) == ["1 experience: 100% succeeded (likely 21–100%)"]
     assert any(element.value == "Deleted the sample data, 1 record" for element in app.text)
@@ -110,7 +111,7 @@ def test_sample_data_cannot_be_removed_where_the_store_is_read_only(dashboard: D
 
 def test_nothing_that_memories_hold_is_in_the_chart(dashboard: Dashboard, tmp_path):
     hostile = f"<script>{MARKER}</script>"
-    days = (START + timedelta(days=number) for number in range(3))
+    days = [START + timedelta(days=number) for number in range(3)] * LEAST_KNOWN
     make_store(tmp_path, [attempt(hostile, source=hostile, domain=hostile, agent=hostile, at=at) for at in days])
     app = dashboard(tmp_path, "overview")
     (chart,) = app.get("plotly_chart")
@@ -135,13 +136,26 @@ def test_it_says_at_how_many_tasks_memory_helped_and_which_they_are(dashboard: D
     assert (
         app.subheader[0].value == "Tasks probably went better with memory. Next: review the strategy that fails most."
     )
-    assert LIKELY_MEANS in [caption.value for caption in app.caption]
+    (with_memory,) = [metric for metric in app.metric if metric.label == "With memory"]
+    assert with_memory.proto.help == LIKELY_MEANS
+    assert "By week: 68% of 114 succeeded in the last 4 weeks, 64% of 244 before." in [
+        caption.value for caption in app.caption
+    ]
     assert figures["Without memory"][0] == "35%"
     assert figures["With memory"] == ("68%", "likely +5 to +58\xa0points")
     assert any("better at 11 (likely 7–15)" in element.proto.body for element in app.get("html"))
     tasks = next(rows for rows in all_rows(app) if "not_used" in rows[0])
     assert len(tasks) == 18
     assert (tasks[0]["used"], tasks[0]["not_used"]) == ("100% of 2", "0% of 1")
+
+
+def test_what_is_new_is_counted_and_leads_to_the_list_of_it(dashboard: Dashboard, tmp_path):
+    make_store(tmp_path, [attempt(f"task {n}", at=START - timedelta(days=5 * n)) for n in range(3)])
+    (new,) = [link.proto for link in dashboard(tmp_path, "overview").page_link if "7 days to" in link.proto.label]
+    assert new.label == "7 days to 1 Mar 2026: 2 attempts"
+    assert new.query_string == "scope_since=2026-02-23"
+    app = dashboard(tmp_path, "experiences", scope_since="2026-02-23")
+    assert any("2 of 3 experiences" in element.value for element in (*app.markdown, *app.caption))
 
 
 def test_it_says_what_to_record_where_no_attempt_recorded_a_memory(dashboard: Dashboard, tmp_path):

@@ -9,6 +9,8 @@ Chart = dict[str, Any]
 
 PALETTE = ("#2f6fb0", "#c8662b", "#2e8b74", "#8a63a8", "#a8892a", "#5b7083", "#b5527a", "#5a8f3c")
 GREY = "#8a949e"
+BAND_COLOUR = "rgba(47, 111, 176, 0.18)"
+"""The first colour of the palette for an interval around a line."""
 
 PERCENT_AXIS: Chart = {
     "tickvals": [0, 0.5, 1],

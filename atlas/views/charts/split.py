@@ -31,6 +31,6 @@ def split_bar(parts: Sequence[Part]) -> str:
         for part in parts
     )
     return (
-        f'<div aria-hidden="true" style="display: flex; gap: 3px; height: 16px">{bar}</div>'
-        f'<div style="display: flex; flex-wrap: wrap; gap: 0 18px; padding-top: 6px">{words}</div>'
+        f'<div aria-hidden="true" style="display: flex; gap: 3px; height: 12px">{bar}</div>'
+        f'<div style="display: flex; flex-wrap: wrap; gap: 0 14px; padding-top: 6px; font-size: 0.875rem">{words}</div>'
     )

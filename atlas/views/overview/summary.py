@@ -4,13 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from datetime import date
 from typing import TYPE_CHECKING
 
 from atlas.core.imports.lazy import LazyModule
 from atlas.core.statistics import Day as Day
 from atlas.core.statistics import SuccessRate as SuccessRate
-from atlas.core.statistics import cumulative_days
+from atlas.core.statistics import rates_by_day
 from atlas.memory.system import MemorySystem
+from atlas.views.overview.recent import Recent, recent
 from atlas.views.shared.rates import interval_text, rate_text
 from atlas.views.shared.wording import OUTCOMES, UNKNOWN_VALUE, counted
 from atlas.views.strategies.overview import strategy_counts
@@ -55,6 +57,11 @@ class Overview:
 
     rate: SuccessRate
     days: tuple[Day, ...]
+    """The days with attempts, in order."""
+
+    recent: Recent | None
+    """The newest records, or None without attempts."""
+
     sources: Groups
     n_sample: int
     """Experiences that are sample data."""
@@ -67,12 +74,18 @@ class Overview:
     """The number of records, as trusted text, or empty if there are none."""
 
 
-def overview(memory: MemorySystem) -> Overview:
-    """Return the current overview of a memory."""
+def overview(memory: MemorySystem, today: date) -> Overview:
+    """Return the current overview of a memory.
+
+    Args:
+        today: The present day, in UTC.
+    """
     counts = memory.experience.values("outcome")
+    days = rates_by_day(memory.experience.counts_by_day())
     return Overview(
         rate=SuccessRate.of(counts),
-        days=cumulative_days(memory.experience.counts_by_day()),
+        days=days,
+        recent=recent(memory, days, today),
         sources=_groups(memory, "source", counts),
         n_sample=sample.n_sample_experiences(memory),
         n_concepts=memory.concepts.count(),

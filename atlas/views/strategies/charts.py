@@ -16,8 +16,7 @@ from atlas.memory.base.success_rates import (
     replay,
 )
 from atlas.protocols.strategies import SuccessRateUpdater
-from atlas.views.charts.growth import BAND_COLOUR
-from atlas.views.charts.palette import OUTCOME_COLOURS, PALETTE, Chart
+from atlas.views.charts.palette import BAND_COLOUR, OUTCOME_COLOURS, PALETTE, Chart
 from atlas.views.shared.rates import likely
 from atlas.views.shared.wording import moment, percent
 

@@ -64,11 +64,12 @@ def draw_example(memory: MemorySystem) -> None:
     proof = _example(store_state(memory), _memory=memory)
     if proof is None:
         return
-    with st.container(border=True, gap="xsmall", key="ask_example"):
-        st.markdown(f"**For example**\u2003{_marked(proof)}")
-        st.text(f"“{shortened(proof.task, EXAMPLE_CHARACTERS)}”")
-        st.page_link("pages/ask.py", label="See both side by side", icon=":material/arrow_forward:", width="content",
-                     query_params={LIKE: proof.with_memory.experience.id})  # fmt: skip
+    with st.container(gap=None, key="overview_example"):
+        st.text(f"For example: “{shortened(proof.task, EXAMPLE_CHARACTERS)}”")
+        with st.container(horizontal=True, vertical_alignment="center"):
+            st.markdown(_marked(proof), width="content")
+            st.page_link("pages/ask.py", label="See both side by side", icon=":material/arrow_forward:",
+                         width="content", query_params={LIKE: proof.with_memory.experience.id})  # fmt: skip
 
 
 def _marked(proof: Proof) -> str:

@@ -21,12 +21,15 @@ from atlas.views.shared.state import StoreState, all_uses_seen
 from atlas.views.shared.wording import counted
 from pages.components.ask.proof import draw_example
 from pages.components.lists.record_table import plain_table
-from pages.components.overview.parts import draw_domains, draw_remembered
+from pages.components.overview.parts import draw_domains, draw_remembered, draw_trend
 from pages.components.shared.narrowing import go_from_click
 from pages.components.shared.snapshot import store_state
 
 NAME = "ATLAS memory"
 ABOUT = "The long-term memory of your AI agents: every task they attempted, how it went, and what they learned from it."
+
+SPLIT_PIXELS = 226
+"""Width of the bar of tasks beside the rates."""
 
 TASK_COLUMNS = (
     Column("task", "Task", 240),
@@ -56,8 +59,10 @@ def draw_answers(memory: MemorySystem, view: Overview, health: Health) -> None:
         helps, badly = st.columns(2, gap="medium")
     effect = current_effect(memory)
     with helps:
+        draw_trend(view.days)
         st.markdown("##### Does memory help?")
-        draw_effect(memory, effect)
+        with st.container(gap="xsmall", key="overview_compared"):
+            draw_effect(memory, effect)
         if effect.rows:
             label = f"The {counted(effect.n_tasks, 'task')}, with and without memory"
             with st.expander(label, icon=":material/table_rows:"):
@@ -78,20 +83,24 @@ def draw_effect(memory: MemorySystem, view: EffectView) -> None:
     if view.n_tasks:
         if view.randomised is not None:
             st.markdown("**Observed, not randomised**")
-        with st.container(horizontal=True, gap="large"):
-            st.metric("Without memory", view.without, width="content")
-            st.metric("With memory", view.with_it, delta=view.gain or None, delta_color="off", delta_arrow="off",
-                      width="content")  # fmt: skip
-        if view.verdict and view.randomised is None:
-            st.caption(LIKELY_MEANS)
-        st.markdown(f"Of {counted(view.n_tasks, 'task')} tried both ways:")
-        st.html(split_bar(view.parts))
+        _draw_comparison(view)
         draw_example(memory)
         st.caption(view.caution, help=" ".join(filter(None, [view.grounds, view.selection])))
     if view.unused:
         st.caption(view.unused)
     if view.advice:
         st.info(view.advice, icon=":material/lightbulb:")
+
+
+def _draw_comparison(view: EffectView) -> None:
+    """Draw the success rates without memory and with it, and beside them at how many tasks these differ."""
+    with st.container(horizontal=True):
+        st.metric("Without memory", view.without, width="content")
+        st.metric("With memory", view.with_it, delta=view.gain or None, delta_color="off", delta_arrow="off",
+                  width="content", help=LIKELY_MEANS if view.gain else None)  # fmt: skip
+        with st.container(width=SPLIT_PIXELS, gap="xsmall"):
+            st.caption(f"{counted(view.n_tasks, 'task')} tried both ways")
+            st.html(split_bar(view.parts))
 
 
 def _draw_randomised(view: RandomisedView) -> None:
@@ -105,10 +114,10 @@ def _draw_randomised(view: RandomisedView) -> None:
             delta_color="off",
             delta_arrow="off",
             width="content",
+            help=LIKELY_MEANS,
         )
         st.metric("With memory", view.with_memory, width="content")
         st.metric("Held out", view.held_out, width="content")
-    st.caption(LIKELY_MEANS)
 
 
 def draw_weak_tasks(tasks: Sequence[WeakTask]) -> None:

@@ -7,7 +7,7 @@ from functools import partial
 
 import streamlit as st
 
-from atlas.views.charts.growth import growth_caption, growth_chart
+from atlas.views.charts.trend import TREND_MEANS, has_trend, trend_caption, trend_chart, trend_sentence
 from atlas.views.curate.attention import AttentionRow
 from atlas.views.curate.health import DOMAIN_ORDER, FAILING, Health
 from atlas.views.kinds.columns import Column
@@ -44,7 +44,7 @@ def _open_attention(rows: Sequence[AttentionRow], row_id: str) -> None:
 
 
 def draw_totals(view: Overview) -> None:
-    """Draw the size of each memory as a link to its page."""
+    """Draw the size of each memory as a link to its page, and what is new."""
     links = (
         ("pages/experiences.py", experiences_line(view.rate), ":material/history_edu:"),
         ("pages/concepts.py", counted(view.n_concepts, "concept"), ":material/functions:"),
@@ -55,22 +55,26 @@ def draw_totals(view: Overview) -> None:
         for page, label, icon in links:
             if label and not label.startswith("0 "):
                 st.page_link(page, label=label, icon=icon, width="content")
+        if view.recent is not None:
+            st.page_link("pages/experiences.py", label=view.recent.sentence, icon=":material/schedule:",
+                         width="content", query_params={"scope_since": view.recent.since.isoformat()})  # fmt: skip
 
 
 def draw_remembered(view: Overview) -> None:
-    """Draw what the store holds, how it grew, and how attempts of each source went."""
+    """Draw what the store holds, and how attempts of each source went."""
     st.markdown("##### What is remembered")
     draw_totals(view)
-    if len(view.days) > 1:
-        with st.expander("Growth and success by day", icon=":material/monitoring:"):
-            draw_growth(view.days)
     with st.expander("Success by source", icon=":material/table_rows:"):
         draw_sources(view.sources)
 
 
-def draw_growth(days: Sequence[Day]) -> None:
-    """Draw the number of new attempts per day, and the cumulative success rate."""
-    st.plotly_chart(growth_chart(days), key="overview_growth", config=CHART, alt=growth_caption(days))
+def draw_trend(days: Sequence[Day]) -> None:
+    """Draw the success rate over time, unless there is too little of it."""
+    if has_trend(days):
+        with st.container(gap="xxsmall"):
+            st.markdown("##### Is it getting better?")
+            st.caption(trend_sentence(days), help=TREND_MEANS)
+            st.plotly_chart(trend_chart(days), key="overview_trend", config=CHART, alt=trend_caption(days))
 
 
 def draw_domains(health: Health) -> None:

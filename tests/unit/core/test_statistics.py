@@ -1,4 +1,4 @@
-"""Success rates, their intervals, and growth by day."""
+"""Success rates, their intervals, and rates by day."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy.special import betainc, betaincinv
 
-from atlas.core.statistics import SuccessRate, beta_cdf, beta_quantile, cumulative_days, sign_test, wilson_interval
+from atlas.core.statistics import SuccessRate, beta_cdf, beta_quantile, rates_by_day, sign_test, wilson_interval
 
 PARAMETERS = (0.01, 0.1, 0.5, 1, 1.5, 2, 3, 7, 10, 33.3, 100, 1_000, 12_345, 1e5, 1e6)
 """Alphas and betas, from priors that are nearly none to millions of tries."""
@@ -37,16 +37,11 @@ def test_a_rate_of_nothing_is_none():
     assert (rate.share, rate.interval) == (None, None)
 
 
-def test_growth_counts_up_over_the_days_on_which_something_came():
-    days = cumulative_days({"2026-03-03": {"succeeded": 1, "unknown": 1}, "2026-02-28": {"succeeded": 1, "failed": 2}})
+def test_the_rates_of_days_are_in_order_without_days_on_which_nothing_came():
+    days = rates_by_day({"2026-03-03": {"succeeded": 1, "unknown": 1}, "2026-02-28": {"succeeded": 1, "failed": 2}})
     assert [day.on for day in days] == [date(2026, 2, 28), date(2026, 3, 3)]
-    assert [day.added.n for day in days] == [3, 2]
-    assert [day.until_then.n for day in days] == [3, 5]
-    assert days[-1].until_then.share == 0.5
-
-
-def test_nothing_has_not_grown():
-    assert cumulative_days({}) == ()
+    assert [(day.rate.n, day.rate.n_known) for day in days] == [(3, 3), (2, 1)]
+    assert rates_by_day({}) == ()
 
 
 @pytest.mark.parametrize(

@@ -5,16 +5,14 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator
 from dataclasses import replace
-from datetime import UTC, datetime, timedelta
+from datetime import timedelta
 
 import pytest
 
 import atlas
-from atlas.core.statistics import cumulative_days
 from atlas.jobs.duplicates import LiveDuplicates
 from atlas.jobs.worker import Worker
 from atlas.testing import FixedClock, HashEmbedder
-from atlas.views.charts.growth import growth_caption, growth_chart
 from atlas.views.curate.health import UNKNOWN, health
 from atlas.views.curate.queues import (
     COMPRESS,
@@ -30,6 +28,7 @@ from atlas.views.experience.proposals import MergeRequest, PruneRequest, criteri
 from atlas.views.experience.selection import chosen, chosen_rows, compared
 from atlas.views.kinds.experience import EXPERIENCE
 from atlas.views.lists.tables import exported_lines
+from atlas.views.overview.recent import Recent
 from atlas.views.overview.sample import remove_sample_data
 from atlas.views.overview.summary import overview, size_text
 from atlas.views.shared.plans import Figure
@@ -37,6 +36,7 @@ from atlas.views.shared.wording import UNKNOWN_VALUE
 from tests.support.records import START, attempt, attempts
 
 LATER = START + timedelta(days=400)
+TODAY = START.date()
 
 
 @pytest.fixture
@@ -54,15 +54,15 @@ def alike(n: int, **given: object) -> list[atlas.Trajectory]:
 
 def test_the_overview_counts_by_outcome_source_and_day(memory):
     memory.experience.store_many([*attempts(6), attempt(success=True)])
-    view = overview(memory)
+    view = overview(memory, TODAY)
     assert (view.rate.n_succeeded, view.rate.n_failed, view.rate.n_unknown) == (3, 2, 2)
     assert [(group.name, group.n) for group in view.sources.rows] == [("north", 3), ("south", 3), (UNKNOWN_VALUE, 1)]
-    assert [(str(day.on), day.added.n) for day in view.days] == [("2026-03-01", 7)]
+    assert [(str(day.on), day.rate.n) for day in view.days] == [("2026-03-01", 7)]
 
 
 def test_the_overview_shows_the_largest_sources_and_counts_the_rest(memory):
     memory.experience.store_many([attempt(f"task {n}", source=f"source {n}") for n in range(60)])
-    groups = overview(memory).sources
+    groups = overview(memory, TODAY).sources
     assert (len(groups.rows), groups.n_more) == (50, 10)
 
 
@@ -72,7 +72,7 @@ def test_sizes_are_readable():
 
 def test_removing_the_sample_data_leaves_the_rest_and_can_be_undone(memory):
     own, _ = memory.experience.store_many([attempt("own"), replace(attempt("made up"), metadata={"is_sample": True})])
-    assert overview(memory).n_sample == 1
+    assert overview(memory, TODAY).n_sample == 1
     done = remove_sample_data(memory)
     assert done is not None
     assert done.sentence == "Deleted the sample data, 1 record"
@@ -83,35 +83,19 @@ def test_removing_the_sample_data_leaves_the_rest_and_can_be_undone(memory):
     assert remove_sample_data(memory) is None
 
 
-def test_the_growth_chart_stacks_outcomes_and_says_its_rate():
-    days = cumulative_days({"2026-01-01": {"succeeded": 3, "failed": 1}, "2026-01-03": {"unknown": 2}})
-    chart = growth_chart(days)
-    bars = {trace["name"]: trace["y"] for trace in chart["data"] if trace["type"] == "bar"}
-    assert bars == {"succeeded": [3, 0, 0], "failed": [1, 0, 0], "unknown": [0, 0, 2]}
-    assert chart["data"][-1]["y"] == [0.75, 0.75, 0.75]
-    assert growth_caption(days) == (
-        "From 1 Jan 2026 to 3 Jan 2026, by day of the attempt: 6 experiences, of which 75% succeeded"
-    )
+def test_what_is_new_counts_the_attempts_agents_and_strategies_of_the_last_week(memory):
+    times = [START - timedelta(days=days) for days in (0, 3, 6, 7)]
+    memory.experience.store_many([attempt(f"task {n}", at=at, agent=f"agent {n % 2}") for n, at in enumerate(times)])
+    memory.strategies.add(atlas.Strategy(situation="A dry day", suggestion="Water"))
+    new = overview(memory, TODAY).recent
+    assert new == Recent("Last 7 days: 3 attempts by 2 agents, 1 new strategy", TODAY - timedelta(days=6))
 
 
-def test_a_long_growth_is_shown_by_week_or_month_without_losing_any():
-    for n_days, span, n_bars in ((300, "week", 43), (1200, "month", 40)):
-        first = datetime(2023, 1, 2, tzinfo=UTC).date()
-        days = cumulative_days({str(first + timedelta(days=n)): {"succeeded": 1} for n in range(n_days)})
-        chart = growth_chart(days)
-        assert sum(chart["data"][0]["y"]) == n_days
-        assert (len(chart["data"][0]["x"]), chart["layout"]["yaxis"]["title"]["text"]) == (n_bars, f"new by {span}")
-
-
-def test_a_zero_time_among_the_attempts_gives_a_chart_by_year_that_has_every_year():
-    days = cumulative_days(
-        {"0001-01-01": {"failed": 1}, "2026-03-01": {"succeeded": 1}, "2026-05-01": {"succeeded": 2}}
-    )
-    chart = growth_chart(days)
-    assert chart["layout"]["yaxis"]["title"]["text"] == "new by year"
-    assert (chart["data"][0]["x"][0], chart["data"][0]["x"][-1]) == ("0001-01-01", "2026-01-01")
-    assert (len(chart["data"][0]["y"]), chart["data"][0]["y"][-1]) == (2026, 3)
-    assert (chart["data"][-1]["y"][-2:]) == [0, 0.75]
+def test_what_is_new_in_an_idle_store_is_the_week_up_to_its_newest_attempt(memory):
+    assert overview(memory, TODAY).recent is None
+    memory.experience.store_many([attempt(f"task {n}", at=START - timedelta(days=5 * n)) for n in range(3)])
+    new = overview(memory, LATER.date()).recent
+    assert new == Recent("7 days to 1 Mar 2026: 2 attempts", TODAY - timedelta(days=6))
 
 
 def test_health_lists_what_there_is_and_nothing_else(memory):
