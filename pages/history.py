@@ -39,7 +39,7 @@ draw_heading("History", "Every change to records of this store, and who made it.
 if opened := parameter(OPERATION):
     operation_panel(memory, opened)
 else:
-    with st.container(horizontal=True, vertical_alignment="bottom", key="history_bar"):
+    with st.container(horizontal=True, vertical_alignment="center", key="history_bar"):
         part = choose_part([OPERATIONS, TRASH], key="history_tab")
         has_filters = part == OPERATIONS and memory.count_operations()
         wanted = draw_filters(memory) if has_filters else Operations()

@@ -26,8 +26,18 @@ def test_operations_are_listed_newest_first_with_who_and_why(dashboard: Dashboar
     memory.experience.within("prune", "too old").delete(memory.experience.ids()[:2])
     operation = memory.history(1)[0]
     lines = main_texts(dashboard(tmp_path, "history"))
-    circumstances = f"{operation.created_at:%H:%M} · {operation.actor} · too old"
-    assert lines.index("Pruned 2 experiences") < lines.index(circumstances) < lines.index("Stored 3 experiences")
+    cells = [f"{operation.created_at:%H:%M}", "Pruned 2 experiences", "too old", operation.actor, "2 deleted"]
+    begin = lines.index(cells[0])
+    assert lines[begin : begin + len(cells)] == cells
+    assert lines.index("Stored 3 experiences") > begin
+
+
+def test_an_operation_with_changes_of_several_sorts_counts_them_all(dashboard: Dashboard, tmp_path, memory):
+    first, second, _ = memory.experience.ids()
+    memory.experience.apply_merge(memory.experience.plan_merge([[first, second]]))
+    lines = main_texts(dashboard(tmp_path, "history"))
+    assert "2 changes" in lines
+    assert "3 added" in lines
 
 
 def test_each_operation_is_a_sentence_about_what_it_did(dashboard: Dashboard, tmp_path, memory):
@@ -45,9 +55,10 @@ def test_each_operation_is_a_sentence_about_what_it_did(dashboard: Dashboard, tm
     memory.experience.report_outcomes({first: True})
     lines = main_texts(dashboard(tmp_path, "history"))
     assert {"Tagged 2 experiences “talk”", f"Pinned experience “{title}”", f"Edited experience “{title}”"} <= {*lines}
-    assert {"feedback: Check the [units → names]", "unknown → succeeded"} <= {*lines}
+    assert "unknown → succeeded" in lines
+    assert any(line.startswith("feedback: Check the [units → names] · Changed again on ") for line in lines)
     assert any(line.startswith("feedback, now: Ask whoever wrote the report Ask") for line in lines)
-    assert [line[:24] for line in lines if "eleted" in line] == ["Undid: deleted experienc", "Deleted experience “Task"]
+    assert [line[:24] for line in lines if "eleted experience" in line] == ["Undid: deleted experienc", "Deleted experience “Task"]
     assert any(line.startswith("Retired experience “") for line in lines)
 
 

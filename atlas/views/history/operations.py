@@ -87,6 +87,9 @@ class OperationRow:
     counts: str
     """`597 added`, `51 concepts added`, or several such. `concept crop added`, if it is one: untrusted text."""
 
+    changes: str
+    """`597 added`, or `600 changes` of several sorts."""
+
     actor: str
     """Untrusted text, like the reason."""
 
@@ -385,6 +388,7 @@ def _row(memory: MemorySystem, operation: Operation, first: RecordChange | None)
         at=operation.created_at,
         what=_KIND_WORDS.get(operation.kind, operation.kind),
         counts=_counts(operation) if kind is None else _kind_counts(operation, first, kind),
+        changes=_changes(operation),
         actor=operation.actor,
         reason=reason_of(operation),
         state="undone" if operation.undone_by else "",
@@ -396,6 +400,11 @@ def _row(memory: MemorySystem, operation: Operation, first: RecordChange | None)
         undo_sentence="" if _is_purge(operation, first) else undo_sentence(operation, only),
         is_final=_is_purge(operation, first),
     )
+
+
+def _changes(operation: Operation) -> str:
+    n_sorts = sum(n > 0 for n in operation.counts.values())
+    return _counts(operation) if n_sorts < 2 else counted(sum(operation.counts.values()), "change")
 
 
 def _counts(operation: Operation) -> str:

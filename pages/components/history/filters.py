@@ -32,10 +32,10 @@ KINDS = {
 def draw_filters(memory: MemorySystem) -> Operations:
     """Draw the filters of the history, and return their values."""
     actors = actors_of(memory)
-    with st.container(horizontal=True, vertical_alignment="bottom", width="content"):
-        who = st.selectbox("Who", [EVERYBODY, *actors], key="history_who", bind=URL, width=200)
-        what = st.selectbox("What", [EVERYTHING, *KINDS.values()], key="history_what", bind=URL, width=200)
-        since = st.datetime_input("Since (UTC)", None, key="history_since", width=200)
+    with st.container(horizontal=True, vertical_alignment="center", width="content"):
+        who = st.selectbox("Who", [EVERYBODY, *actors], key="history_who", bind=URL, width=155)
+        what = st.selectbox("What", [EVERYTHING, *KINDS.values()], key="history_what", bind=URL, width=222)
+        since = st.datetime_input("Since (UTC)", None, key="history_since", width=255)
         wanted = Operations(
             actor="" if who in (None, EVERYBODY) else who,
             kind=next((kind for kind, word in KINDS.items() if word == what), ""),

@@ -33,7 +33,7 @@ CHANGE_COLUMNS = {
     "difference": st.column_config.TextColumn("What differs", width="large"),
 }
 
-UNDO_PIXELS = 168
+UNDO_PIXELS = 150
 """Width of the undo button in a list, so that what stands beside it is aligned."""
 
 SIGNS = {"added": ":material/add:", "removed": ":material/delete:", "purged": ":material/delete_forever:"}
@@ -73,7 +73,7 @@ def draw_undo(memory: MemorySystem, row: OperationRow, *, key: str, is_main: boo
         row.undo_label,
         key=f"{key}_{row.undo_id}",  # a button that was clicked already has no effect
         icon=f":material/{'redo' if row.is_undone else 'undo'}:",
-        type="primary" if is_main else "secondary",
+        type="primary" if is_main else "tertiary",
         width="content" if is_main else UNDO_PIXELS,
         disabled=why_not is not None,
         help=why_not or row.undo_sentence or None,

@@ -37,29 +37,36 @@ MARK_ICONS = {"Pinned": "push_pin", "Unpinned": "push_pin", "Retired": "visibili
 
 OTHER_ICON = "history"
 
+TIME_PIXELS, ACTOR_PIXELS, CHANGES_PIXELS = 40, 80, 110
+"""Widths of the columns of a line."""
+
 
 def draw_list(memory: MemorySystem, rows: Sequence[OperationRow]) -> None:
-    """Draw operations, newest first, by day (UTC)."""
+    """Draw operations as lines of columns, newest first, by day (UTC)."""
     for day, of_day in groupby(rows, key=lambda row: row.at.date()):
-        st.markdown(f"**{day:%A} {day.day} {day:%B %Y}**")
-        with st.container(border=True, gap=None, key=f"history_day_{day:%Y%m%d}"):
+        with st.container(gap=None, key=f"history_day_{day:%Y%m%d}"):
+            st.markdown(f"**{day:%A} {day.day} {day:%B %Y}**")
             for row in of_day:
                 _draw_row(memory, row)
 
 
 def _draw_row(memory: MemorySystem, row: OperationRow) -> None:
     state = "undone" if row.is_undone else "done"
-    with st.container(horizontal=True, vertical_alignment="center", key=f"history_{state}_{row.id}"):
+    with st.container(horizontal=True, vertical_alignment="center", wrap=False, key=f"history_{state}_{row.id}"):
         mark = MARK_ICONS.get(row.sentence.split(" ", 1)[0]) if row.kind == "mark" else None
         icon = f":material/{mark or ICONS.get(row.kind, OTHER_ICON)}:"
+        st.text(f"{row.at:%H:%M}", width=TIME_PIXELS)
         st.markdown(f":red[{icon}]" if row.is_final else icon, width="content")
-        with st.container(gap=None, width="stretch", key=f"history_line_{row.id}"):
+        with st.container(horizontal=True, gap="small", width="stretch", key=f"history_line_{row.id}"):
             st.text(row.sentence)
             blocked = "" if row.is_undo else row.blocked
-            st.text(" · ".join(filter(None, (f"{row.at:%H:%M}", row.actor, row.reason, row.state, blocked))))
-            if row.change:
-                st.text(row.change)
-        st.button("Details", key=f"history_open_{row.id}", on_click=set_parameter, args=(OPERATION, row.id))
+            if more := " · ".join(filter(None, (row.change, row.reason, row.state, blocked))):
+                st.text(more)
+        st.text(row.actor, width=ACTOR_PIXELS, wrap=False)
+        with st.container(width=CHANGES_PIXELS, key=f"history_changes_{row.id}"):
+            st.text(row.changes, wrap=False)
+        st.button("Details", key=f"history_open_{row.id}", type="tertiary", on_click=set_parameter,
+                  args=(OPERATION, row.id))  # fmt: skip
         if row.is_undo:  # the line of what it undid has the button that does it again
             st.space(UNDO_PIXELS)
         else:
