@@ -58,7 +58,10 @@ def test_each_operation_is_a_sentence_about_what_it_did(dashboard: Dashboard, tm
     assert "unknown → succeeded" in lines
     assert any(line.startswith("feedback: Check the [units → names] · Changed again on ") for line in lines)
     assert any(line.startswith("feedback, now: Ask whoever wrote the report Ask") for line in lines)
-    assert [line[:24] for line in lines if "eleted experience" in line] == ["Undid: deleted experienc", "Deleted experience “Task"]
+    assert [line[:24] for line in lines if "eleted experience" in line] == [
+        "Undid: deleted experienc",
+        "Deleted experience “Task",
+    ]
     assert any(line.startswith("Retired experience “") for line in lines)
 
 

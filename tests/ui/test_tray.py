@@ -13,7 +13,7 @@ import atlas
 from atlas.views.experience.proposals import PruneRequest
 from pages.components.lists.selection import Selection
 from pages.components.shared import plans
-from tests.support.dashboard import Dashboard, plan_tables, said, touch_table, undo_button
+from tests.support.dashboard import Dashboard, drawn_by, plan_tables, said, tables, touch_table, undo_button
 from tests.support.records import attempt, attempts
 from tests.support.stores import copied, make_store, opened_store
 
@@ -144,16 +144,20 @@ def test_what_tasks_need_is_unticked_and_goes_once_it_is_ticked(dashboard: Dashb
     app = selecting(dashboard(tmp_path, "history"), *alike)
     app.button(key="tray_delete").click().run()
     assert "2 of 43 experiences would be deleted (5%). 1 more stays, because 1 task finds it first." in said(app)
-    assert "no task loses its best record" in said(app)
+    assert "No task loses its best record" in said(app)
+    (effect,) = [drawn["rows"] for drawn in drawn_by(app, "records") if drawn["label"] == "What changes"]
+    assert {name: effect[0][name] for name in ("name", "experiences", "rate")} == {
+        "name": "All", "experiences": "43 → 41", "rate": "50% → 54%",
+    }  # fmt: skip
     (rows,) = plan_tables(app)
     assert (rows["id"][0], rows["advice"][0]) == (alike[0], "kept: best for 1 task")
     assert (app.button(key="plan_apply").label, bool(app.button(key="plan_apply").proto.shortcut)) == (
         "Delete 2 experiences", True,
     )  # fmt: skip
-    touch_table(app, "chosen", {"ids": [alike[0]], "isChosen": True})
+    touch_table(app, "chosen", {"ids": [alike[0]], "isChosen": True}, tables(app) - 1)
     assert "1 of 1 task loses its best record" in said(app)
     assert app.button(key="plan_apply").label == "Delete 3 experiences"
-    touch_table(app, "chosen", {"ids": [alike[0], alike[2]], "isChosen": False})
+    touch_table(app, "chosen", {"ids": [alike[0], alike[2]], "isChosen": False}, tables(app) - 1)
     assert "1 of 43 experiences would be deleted (2%)." in said(app)
     assert "1 task finds it first. 1 more stays, because you unticked it." in said(app)
     app.button(key="plan_apply").click().run()

@@ -119,7 +119,7 @@ MEANINGS = {
         "Press S if the attempt succeeded, F if it failed, K to keep it as it is."
     ),
     BURIED: "Agents do not find these. They are kept, and can be brought back.",
-    RULE: f"{PHRASES[RULE]} You see exactly which before anything is deleted.",
+    RULE: f"{PHRASES[RULE]} Any of its conditions is enough. You see exactly which before anything is deleted.",
     REFINE: f"{PHRASES[REFINE]} Each decision has a reason, and you see all of them before anything is done.",
     COMPRESS: (
         f"{PHRASES[COMPRESS]} Each is proven by running the programs' own tests. "

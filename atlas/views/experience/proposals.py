@@ -14,7 +14,7 @@ from atlas.memory.system import MemorySystem
 from atlas.storage.damage import stored_instant
 from atlas.views.experience.plan_views import has_rule, merge_plan_view, prune_plan_view, refine_plan_view, refine_words
 from atlas.views.kinds.experience import EXPERIENCE
-from atlas.views.shared.plans import Figure, PlanRow, PlanView
+from atlas.views.shared.plans import N_FIGURE, RATE_FIGURE, Figure, PlanRow, PlanView
 from atlas.views.shared.rates import rate_text
 from atlas.views.shared.removals import MergeProposal
 from atlas.views.shared.wording import counted
@@ -191,8 +191,8 @@ def _with_figures(memory: MemorySystem, view: PlanView, going: Sequence[str]) ->
     old = SuccessRate.of(before)
     new = SuccessRate.of({outcome: n - leaving.get(outcome, 0) for outcome, n in before.items()})
     figures = (
-        Figure("Experiences", f"{new.n:,}", f"{old.n:,}"),
-        Figure("Success rate", rate_text(new), rate_text(old)),
+        Figure(N_FIGURE, f"{new.n:,}", f"{old.n:,}"),
+        Figure(RATE_FIGURE, rate_text(new), rate_text(old)),
     )
     return replace(view, figures=figures, notes=(*_rate_notes(old, new), *view.notes))
 

@@ -3,12 +3,10 @@
 from __future__ import annotations
 
 import re
-from collections import Counter
+from collections import defaultdict
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
-
-import numpy as np
 
 from atlas.maps.domains import UNCLUSTERED
 from atlas.maps.map import MemoryMap
@@ -16,14 +14,14 @@ from atlas.memory.experience.pruning import CHOSEN
 from atlas.memory.system import MemorySystem
 from atlas.views.kinds.columns import Column, Columns
 from atlas.views.lists.queries import Row
-from atlas.views.shared.plans import CurationLoss, Offer, PlanRow
+from atlas.views.shared.plans import N_FIGURE, RATE_FIGURE, CurationLoss, Figure, Offer, PlanRow
 from atlas.views.shared.wording import counted, percent, signed
 
 ALIKE = 0.5
 """Least share of common words, in [0, 1], of titles that are compared word by word."""
 
 NAMED_DOMAINS = 3
-"""Most domains whose losses are named one by one."""
+"""Most domains that have a row of their own."""
 
 HOW_MEASURED = (
     "The task of each record that would leave is searched for twice, with the record and without it. A task loses its "
@@ -50,6 +48,25 @@ class PlanLine(Row):
     """`kept: best for 2 tasks`, or `keep: …` if it is still ticked for removal, or empty if no task needs it."""
 
     why: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class EffectRow(Row):
+    """The change that a plan makes to a group of records. The name may be that of a domain, which is untrusted."""
+
+    name: str
+    experiences: str
+    """`17 → 6`, or `unchanged`."""
+
+    rate: str = ""
+    """`25% → 60%`, or one rate if it stays."""
+
+
+EFFECT_COLUMNS = (
+    Column("name", "Domain", 240),
+    Column("experiences", N_FIGURE, 110),
+    Column("rate", RATE_FIGURE, 110),
+)
 
 
 def loss_words(loss: CurationLoss) -> str:
@@ -87,32 +104,38 @@ def _advice(n_tasks: int, *, is_kept: bool) -> str:
     return f"{'kept' if is_kept else 'keep'}: best for {counted(n_tasks, 'task')}" if n_tasks else ""
 
 
-def domain_sentence(memory_map: MemoryMap, ids: Collection[str], succeeded: Mapping[str, bool]) -> str:
-    """Return how many records the domains of the map would lose, and how their success rates would change.
-
-    It is empty if no record of the map would leave. It contains names of domains, which are untrusted text.
+def effect_rows(
+    memory_map: MemoryMap, ids: Collection[str], succeeded: Mapping[str, bool], figures: Sequence[Figure]
+) -> tuple[EffectRow, ...]:
+    """Return what would change in all and in each domain of the map, or nothing if no record of the map would leave.
 
     Args:
         memory_map: The map of all records.
         ids: The records that would leave.
         succeeded: Known outcomes, keyed by record id.
+        figures: Number and success rate of all records, if they are known.
     """
-    leaving = Counter(memory_map.labels[[record_id in ids for record_id in memory_map.ids]].tolist())
-    domains = sorted(memory_map.domains, key=lambda domain: -leaving[domain.number])
-    losing = [domain for domain in domains if leaving[domain.number]]
-    parts = [
-        f"{domain.name} {domain.n:,} → {domain.n - leaving[domain.number]:,}"
-        + _rate_change([memory_map.ids[n] for n in np.flatnonzero(memory_map.labels == domain.number)], ids, succeeded)
-        for domain in losing[:NAMED_DOMAINS]
-    ]
+    groups: dict[int, list[str]] = defaultdict(list)
+    for record_id, number in zip(memory_map.ids, memory_map.labels.tolist(), strict=True):
+        groups[number].append(record_id)
+    n_leaving = {number: sum(member in ids for member in members) for number, members in groups.items()}
+    domains = sorted(memory_map.domains, key=lambda domain: -n_leaving.get(domain.number, 0))
+    losing = [domain for domain in domains if n_leaving.get(domain.number)]
+    named = [(domain.name, groups[domain.number]) for domain in losing[:NAMED_DOMAINS]]
     if more := losing[NAMED_DOMAINS:]:
-        parts.append(f"{sum(leaving[domain.number] for domain in more):,} from {counted(len(more), 'other domain')}")
-    if n_outside := leaving[UNCLUSTERED]:
-        parts.append(f"{n_outside:,} from no domain")
-    n_same = len(domains) - len(losing)
-    others = "The other domain is" if n_same == 1 else f"The other {n_same:,} domains are"
-    unchanged = f". {others} unchanged" if n_same else ""
-    return f"{'Domain' if len(parts) == 1 else 'Domains'}: {', '.join(parts)}{unchanged}." if parts else ""
+        members = [member for domain in more for member in groups[domain.number]]
+        named.append((f"{counted(len(more), 'other domain')} together", members))
+    if n_leaving.get(UNCLUSTERED):
+        named.append(("In no domain", groups[UNCLUSTERED]))
+    if not named:
+        return ()
+    rows = [_effect_row(name, members, ids, succeeded) for name, members in named]
+    if n_same := len(domains) - len(losing):
+        others = "The other domain" if n_same == 1 else f"The other {n_same:,} domains"
+        rows.append(EffectRow(id="same", name=others, experiences="unchanged"))
+    totals = {figure.name: _change(figure.before, figure.value) for figure in figures}
+    total = EffectRow(id="all", name="All", experiences=totals.get(N_FIGURE, ""), rate=totals.get(RATE_FIGURE, ""))
+    return (total, *rows) if totals else tuple(rows)
 
 
 def known_outcomes(memory: MemorySystem) -> dict[str, bool]:
@@ -120,13 +143,27 @@ def known_outcomes(memory: MemorySystem) -> dict[str, bool]:
     return {record_id: bool(value) for record_id, value in memory.experience.column("success").items()}
 
 
-def _rate_change(members: Sequence[str], leaving: Collection[str], succeeded: Mapping[str, bool]) -> str:
-    """Return ` (success rate 25% → 80%)`, or an empty string if it stays or is unknown before or after."""
-    before = [succeeded[member] for member in members if member in succeeded]
-    after = [succeeded[member] for member in members if member in succeeded and member not in leaving]
-    if not before or not after or sum(before) / len(before) == sum(after) / len(after):
-        return ""
-    return f" (success rate {percent(sum(before) / len(before))} → {percent(sum(after) / len(after))})"
+def _effect_row(
+    name: str, members: Sequence[str], leaving: Collection[str], succeeded: Mapping[str, bool]
+) -> EffectRow:
+    staying = [member for member in members if member not in leaving]
+    before, after = (_rate(ids, succeeded) for ids in (members, staying))
+    return EffectRow(
+        id=name,
+        name=name,
+        experiences=f"{len(members):,} → {len(staying):,}",
+        rate=_change(before, after),
+    )
+
+
+def _change(before: str, after: str) -> str:
+    return before if before == after else f"{before} → {after}"
+
+
+def _rate(ids: Sequence[str], succeeded: Mapping[str, bool]) -> str:
+    """Return the success rate of experiences, or a dash if no outcome is known."""
+    known = [succeeded[record_id] for record_id in ids if record_id in succeeded]
+    return percent(sum(known) / len(known)) if known else "–"
 
 
 def plan_columns(lines: Sequence[PlanLine], subject: str) -> Columns:

@@ -22,6 +22,10 @@ TYPED_SHARE = 0.05
 """The share of the store above which a person has to type the count before a plan is applied."""
 
 
+N_FIGURE, RATE_FIGURE = "Experiences", "Success rate"
+"""Names of the figures of a plan that removes experiences."""
+
+
 class Plan(Protocol):
     """A change of the store that is applied exactly as it was shown, and can be undone."""
 

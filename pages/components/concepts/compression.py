@@ -67,9 +67,10 @@ COLUMNS = {
 def draw_compression(memory: MemorySystem, scope: Mapping[str, Any]) -> None:
     """Draw the programs to compress, the button that starts it, and the last result."""
     ahead = _compressible(store_state(memory), digest(scope), _memory=memory, _scope=scope)
-    st.text(ahead.sentence)
     if not draw_job(memory, LiveCompression, "Compressing", key="compress"):
         _draw_run(memory, scope, ahead)
+    with st.container(key="curate_note"):
+        st.text(ahead.sentence)
     found = live_result(memory, LiveCompression).current()
     if found is not None:
         _draw_found(memory, found, scope)

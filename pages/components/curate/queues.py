@@ -42,6 +42,9 @@ from pages.components.shared.undo_toast import set_problem
 ROWS = "rows on Curate"
 """The tray's label for a selection made here."""
 
+LIMIT_PIXELS = 205
+"""Width of the box of a criterion. All stand on one line."""
+
 MEMBERS = {
     "task": st.column_config.TextColumn("Task, compared with the first", width=430),
     "solution": st.column_config.TextColumn("Solution, compared with the first", width=310),
@@ -307,53 +310,35 @@ def draw_criteria(memory: MemorySystem, scope: Mapping[str, Any]) -> None:
     """Draw the form of criteria. Empty ones are ignored."""
     if scope:
         st.caption(f"Only the {counted(n_experiences(memory, scope), 'experience')} in scope can be deleted.")
-    with st.form("curate_rule", width=640):
-        _draw_limits()
+    with st.form("curate_rule"):
+        with st.container(horizontal=True, vertical_alignment="bottom"):
+            _draw_limits()
+            st.form_submit_button(
+                "Preview",
+                type="primary",
+                icon=":material/visibility:",
+                on_click=_preview_rule,
+                args=(memory, dict(scope)),
+                disabled=memory.storage.read_only,
+                help=_why_not(memory),
+            )
         st.toggle(
             "Keep the best of each group of similar experiences",
             True,
             key="curate_diverse",
             help="If nothing similar would be left in the memory, the best of them is kept.",
         )
-        st.form_submit_button(
-            "Preview",
-            type="primary",
-            icon=":material/visibility:",
-            on_click=_preview_rule,
-            args=(memory, dict(scope)),
-            disabled=memory.storage.read_only,
-            help=_why_not(memory),
-        )
 
 
 def _draw_limits() -> None:
     """Draw the boxes of numeric criteria."""
-    first, second = st.columns(2)
-    first.number_input(
-        "Lowest success rate to keep, in %",
-        0.0,
-        100.0,
-        None,
-        5.0,
-        format="%.0f",
-        key="curate_rate",
-        placeholder="not used",
-        help="Counts its own outcome and the tasks it was used for.",
-    )
-    second.number_input("Delete what is older than … days", 0, None, None, 30, key="curate_age", placeholder="not used")
-    first.number_input(
-        "Delete what was not retrieved for … days", 0, None, None, 30, key="curate_never", placeholder="not used"
-    )
-    second.number_input(
-        "Keep at most … experiences",
-        0,
-        None,
-        None,
-        100,
-        key="curate_count",
-        placeholder="not used",
-        help="The least successful are deleted first, then the oldest.",
-    )
+    draw = partial(st.number_input, placeholder="not used", width=LIMIT_PIXELS)
+    draw("Success rate under (%)", 0.0, 100.0, None, 5.0, format="%.0f", key="curate_rate",
+         help="Counts its own outcome and the tasks it was used for.")  # fmt: skip
+    draw("Older than (days)", 0, None, None, 30, key="curate_age")
+    draw("Not retrieved for (days)", 0, None, None, 30, key="curate_never")
+    draw("Beyond the best (number)", 0, None, None, 100, key="curate_count",
+         help="So many are kept: the most successful, and of equal ones the newest.")  # fmt: skip
 
 
 def _preview_rule(memory: MemorySystem, scope: Mapping[str, Any]) -> None:

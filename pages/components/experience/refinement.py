@@ -75,33 +75,40 @@ def _draw_run(memory: MemorySystem, scope: Mapping[str, Any]) -> None:
             args=(scope, most, judge == MODEL),
             help="Runs in the background. Nothing is changed until you apply the plan.",
         )
-    st.text(f"{counted(n, 'experience')} in scope. {found.note}")
+    with st.container(key="curate_note"):
+        st.text(f"{counted(n, 'experience')} in scope. {found.note}")
 
 
 def _draw_plan(memory: MemorySystem, plan: RefinePlan, scope: Mapping[str, Any]) -> None:
     """Draw the decision on each experience with its reason, and the button that applies the plan."""
-    st.markdown(f"**{headline(plan)}**")
-    st.text(made_caption(plan))
-    st.caption(" ".join(notes(plan)))
+    with st.container(horizontal=True, horizontal_alignment="distribute", vertical_alignment="center"):
+        st.markdown(f"**{headline(plan)}**", width="content")
+        if plan.removed_ids:
+            _draw_apply(memory, plan)
+    with st.container(gap="xsmall", key="curate_note_made"):
+        st.text(made_caption(plan))
+        st.caption(" ".join(notes(plan)))
     if plan.failures:
         with st.expander("Why sets were not judged", icon=":material/error:", key="refine_failures"):
             for failure in plan.failures:
                 st.text(failure)
     if outdated := staleness(memory, plan, scope):
         st.warning(outdated, icon=":material/history:")
-    if plan.removed_ids:
-        st.button(
-            "Apply …",
-            key="refine_apply",
-            type="primary",
-            icon=":material/check:",
-            disabled=not can_apply(memory, plan),
-            on_click=propose,
-            args=(memory, RefineRequest(plan=plan)),
-            kwargs={"is_repeatable": False},
-            help=READ_ONLY if memory.storage.read_only else "You see a preview first. It can be undone.",
-        )
     _draw_decisions(plan)
+
+
+def _draw_apply(memory: MemorySystem, plan: RefinePlan) -> None:
+    st.button(
+        "Apply …",
+        key="refine_apply",
+        type="primary",
+        icon=":material/check:",
+        disabled=not can_apply(memory, plan),
+        on_click=propose,
+        args=(memory, RefineRequest(plan=plan)),
+        kwargs={"is_repeatable": False},
+        help=READ_ONLY if memory.storage.read_only else "You see a preview first. It can be undone.",
+    )
 
 
 def _draw_decisions(plan: RefinePlan) -> None:

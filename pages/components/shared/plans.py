@@ -12,8 +12,10 @@ import streamlit as st
 from atlas import AtlasError, InvalidInput, MemorySystem, PlanOutdated
 from atlas.views.lists.kind_views import Act
 from atlas.views.lists.plan_table import (
+    EFFECT_COLUMNS,
     HOW_MEASURED,
-    domain_sentence,
+    EffectRow,
+    effect_rows,
     known_outcomes,
     loss_words,
     plan_columns,
@@ -21,12 +23,15 @@ from atlas.views.lists.plan_table import (
 )
 from atlas.views.shared.plans import CurationLoss, Figure, Offer, Plan, PlanRequest, PlanRow, PlanView, offer
 from atlas.views.shared.wording import READ_ONLY, share_text
-from pages.components.lists.record_table import close_opened, opened_id, ticked_table
+from pages.components.lists.record_table import close_opened, opened_id, plain_table, ticked_table
 from pages.components.lists.selection import unselect
 from pages.components.shared.snapshot import page_map
 from pages.components.shared.undo_toast import announce, announce_problem, announcing_problems, set_problem
 
 MAX_ROWS = 500
+
+EFFECT_PIXELS = 560
+"""Width of the table of what changes, whose numbers stand near their names."""
 
 APPLYING = "Mod+Enter"
 """The key that applies the plan, unless a task would lose its best record."""
@@ -135,16 +140,26 @@ def _draw(memory: MemorySystem) -> None:
         st.markdown(f"**{open_plan.offer.headline}**")
         if plan.view.rule:
             st.text(plan.view.rule)
-        _draw_effect(plan.view)
-        _draw_domains(memory, plan)
-        for note in plan.view.notes:
-            st.caption(note)
+        _draw_change(memory, plan)
     _draw_rows(memory, open_plan)
     if refused := st.session_state.get(_REFUSED):
         st.warning("The rest cannot be planned. The ticks stay as they were.", icon=":material/error:")
         st.text(refused)
     open_plan.draw_extra(plan)
     _draw_buttons(memory, open_plan)
+
+
+def _draw_change(memory: MemorySystem, plan: Plan) -> None:
+    """Draw what changes, by domain once there is a map, and beside it what tasks lose and the notes."""
+    rows = _effect_rows(memory, plan)
+    with st.container(horizontal=bool(rows)):
+        if rows:
+            with st.container(width=EFFECT_PIXELS):
+                plain_table(rows, columns=EFFECT_COLUMNS, key="plan_effect", label="What changes")
+        with st.container(gap="xsmall"):
+            _draw_effect(replace(plan.view, figures=()) if rows else plan.view)
+            for note in plan.view.notes:
+                st.caption(note)
 
 
 def _draw_effect(view: PlanView) -> None:
@@ -160,13 +175,12 @@ def _draw_effect(view: PlanView) -> None:
                 _draw_measuring(loss)
 
 
-def _draw_domains(memory: MemorySystem, plan: Plan) -> None:
-    """Draw which domains would lose how many, once there is a map."""
-    memory_map = page_map(memory)
+def _effect_rows(memory: MemorySystem, plan: Plan) -> tuple[EffectRow, ...]:
+    """Return what changes in all and by domain, or nothing without a map or without experiences that leave."""
+    memory_map = page_map(memory) if plan.removed_ids else None
     if memory_map is None:
-        return
-    if sentence := domain_sentence(memory_map, frozenset(plan.removed_ids), known_outcomes(memory)):
-        st.text(sentence)
+        return ()
+    return effect_rows(memory_map, frozenset(plan.removed_ids), known_outcomes(memory), plan.view.figures)
 
 
 def _figure_text(figure: Figure) -> str:

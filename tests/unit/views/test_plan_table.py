@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from functools import partial
 from types import SimpleNamespace
 
 import numpy as np
 
 from atlas.memory.loss import NO_LOSS, LostRecord
-from atlas.views.lists.plan_table import distinct_words, domain_sentence, loss_words, plan_columns, plan_lines
-from atlas.views.shared.plans import Offer, PlanRow, PlanView
+from atlas.views.lists.plan_table import distinct_words, effect_rows, loss_words, plan_columns, plan_lines
+from atlas.views.shared.plans import Figure, Offer, PlanRow, PlanView
 
 NIGHT = "Nightly run {} ({}): rebuild the search index after the import. Time limit {} s."
 ONE_LOST = replace(
@@ -57,25 +56,42 @@ def map_of(*domains: tuple[str, int], labels: list[int]) -> SimpleNamespace:
     return SimpleNamespace(ids=tuple("abcdefgh"), labels=np.array(labels), domains=named)
 
 
-def test_the_domains_that_lose_records_are_named_the_largest_loss_first():
+def effects(shown: SimpleNamespace, ids: set[str], outcomes: dict[str, bool] | None = None, figures=()) -> list[tuple]:
+    rows = effect_rows(shown, ids, outcomes or {}, figures)
+    return [(row.name, row.experiences, row.rate) for row in rows]
+
+
+def test_the_domains_that_lose_records_have_a_row_each_the_largest_loss_first():
     shown = map_of(("eggs", 2), ("shoes", 4), ("pumps", 1), labels=[0, 1, 1, 1, 0, 1, 2, -1])
-    said = partial(domain_sentence, shown, succeeded={})
-    assert said({"b", "c", "a"}) == "Domains: shoes 4 → 2, eggs 2 → 1. The other domain is unchanged."
-    assert said({"a"}) == "Domain: eggs 2 → 1. The other 2 domains are unchanged."
-    assert said({"h", "not on the map"}) == "Domain: 1 from no domain. The other 3 domains are unchanged."
-    assert said({"not on the map"}) == ""
+    assert effects(shown, {"b", "c", "a"}) == [
+        ("shoes", "4 → 2", "–"),
+        ("eggs", "2 → 1", "–"),
+        ("The other domain", "unchanged", ""),
+    ]
+    assert effects(shown, {"h", "not on the map"}) == [
+        ("In no domain", "1 → 0", "–"),
+        ("The other 3 domains", "unchanged", ""),
+    ]
+    assert effects(shown, {"not on the map"}) == []
 
 
 def test_a_domain_that_would_look_better_without_its_failures_is_said_to():
     shown = map_of(("eggs", 2), ("shoes", 4), ("pumps", 1), labels=[0, 1, 1, 1, 0, 1, 2, -1])
-    outcomes = {"b": False, "c": False, "d": True, "f": False, "a": True}
-    sentence = domain_sentence(shown, {"b", "c", "a"}, outcomes)
-    assert sentence == "Domains: shoes 4 → 2 (success rate 25% → 50%), eggs 2 → 1. The other domain is unchanged."
+    outcomes = {"b": False, "c": False, "d": True, "f": False, "a": True, "e": True}
+    figures = (Figure("Experiences", "5", "8"), Figure("Success rate", "62%", "50%"))
+    assert effects(shown, {"b", "c", "a"}, outcomes, figures)[:3] == [
+        ("All", "8 → 5", "50% → 62%"),
+        ("shoes", "4 → 2", "25% → 50%"),
+        ("eggs", "2 → 1", "100%"),
+    ]
 
 
 def test_of_many_losing_domains_the_rest_are_counted_together():
     shown = map_of(*((f"domain {number}", 1) for number in range(6)), labels=[0, 1, 2, 3, 4, 5, -1, -1])
-    assert domain_sentence(shown, set("abcdef"), {}).endswith("domain 2 1 → 0, 3 from 3 other domains.")
+    assert effects(shown, set("abcdef"))[2:] == [
+        ("domain 2", "1 → 0", "–"),
+        ("3 other domains together", "3 → 0", "–"),
+    ]
 
 
 def test_a_loss_is_told_in_words():
