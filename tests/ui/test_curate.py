@@ -9,6 +9,7 @@ import pytest
 from streamlit.testing.v1 import AppTest
 
 import atlas
+from pages.components.curate.case_list import MAX_LISTED
 from pages.components.lists.selection import Selection
 from tests.support.dashboard import Dashboard, assert_no_problem, of_type, table, texts, touch_table, undo_button
 from tests.support.records import attempt, attempts
@@ -55,8 +56,8 @@ def test_the_inbox_comes_first_then_the_fullest_queues_and_the_address_opens_one
         "Compress programs",
     ]
     app = dashboard(tmp_path, "curate", curate_queue="unknown")
-    assert {*map(tuple, table(app)["outcomes"])} == {("? unknown",)}
-    assert len(table(app)) == 4
+    assert {*map(tuple, table(app, 1)["outcomes"])} == {("? unknown",)}
+    assert len(table(app, 1)) == 4
 
 
 def test_the_scope_of_experiences_is_offered_in_their_queues_alone(dashboard: Dashboard, tmp_path, memory):
@@ -152,7 +153,7 @@ def test_an_act_on_a_queue_takes_what_was_shown_and_not_what_came_since(dashboar
 def test_ticked_rows_are_named_by_the_page_and_a_click_alone_selects_nothing(dashboard: Dashboard, tmp_path, memory):
     app = dashboard(tmp_path, "curate", curate_queue="unknown")
     shown = memory.experience.ids({"outcome": "unknown"})
-    touch_table(app, "chosen", {"ids": [shown[1]], "isChosen": True})
+    touch_table(app, "chosen", {"ids": [shown[1]], "isChosen": True}, number=1)
     assert app.session_state["selection"].ids == (shown[1],)
     assert app.session_state["selection"].origin == "rows on Curate"
 
@@ -163,7 +164,7 @@ def test_a_click_leaves_a_selection_that_was_made_elsewhere_as_it_is(dashboard: 
     app = dashboard(tmp_path, "curate", curate_queue="unknown")
     app.session_state["selection"] = lasso
     app.run()
-    touch_table(app, "opened", shown[1])
+    touch_table(app, "opened", shown[1], number=1)
     assert app.session_state["selection"] == lasso
     assert app.query_params["id"] == shown[1]
 
@@ -268,8 +269,8 @@ def test_a_failing_strategy_is_suggested_for_retirement_and_its_uses_open_their_
     app = dashboard(tmp_path, "curate", curate_queue="failing")
     assert "**Suggested: Retire.**" in next(text for text in said(app) if "Suggested" in text)
     assert [button.key for button in app.button if button.proto.type == "primary"] == [f"curate_retire_{bad}"]
-    assert [*table(app)["outcomes"]] == [["✗ failed"]] * 8
-    touch_table(app, "opened", ids[-1])
+    assert [*table(app, 1)["outcomes"]] == [["✗ failed"]] * 8
+    touch_table(app, "opened", ids[-1], number=1)
     assert app.query_params["id"] == ids[-1]
 
 
@@ -279,18 +280,51 @@ def test_outcomes_are_judged_one_after_another(dashboard: Dashboard, tmp_path, u
     assert "Mend report 0" in texts(app)
     assert "fix 0" in [code.value for code in app.code]
     keys = [button.proto.shortcut for button in app.button if first in str(button.key)]
-    assert [key for key in keys if key] == ["s", "f", "k", "x", "right", "a", "o"]
+    assert [key for key in keys if key] == ["o", "s", "f", "a", "x", "l"]
     app.button(key=f"curate_succeeded_{first}").click().run()
-    app.button(key=f"curate_later_{second}").click().run()
+    app.button(key="curate_next").click().run()
     app.button(key=f"curate_failed_{third}").click().run()
     outcomes = unjudged.experience.column("outcome")
     assert [outcomes[one] for one in (first, second, third)] == ["succeeded", "unknown", "failed"]
-    assert "You have put off all of these." in said(app)
-    app.button(key="curate_start_over").click().run()
     assert "Mend report 1" in texts(app)
     undo_button(app).click().run()
     assert unjudged.experience.get(third).success is None
+    assert "Mend report 2" in texts(app)
     assert_no_problem(app)
+
+
+def test_the_cases_are_listed_with_the_current_one_and_walked_by_keys_and_clicks(
+    dashboard: Dashboard, tmp_path, unjudged
+):
+    app = dashboard(tmp_path, "curate")
+    assert [*table(app)["title"]] == [f"Mend report {n}" for n in range(3)]
+    assert [*table(app)["facts"]] == [["Outcome unknown · experience"]] * 3
+    assert "1 of 3" in said(app)
+    walk = {key: app.button(key=f"curate_{key}") for key in ("previous", "next")}
+    assert {key: button.proto.shortcut for key, button in walk.items()} == {"previous": "k", "next": "j"}
+    assert walk["previous"].disabled
+    walk["next"].click().run()
+    assert "2 of 3" in said(app)
+    assert "Mend report 1" in texts(app)
+    touch_table(app, "opened", table(app)["id"][2])
+    assert "3 of 3" in said(app)
+    assert "Mend report 2" in texts(app)
+    assert app.button(key="curate_next").disabled
+    app.button(key=f"curate_keep_{unjudged.experience.ids()[2]}").click().run()
+    assert [*table(app)["title"]] == ["Mend report 0", "Mend report 1"]
+    assert "2 of 2" in said(app)
+    assert_no_problem(app)
+
+
+def test_a_long_list_of_cases_shows_those_around_the_current_one(dashboard: Dashboard, tmp_path):
+    make_store(tmp_path, [attempt(f"Mend report {n}", None, task_id=f"t{n}") for n in range(MAX_LISTED + 2)])
+    app = dashboard(tmp_path, "curate", curate_queue="unknown")
+    assert len(table(app)) == MAX_LISTED
+    assert "2 more follow." in said(app)
+    touch_table(app, "opened", table(app)["id"][MAX_LISTED - 1])
+    app.button(key="curate_next").click().run()
+    assert [*table(app)["title"]] == [f"Mend report {MAX_LISTED + n}" for n in range(2)]
+    assert f"{MAX_LISTED + 1} of {MAX_LISTED + 2}" in said(app)
 
 
 def test_what_is_kept_leaves_the_inbox_and_comes_back_with_undo(dashboard: Dashboard, tmp_path, unjudged):
@@ -358,7 +392,7 @@ def test_a_suspicious_record_is_seen_put_into_quarantine_and_released(dashboard:
     assert "Put 1 strategy into quarantine" in said(app)
     app = dashboard(tmp_path, "curate", curate_queue="quarantine")
     assert "In quarantine 1" in tabs(app)
-    assert any("It orders the reader to give up its instructions." in why for why in table(app)["why"])
+    assert any("It orders the reader to give up its instructions." in why for why in table(app, 1)["why"])
     assert any(
         text.startswith("In quarantine, so agents do not find it: It ")
         for text in said(dashboard(tmp_path, "strategies", id=planted))

@@ -2,48 +2,70 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from atlas.memory.system import MemorySystem
+from atlas.views.curate.attention import Severity
 from atlas.views.curate.case_view import case_reason, case_title, case_word, preview_lines
 from atlas.views.curate.cases import Case
+from atlas.views.curate.health import FAILING
+from atlas.views.curate.queues import REVIEW, SUSPICIOUS
 from atlas.views.kinds.columns import Column
 from atlas.views.lists.queries import Row
 from atlas.views.shared.wording import counted
 
-WAITING_COLUMNS = (Column("title", "Title", 420), Column("queue", "Queue", 150), Column("size", "Kind", 130))
+CASE_COLUMNS = (Column("severity", "", 18, "severity"), Column("title", "Case", 420))
 SUSPICIOUS_COLUMNS = (Column("title", "Title", 420), Column("why", "Why", 420), Column("size", "Kind", 130))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CaseRow(Row):
-    """One case. The title is untrusted."""
+    """One case in the list of cases, by its name. The title is untrusted."""
 
+    severity: Severity
     title: str
     queue: str
     """Title of its queue."""
 
     size: str
-    """`3 experiences`, or `domain`."""
+    """`strategy`, `3 experiences` or `domain`."""
+
+    @property
+    def facts(self) -> tuple[str, ...]:
+        """The queue and what it is about: `Failing · strategy`."""
+        return (f"{self.queue} · {self.size}",)
 
 
-def waiting_rows(memory: MemorySystem, cases: Sequence[Case]) -> list[CaseRow]:
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SuspiciousRow(Row):
+    """One suspicious record with its reason. Both texts are untrusted."""
+
+    title: str
+    size: str
+
+
+SEVERITIES: Mapping[str, Severity] = {REVIEW: "urgent", SUSPICIOUS: "urgent", FAILING: "important"}
+"""How much the cases of a queue matter, by the queue. Those of the others are routine."""
+
+
+def case_rows(memory: MemorySystem, cases: Sequence[Case]) -> list[CaseRow]:
     """Return cases without their reasons, which take a while to find."""
     return [
         CaseRow(
-            id=str(number),
+            id=case.name,
+            severity=SEVERITIES.get(case.queue, "routine"),
             title=title,
             queue=case_title(case),
-            size=counted(len(case.ids), case.noun) if case.ids else case_word(case),
+            size=counted(len(case.ids), case.noun) if case.is_group else case_word(case),
         )
-        for number, (case, title) in enumerate(zip(cases, preview_lines(memory, cases), strict=True))
+        for case, title in zip(cases, preview_lines(memory, cases), strict=True)
     ]
 
 
-def suspicious_rows(memory: MemorySystem, cases: Sequence[Case]) -> list[CaseRow]:
+def suspicious_rows(memory: MemorySystem, cases: Sequence[Case]) -> list[SuspiciousRow]:
     """Return suspicious cases with their reasons."""
     return [
-        CaseRow(id=str(number), title=title, queue=case_title(case), size=case.noun, why=case_reason(memory, case))
+        SuspiciousRow(id=str(number), title=title, size=case.noun, why=case_reason(memory, case))
         for number, (case, title) in enumerate(zip(cases, preview_lines(memory, cases), strict=True))
     ]

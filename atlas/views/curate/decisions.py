@@ -172,8 +172,8 @@ def _book(memory: MemorySystem) -> DecisionBook:
 
 def _keeping(case: Case, many: str) -> Decision:
     if case.waiting is not None:
-        return Decision(name="keep", label=f"Accept{many}", key="k", help_text="Everybody finds it from now on.")
-    return Decision(name="keep", label=f"Keep{many}", key="k", help_text="Leaves it as it is, and asks no more.")
+        return Decision(name="keep", label=f"Accept{many}", key="a", help_text="Everybody finds it from now on.")
+    return Decision(name="keep", label=f"Keep{many}", key="a", help_text="Leaves it as it is, and asks no more.")
 
 
 def _hiding(case: Case, many: str) -> list[Decision]:

@@ -116,7 +116,7 @@ MEANINGS = {
     STALE: f"Attempted more than {STALE_DAYS} days ago, and unused for {UNUSED_DAYS}.",
     UNKNOWN: (
         "The outcome of these is not known. They count in no success rate, and pruning by rate keeps them. "
-        "Press S if the attempt succeeded, F if it failed, K to keep it as it is."
+        "Press S if the attempt succeeded, F if it failed, A to keep it as it is."
     ),
     BURIED: "Agents do not find these. They are kept, and can be brought back.",
     RULE: f"{PHRASES[RULE]} Any of its conditions is enough. You see exactly which before anything is deleted.",

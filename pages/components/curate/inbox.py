@@ -1,4 +1,4 @@
-"""The inbox: one case at a time with its evidence, decided by a button or a key, and the next cases."""
+"""The inbox: one case with its evidence, decided by a button or a key, beside the list of all cases."""
 
 from __future__ import annotations
 
@@ -10,7 +10,6 @@ import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
 
 from atlas import MemorySystem
-from atlas.views.curate.case_rows import WAITING_COLUMNS, waiting_rows
 from atlas.views.curate.case_view import (
     EVIDENCE_COLUMNS,
     CaseView,
@@ -44,6 +43,7 @@ from atlas.views.shared.kinds import KINDS
 from atlas.views.shared.scope import Scope
 from atlas.views.shared.state import StoreState, uses_seen
 from atlas.views.shared.texts import Text
+from pages.components.curate.case_list import current_index, draw_case_list
 from pages.components.curate.queues import ids_in_scope
 from pages.components.curate.review import NOT_ALLOWED
 from pages.components.experience.trace import draw_steps
@@ -56,9 +56,11 @@ from pages.components.shared.snapshot import store_state
 from pages.components.shared.texts import draw_code, draw_prose
 from pages.components.shared.undo_toast import Act, Turn, announce, announce_act, announcing_problems, set_problem
 
-_LATER, _WITH_ALIKE, _MOST = "curate_later", "curate_with_alike", "curate_most"
+_WITH_ALIKE, _MOST = "curate_with_alike", "curate_most"
 
-MAX_NEXT = 8
+WIDTHS = (3, 8)
+"""Relative widths of the list of cases and of the case."""
+
 ICONS: Mapping[Name, str] = {
     "succeeded": ":material/check:",
     "failed": ":material/close:",
@@ -109,51 +111,43 @@ def _cases(
 
 
 def draw_inbox(memory: MemorySystem, cases: Sequence[Case], queue: str, beside: DeltaGenerator) -> None:
-    """Draw the first case that was not postponed, the number of remaining ones, and in the inbox the next ones.
+    """Draw the current case beside the list of all cases.
 
     Args:
         beside: Where the progress is drawn.
     """
-    later: frozenset[str] = st.session_state.get(_LATER, frozenset())
-    left = [case for case in cases if case.name not in later]
-    view = next(filter(None, (case_view(memory, case) for case in left)), None)
     with beside:
-        _draw_progress(queue, len(cases), len(cases) - len(left))
+        _draw_progress(queue, len(cases))
+    start = current_index(cases, queue)
+    found = ((at, case_view(memory, cases[at])) for at in (*range(start, len(cases)), *range(start)))
+    at, view = next(((at, view) for at, view in found if view is not None), (0, None))
     if view is None:
-        if cases or queue == INBOX:  # the queue in the tab below shows its own message when it is empty
-            _draw_end(n_later=len(cases) - len(left))
+        if queue == INBOX:  # the queue in the tab below shows its own message when it is empty
+            st.info("Nothing is left to decide here.", icon=":material/check:")
         return
-    with st.container(border=True, key="curate_case", gap="small"):
-        _draw_case(memory, view, alike(view.case, left))
-    if queue == INBOX:
-        _draw_next(memory, [case for case in left if case is not view.case][:MAX_NEXT])
+    listing, shown = st.columns(WIDTHS, gap="small")
+    with listing:
+        draw_case_list(memory, cases, at, queue)
+    with shown, st.container(border=True, key="curate_case", gap="small"):
+        _draw_case(memory, view, alike(view.case, cases[at:]))
 
 
-def _draw_progress(queue: str, n_cases: int, n_later: int) -> None:
+def _draw_progress(queue: str, n_cases: int) -> None:
     """Draw the progress, relative to the largest number of cases in this session. Nothing before the first decision."""
     most: dict[str, int] = st.session_state.setdefault(_MOST, {})
     most[queue] = max(most.get(queue, 0), n_cases)
     n_done = most[queue] - n_cases
-    if not n_done and not n_later:
-        return
-    put_off = f", {n_later:,} of them put off" if n_later else ""
-    st.progress(n_done / most[queue], text=f"{n_done:,} decided, {n_cases:,} left{put_off}")
-
-
-def _draw_end(n_later: int) -> None:
-    if not n_later:
-        st.info("Nothing is left to decide here.", icon=":material/check:")
-        return
-    st.info("You have put off all of these.", icon=":material/skip_next:")
-    st.button("Start over", key="curate_start_over", icon=":material/replay:", on_click=_start_over)
+    if n_done:
+        st.progress(n_done / most[queue], text=f"{n_done:,} decided, {n_cases:,} left")
 
 
 def _draw_case(memory: MemorySystem, view: CaseView, others: tuple[Case, ...]) -> None:
     case = view.case
     is_with_alike = bool(others) and st.session_state.get(_WITH_ALIKE) == case.name
-    with st.container(horizontal=True, vertical_alignment="center"):
+    with st.container(horizontal=True, horizontal_alignment="distribute", vertical_alignment="center"):
         st.badge(f"{case_word(case).capitalize()} · {case_title(case)}", color="blue")
-        st.text(view.reason)
+        _draw_opening(case)
+    st.text(view.reason)
     _draw_decisions(memory, case, (case, *others) if is_with_alike else (case,), others)
     if is_with_alike:
         with st.expander(f"{len(others):,} more like it", expanded=True):
@@ -163,6 +157,12 @@ def _draw_case(memory: MemorySystem, view: CaseView, others: tuple[Case, ...]) -
     with st.container(key=f"curate_heading_{key}"):
         draw_prose(view.title, key=f"curate_title_{key}")
     _draw_evidence(view, key)
+
+
+def _draw_opening(case: Case) -> None:
+    label = "Show on the map" if case.domain is not None else "Open and edit"
+    st.button(label, key=f"curate_open_{_key(case)}", icon=":material/open_in_full:", type="tertiary", shortcut="o",
+              disabled=is_planning(), on_click=_open, args=(case,))  # fmt: skip
 
 
 def _draw_evidence(view: CaseView, key: str) -> None:
@@ -218,27 +218,15 @@ def _draw_decisions(memory: MemorySystem, case: Case, cases: tuple[Case, ...], o
                       type="primary" if advice is not None and advice.decision is decision else "secondary",
                       shortcut=decision.key, disabled=is_off, help=why or decision.help_text, on_click=_decide,
                       args=(memory, decision, cases))  # fmt: skip
-        st.button("Later", key=f"curate_later_{key}", icon=":material/skip_next:", shortcut="Right",
-                  disabled=is_planning(), on_click=_put_off, args=(case,))  # fmt: skip
         if others:
             is_on = len(cases) > 1
-            st.button(f"With {len(others):,} more like it", key=f"curate_alike_{key}", shortcut="a",
+            st.button(f"With {len(others):,} more like it", key=f"curate_alike_{key}", shortcut="l",
                       icon=f":material/{'check_box' if is_on else 'check_box_outline_blank'}:", disabled=is_off,
                       on_click=_choose_alike, args=(None if is_on else case,), type="tertiary",
                       help="The next decision holds for these too.")  # fmt: skip
-        opening = "Show on the map" if case.domain is not None else "Open and edit"
-        st.button(opening, key=f"curate_open_{key}", icon=":material/open_in_full:", type="tertiary",
-                  shortcut="o", disabled=is_planning(), on_click=_open, args=(case,))  # fmt: skip
     suggested = f"**{advice.sentence}**" if advice is not None else ""
     if sentences := " ".join(filter(None, (suggested, hiding_or_deleting(decisions)))):
         st.caption(sentences)
-
-
-def _draw_next(memory: MemorySystem, cases: Sequence[Case]) -> None:
-    if not cases:
-        return
-    st.caption("Next")
-    plain_table(waiting_rows(memory, cases), columns=WAITING_COLUMNS, key="curate_next", label="Next cases")
 
 
 def _decide(memory: MemorySystem, decision: Decision, cases: tuple[Case, ...]) -> None:
@@ -290,14 +278,6 @@ def _open(case: Case) -> None:
     else:
         page = next(kind.page for kind in KINDS.values() if kind.noun == case.noun)
         go_from_click(f"pages/{page}.py", id=case.ids[0])
-
-
-def _put_off(case: Case) -> None:
-    st.session_state[_LATER] = st.session_state.get(_LATER, frozenset()) | {case.name}
-
-
-def _start_over() -> None:
-    st.session_state.pop(_LATER, None)
 
 
 def _choose_alike(case: Case | None) -> None:

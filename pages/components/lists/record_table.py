@@ -93,7 +93,13 @@ def origin_of(kind: Kind) -> str:
 
 
 def plain_table(
-    rows: Sequence[Row], *, columns: Columns, key: str, label: str, on_opened: Callable[[str], None] | None = None
+    rows: Sequence[Row],
+    *,
+    columns: Columns,
+    key: str,
+    label: str,
+    on_opened: Callable[[str], None] | None = None,
+    opened: str | None = None,
 ) -> None:
     """Draw a table of anything but memories.
 
@@ -101,8 +107,9 @@ def plain_table(
         key: No other table of the page has it.
         label: What the rows are, for screen readers.
         on_opened: Called with the id of a row that is clicked. Without it, rows cannot be clicked.
+        opened: Id of the row that is marked as the current one.
     """
-    data = {**table_as_json(EXPERIENCE, columns, rows), "label": label, "opened": None, "selected": None,
+    data = {**table_as_json(EXPERIENCE, columns, rows), "label": label, "opened": opened, "selected": None,
             "is_still": on_opened is None}  # fmt: skip
     _table(key=key, data=data, on_opened_change=partial(_call_opened, key, on_opened))
 
