@@ -32,6 +32,21 @@ RED_PIXELS = """([left, top, right, bottom]) => {
 }"""
 """How many pixels of a box of the stage are red."""
 
+OUTLINED = """() => {
+    const stage = document.querySelector('[data-testid=stMain]').querySelector('.st-key-map_stage')
+    const roots = [...stage.querySelectorAll('*')].flatMap((each) => each.shadowRoot ?? [])
+    const canvas = roots.map((root) => root.querySelector('canvas.overlay')).find(Boolean)
+    const ratio = canvas.width / canvas.clientWidth, pen = canvas.getContext('2d')
+    const places = [...Array(atlasMap.look().n).keys()].map((i) => atlasMap.where(i))
+    const leftmost = (turn) => places.reduce((best, place) => (place[0] * turn < best[0] * turn ? place : best))
+    return [1, -1].map((turn) => {
+        const [x, y] = leftmost(turn)
+        const row = [...Array(16).keys()].map((step) => (x - turn * (9 + step)) * ratio)
+        return row.some((at) => pen.getImageData(Math.round(at), Math.round(y * ratio), 1, 1).data[3] > 20)
+    })
+}"""
+"""Whether a line is drawn beyond the leftmost and the rightmost point."""
+
 BRIGHTNESS = """() => {
     const stage = document.querySelector('.st-key-map_stage')
     const roots = [...stage.querySelectorAll('*')].flatMap((each) => each.shadowRoot ?? [])
@@ -138,6 +153,10 @@ def test_the_first_look_shows_which_domain_is_weak_and_what_the_marks_mean(map_p
         assert worst["note"] == "0% succeeded"
         assert map_page.evaluate(RED_PIXELS, worst["box"]) > 100
         assert [(label["note"], map_page.evaluate(RED_PIXELS, label["box"])) for label in others] == [("", 0)] * 2
+        assert map_page.evaluate(OUTLINED) == [True, True]
+    choose(map_page, map_page.get_by_role("combobox", name="Colour by"), "Outcome")
+    map_page.wait_for_function(f"() => !({OUTLINED})().includes(true)")
+    choose(map_page, map_page.get_by_role("combobox", name="Colour by"), "Weak domains")
     shoot(map_page, "map-page", themes=True)
     map_page.get_by_role("button", name="See its failures").click()
     expect(map_page.get_by_role("heading", name="Experiences")).to_be_visible()

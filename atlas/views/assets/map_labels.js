@@ -10,7 +10,8 @@ const DISTANCES = [-40, -20, 6, 14, 20, 26, 34, 44, 56, 70, 86, 105, 126, 150] /
 const NEAR = 70, FAR = 110 // pixels to the domain of a name that need not stand, of many names and of few: a map of many long lines is hard to read
 const FEW = 20 // names
 const NAME_SIZE = 13, NOTE_SIZE = 11
-const WEAK_PIXELS = 20, WEAK_STRENGTH = 0.13, WEAK_STRENGTH_ON_DARK = 0.2, WEAK_MOST = 3000 // reach and opacities of the shade about the points of weak domains, and points up to which it is drawn
+const WEAK_PIXELS = 20, WEAK_STRENGTH = 0.13, WEAK_STRENGTH_ON_DARK = 0.2 // reach and opacities of the shade about the points of weak domains
+const OTHER_PIXELS = 16, OTHER_LINE = 0.4, SHADED_MOST = 3000 // reach and opacity of the outline of other domains, and points up to which domains have a shade or an outline
 const LEADER_FROM = 30 // pixels from a name to the nearest point of its domain, or to its shade, from which a line leads there
 const ASIDE = 0.35, BELOW = 14, OWN = 20, STRANGER = 5, LED = 30 // costs of a place: for each pixel from the middle, below the domain, for each point of it that is covered, for each one of others near by, with a line
 const OWN_COVERED = 3 // points of its own domain that a name may cover
@@ -103,19 +104,28 @@ function mapLabels(map) {
     return best
   }
 
-  /** The points of the domains that do clearly worse than the rest. None where the colours mean something else. */
-  function weakPoints() {
-    const { points, colours } = map, found = []
-    const isWeak = colours.labels.map(({ weak }) => weak && colours.domains)
-    if (!isWeak.includes(true)) return found
-    for (let i = 0; i < points.n && found.length <= WEAK_MOST; i++) if (isWeak[colours.label_of[i]] && map.isVisible(i)) found.push(i)
-    return found.length <= WEAK_MOST ? found : []
+  /** The points that are to be seen of some domains, a list for each. None where the colours mean something else, or where they are many. */
+  function pointsOf(isMeant) {
+    const { points, colours } = map, lists = colours.labels.map((label) => (colours.domains && isMeant(label) ? [] : null))
+    let n = 0
+    if (lists.some((list) => list)) for (let i = 0; i < points.n && n <= SHADED_MOST; i++) {
+      const list = lists[colours.label_of[i]]
+      if (list && map.isVisible(i)) n = n + 1, list.push(i)
+    }
+    return n <= SHADED_MOST ? lists.filter((list) => list?.length) : []
   }
 
-  /** Shade the surroundings of weak domains. */
+  /** The points of the domains that do clearly worse than the rest. */
+  const isWeak = ({ weak }) => weak
+  const weakPoints = () => pointsOf(isWeak).flat()
+
+  /** Shade the surroundings of weak domains, and outline the others where no colour tells them apart. */
   function shade() {
-    const closer = Math.max(1, map.camera.magnification()), strength = (map.theme.isDark ? WEAK_STRENGTH_ON_DARK : WEAK_STRENGTH) * Math.min(1, 3 - closer) // amid a domain it would tint all
-    if (strength > 0) map.overlay.shade(weakPoints(), WEAK_PIXELS * closer, map.theme.red, strength)
+    const { theme, overlay } = map, closer = Math.max(1, map.camera.magnification()), share = Math.min(1, 3 - closer) // amid a domain it would tint all
+    if (share <= 0) return
+    for (const list of pointsOf(({ weak, colour }) => !weak && colour == null)) overlay.shade(list, OTHER_PIXELS * closer, theme.grey, 0, OTHER_LINE * share)
+    const strength = (theme.isDark ? WEAK_STRENGTH_ON_DARK : WEAK_STRENGTH) * share
+    for (const list of pointsOf(isWeak)) overlay.shade(list, WEAK_PIXELS * closer, theme.red, strength)
   }
 
   /** Draw them, and return the boxes that are taken then. */
@@ -141,7 +151,7 @@ function mapLabels(map) {
     const spot = before && isFree(box(before), taken) && isBare(pointsIn(box(before), weak, places), weak) ? before : nearest(box, places, taken, half, radius * map.view.scale, isSure, weak)
     if (!spot) return null
     spots.set(number, spot)
-    const found = leaderFrom(box(spot), places), leader = found?.length > LEADER_FROM + (weak ? WEAK_PIXELS : 0) ? found : null
+    const found = leaderFrom(box(spot), places), leader = found?.length > LEADER_FROM + (weak ? WEAK_PIXELS / 3 : 0) ? found : null
     write(label, text, px, py, spot, leader)
     return { box: box(spot), number, name, note, covered: pointsIn(box(spot), weak, places), leader }
   }

@@ -28,7 +28,7 @@ function mapLegend(map, legend) {
   function makeKey() {
     const { colours, points } = map, key = make('span', 'shapes', null)
     if (!colours.shapes && map.camera.pointSize() >= 5) OUTCOMES.forEach((name, i) => points.outcome.includes(i) && addSign(key, SHAPES[i], name))
-    if (colours.entries.some(({ hollow }) => hollow)) addSign(key, '○', 'in no domain')
+    if (colours.entries.some(({ hollow }) => hollow)) addSign(key, '○ ×', 'in no domain').classList.add('thin')
     if (colours.domains && colours.labels.some(({ weak }) => weak)) make('span', 'weak', key, 'weak domain')
     return key
   }
@@ -37,6 +37,7 @@ function mapLegend(map, legend) {
     const item = make('span', '', key)
     make('b', '', item, sign)
     item.append(words)
+    return item
   }
 
   function toggle() {

@@ -62,7 +62,7 @@ function mapOverlay(map, canvas) {
   }
 
   /** The area of points that stand together, each with its surroundings, and a line about it. What it covers is wiped. */
-  function shade(points, radius, rgb, alpha) {
+  function shade(points, radius, rgb, alpha, lineAlpha = OUTLINE_STRENGTH) {
     const fill = (reach, colour, how) => {
       pen.beginPath()
       for (const i of points) {
@@ -74,7 +74,7 @@ function mapOverlay(map, canvas) {
       pen.fillStyle = colour
       pen.fill()
     }
-    fill(radius, css(rgb, OUTLINE_STRENGTH), 'source-over')
+    fill(radius, css(rgb, lineAlpha), 'source-over')
     fill(radius - OUTLINE_PIXELS, css(rgb), 'destination-out')
     fill(radius - OUTLINE_PIXELS, css(rgb, alpha), 'source-over')
   }

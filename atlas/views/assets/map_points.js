@@ -30,7 +30,7 @@ void main() {
   int mine = out_ ? 0 : chosen ? 3 : failed ? 2 : 1;
   shape = size * ratio < 5. ? 0 : int(outcome + .5);
   float grown = chosen || failed ? size + 2. : out_ ? max(size * .7, 1.5) : size;
-  colour = out_ ? faint : failed ? vec4(mix(own.rgb, bold.rgb, bold.a), own.a) : vec4(own.rgb, own.a * (1. - .5 * bold.a));
+  colour = out_ ? faint : hollow == 1 ? own : failed ? vec4(mix(own.rgb, bold.rgb, bold.a), own.a) : vec4(own.rgb, own.a * (1. - .5 * bold.a));
   if ((someChosen || someHit) && !chosen && (bits & 4) == 0) colour.a *= someHit ? .16 : .3;
   edge = chosen && size > 4.5 ? ring : vec4(colour.rgb, 0.); // a small point would be all rim
   gl_PointSize = grown * ratio;
@@ -48,7 +48,7 @@ flat in int hollow;
 out vec4 pixel;
 void main() {
   vec2 p = abs(gl_PointCoord * 2. - 1.);
-  float d = shape == 1 ? max(abs(p.x - p.y) * 1.6 + .42, max(p.x, p.y)) : shape == 2 ? (p.x + p.y) : length(p);
+  float d = shape == 1 ? max(abs(p.x - p.y) * (hollow == 1 ? 3.4 : 1.6) + .42, max(p.x, p.y)) : shape == 2 ? (p.x + p.y) : length(p);
   float inside = 1. - smoothstep(1. - thickness, 1., d);
   if (hollow == 1 && shape != 1) inside *= smoothstep(1. - 2.6 * thickness, 1. - 1.6 * thickness, d);
   if (inside <= 0.) discard;
