@@ -191,7 +191,7 @@ def test_what_a_key_under_review_writes_waits_on_curate_until_it_is_accepted(pag
     page.goto(f"{address}/curate")
     expect(page.get_by_text("The key the intern wrote it under review.")).to_be_visible()
     settle(page)
-    page.keyboard.press("k")
+    page.keyboard.press("a")
     expect(page.get_by_text("Accepted 1 experience")).to_be_visible()
     assert task in httpx.post(f"{address}/api/v1/context", **asked).json()["text"]
     page.get_by_role("button", name="Undo").first.click()
