@@ -138,12 +138,14 @@ def test_a_task_gives_hits_of_every_memory_and_the_block_that_an_agent_gets(dash
         "reflection, round 2",
     }
     assert all(card["bar"]["segments"] and card["sentence"] for card in cards(app))
+    is_weak = [float(card["relevance"]) < 1.5 * card["place"]["level"] for card in cards(app)]
+    assert [card["place"]["weak"] for card in cards(app)] == is_weak
     with opened(grids, embedder) as memory:
         assert blocks(app)[:1] == [memory.build_context(atlas.Task("t", "", RED), distinct=True, diversity=0.2).text]
     assert (
         "An agent gets exactly this from `build_context(task, distinct=True, diversity=0.2)`. "
         "Tokens are counted with the tokenizer of all-MiniLM-L6-v2."
-    ) in [element.value for element in app.caption]
+    ) in [caption.value for box in app.expander if box.label == "How an agent gets this" for caption in box.caption]
     assert_no_problem(app)
 
 

@@ -45,6 +45,9 @@ NONSENSE = "lamb tagine with apricots, saffron and preserved lemon"
 
 IN_BLOCK, LEFT_OUT, ONLY_HERE = "in the context block", "not in the context block", "only here"
 
+JUST_ABOVE = 1.5
+"""Multiple of the level of a memory under which the relevance of a hit counts as weak."""
+
 DIVERSITY = 0.2
 """Diversity of a search for distinct hits."""
 
@@ -127,6 +130,17 @@ class Part:
 
     level: float = 0.0
     """Relevance threshold of the search, in [0, 1]. 0 if not searched."""
+
+    @property
+    def reach_sentence(self) -> str:
+        """`3 reach the level of 0.13, 1 only just`."""
+        n, n_weak = len(self.hits), sum(map(self.is_weak, self.hits))
+        reached = f"{n:,} {'reaches' if n == 1 else 'reach'} the level of {self.level:.2f}"
+        return reached + ("" if not n_weak else ", only just" if n == 1 else f", {n_weak:,} only just")
+
+    def is_weak(self, hit: RankedHit) -> bool:
+        """Return whether a hit is just above the level."""
+        return hit.hit.relevance < JUST_ABOVE * self.level
 
     @property
     def is_failed(self) -> bool:

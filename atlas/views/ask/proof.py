@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -22,6 +23,11 @@ TEXT_CHARACTERS = 2_000
 """Maximum characters of the task, and of how an attempt ended, that are shown."""
 
 TITLE_CHARACTERS = 100
+
+QUOTED_CHARACTERS = 160
+"""Maximum characters of the task that are quoted in the verdict."""
+
+SENTENCE_END = re.compile(r"[.!?…](?=\s)|[。\uff01\uff1f]")
 
 WITHOUT, WITH = "Without memory", "With memory"
 
@@ -64,6 +70,14 @@ class Proof:
     with_memory: Trace
     parting: int | None
     """First differing step, from 1, or None."""
+
+    @property
+    def quotation(self) -> str:
+        """Whole sentences from the beginning of the task, or its first words if these are too long. Untrusted."""
+        ends = [match.end() for match in SENTENCE_END.finditer(self.task) if match.end() <= QUOTED_CHARACTERS]
+        if len(self.task) <= QUOTED_CHARACTERS or not ends:
+            return shortened(self.task, QUOTED_CHARACTERS)
+        return f"{self.task[: ends[-1]]} …"
 
     @property
     def id(self) -> str:

@@ -27,9 +27,10 @@ function scale(value, level) {
 
 function relevance(card) {
   if (card.relevance === null) return null
-  const level = card.place?.level
-  const element = made('div', 'relevance', made('b', '', card.relevance), level ? scale(card.relevance, level) : ' relevance')
-  element.title = [card.bar?.words, level && `Relevance, from 0 to 1. This memory's hits are shown from ${level.toFixed(2)}, the mark on the line`].filter(Boolean).join('. ')
+  const { level, weak } = card.place ?? {}
+  const element = made('div', weak ? 'relevance weak' : 'relevance', made('b', '', card.relevance),
+    level ? scale(card.relevance, level) : ' relevance', weak ? 'weak match' : null)
+  element.title = [card.bar?.words, weak && 'Weak: just above the level', level && `Relevance, from 0 to 1. This memory's hits are shown from ${level.toFixed(2)}, the mark on the line`].filter(Boolean).join('. ')
   return element
 }
 

@@ -57,7 +57,8 @@ def draw_block(side: Name, answer: Answer, call: str, *, is_low: bool = False) -
     if answer.block.text or answer.left_out:
         _block(key=f"ask_block_{side}", data={**block_as_json(answer), "side": side, "is_low": is_low})
     if answer.block.text and not is_presenting():
-        st.caption(f"{call} Tokens are counted with {answer.block.counted_with}.")
+        with st.expander("How an agent gets this", key=f"ask_call_{side}", icon=":material/code:"):
+            st.caption(f"{call} Tokens are counted with {answer.block.counted_with}.")
 
 
 def draw_block_difference(left: Answer, right: Answer) -> None:
@@ -102,8 +103,7 @@ def _draw_part(memory: MemorySystem, text: str, side: Side, part: Part, judged: 
         horizontal=True, vertical_alignment="center", gap="small", key=f"ask_part_{side.name}_{part.name}"
     ):
         st.markdown(f"**{part.title}**", width="content")
-        reach = "reaches" if len(part.hits) == 1 else "reach"
-        st.caption(f"{len(part.hits):,} {reach} the level of {part.level:.2f}", width="content")
+        st.caption(part.reach_sentence, width="content")
     cards, first = st.container(gap="xsmall"), FIRST_PRESENTED if is_presenting() else FIRST
     is_all = len(part.hits) <= first or st.toggle(
         f"Show all {len(part.hits):,}", key=f"ask_all_{side.name}_{part.name}", bind=URL
@@ -154,7 +154,7 @@ def _draw_hit(
     """Draw a hit, and return the row of its actions."""
     card = card_of(memory, text, weights, part, hit)
     place = {"number": hit.place, "memory": part.name, "side": side, "note": hit.form or hit.reason,
-             "level": part.level}  # fmt: skip
+             "level": part.level, "weak": part.is_weak(hit)}  # fmt: skip
     acts = hit_card(card, key=f"ask_{side}_{part.name}_{hit.id}", place=place)
     if hit.move:
         acts.badge(f"{hit.rank}", color="gray")

@@ -47,16 +47,18 @@ def find_proof(memory: MemorySystem, answer: Answer) -> Proof | None:
 
 
 def draw_verdict(answer: Answer, proof: Proof | None) -> None:
-    """Draw what memory has for the task, and how attempts at a similar one went, with a link to their steps."""
+    """Draw what memory has for the task, and how attempts at a similar one went, with a link to their steps.
+
+    Each is a line of its own, and so is the similar task.
+    """
     with st.container(border=True, gap="xsmall", key="ask_verdict"):
         st.markdown(f"**{answer.verdict}**")
         if proof is None:
             return
-        with st.container(horizontal=True, vertical_alignment="center", gap="small", key="ask_proof_line"):
-            without, with_memory = map(_worded, proof.outcomes)
-            st.markdown(f"A similar task {without} without memory and {with_memory} with it:", width="content")
-            st.text(f"“{proof.task}”")
-            st.markdown(f"[See both side by side ↓](#{ANCHOR})", width="content")
+        without, with_memory = map(_worded, proof.outcomes)
+        link = f"[See both side by side\u00a0↓](#{ANCHOR})"
+        st.markdown(f"A similar task {without} without memory and {with_memory} with it.\u2003{link}")
+        st.text(f"“{proof.quotation}”")
 
 
 def draw_example(memory: MemorySystem) -> None:

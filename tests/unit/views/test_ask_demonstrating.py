@@ -73,6 +73,23 @@ def test_copies_of_one_failure_are_one_hit_unless_that_is_turned_off(memory):
     assert len(part.hits) == 6
 
 
+def test_a_hit_just_above_the_level_is_weak(memory):
+    memory.experience.store_many([attempt(REFUND, False), attempt(f"{REFUND} of the night train", True)])
+    (part,) = (part for part in ask(memory, configuration=Configuration(is_diverse=False)).parts if part.hits)
+    second = part.hits[1].hit.relevance / 2
+    weak = replace(part.hits[1], hit=replace(part.hits[1].hit, relevance=second))
+    sure = replace(part.hits[0], hit=replace(part.hits[0].hit, relevance=1.0))
+    for level, n_weak, words in (
+        (second / 3, 0, f"2 reach the level of {second / 3:.2f}"),
+        (second / 1.01, 1, f"2 reach the level of {second / 1.01:.2f}, 1 only just"),
+    ):
+        measured = replace(part, level=level, hits=(sure, weak))
+        assert sum(map(measured.is_weak, measured.hits)) == n_weak
+        assert measured.reach_sentence == words
+    alone = replace(part, level=second / 1.01, hits=(weak,))
+    assert alone.reach_sentence == f"1 reaches the level of {second / 1.01:.2f}, only just"
+
+
 def test_the_call_that_gives_an_agent_the_same_is_named(memory):
     usual = RankingWeights()
     assert agents_call(Configuration(), 2_000, usual) == (

@@ -66,6 +66,17 @@ def test_a_proof_has_the_outcome_of_every_attempt_and_its_task(both_ways):
     proof = proof_of(both_ways, asked(both_ways, REFUND), both_ways.memory_effect())
     assert proof.outcomes == ((False, False), (True, True))
     assert proof.task.startswith(REFUND)
+    assert proof.quotation == proof.task
+
+
+def test_a_long_task_is_quoted_by_its_first_sentences(both_ways):
+    proof = proof_of(both_ways, asked(both_ways, REFUND), both_ways.memory_effect())
+    first, second = "Refund the night train.", "Ask the guard first!"
+    long = replace(proof, task=f"{first} {second} {'Then write down who paid and when ' * 5}.")
+    assert long.quotation == f"{first} {second} …"
+    endless = replace(proof, task="read the fare rules and then " * 20)
+    assert endless.quotation.startswith("read the fare rules")
+    assert len(endless.quotation) <= 165
 
 
 def asked(memory, text):
