@@ -53,7 +53,7 @@ def test_a_long_attempt_leads_to_the_step_that_went_wrong(page: Page, serve: Ser
     trace = page.get_by_role("region", name="Steps")
     expect(trace.get_by_text("act 1", exact=True)).to_be_visible()
     settle(page)
-    page.get_by_role("button", name="Next error").click()
+    page.get_by_role("button", name="Go to the error").click()
     expect(trace.locator(".failed")).to_contain_text("ValueError: no rows")
     expect(trace.locator(".failed")).to_be_in_viewport()
     shoot(page, "experience-steps", themes=True)
@@ -63,7 +63,7 @@ def test_a_long_attempt_leads_to_the_step_that_went_wrong(page: Page, serve: Ser
     expect(trace.locator("mark")).to_have_text("plan 139")
     expect(trace.locator("mark")).to_be_in_viewport()
     expect(page.get_by_text(f"Steps 101 to {N} of {N}")).to_be_visible()
-    page.get_by_role("button", name="Next error").click()  # which is on the page before
+    page.get_by_role("button", name="Go to the error").click()  # which is on the page before
     expect(trace.locator(".failed")).to_be_in_viewport()
 
 

@@ -1,8 +1,8 @@
 // One trajectory as a conversation, or two side by side. All texts of a trajectory are put in as text content.
 
-const LINES = 10 // of a long output that show at first
+const LINES = 8 // of a long output that show at first
 const AFTER_ERROR = 2 // lines that show after the one that reports an error, before those above it
-const COLUMNS = 110
+const COLUMNS = 90
 
 const made = (name, className, ...children) => {
   const element = document.createElement(name)
@@ -19,15 +19,16 @@ const button = (className, label, act, title = '') => {
   return element
 }
 
-// A person, a robot, a wrench and a terminal, on 24 by 24 units.
+// A person, a robot, a thought, a wrench and a terminal, on 24 by 24 units.
 const SHAPES = {
   user: 'M12 12a4 4 0 1 0 0-8 4 4 0 0 0 0 8zm0 2c-4 0-8 2-8 5v1h16v-1c0-3-4-5-8-5z',
   agent: 'M11 2h2v3h5a2 2 0 0 1 2 2v11a2 2 0 0 1-2 2H6a2 2 0 0 1-2-2V7a2 2 0 0 1 2-2h5zM8 9v3h2V9zm6 0v3h2V9zM8 15v2h8v-2z',
+  thought: 'M4 10h4v4H4zm6 0h4v4h-4zm6 0h4v4h-4z',
   tool: 'M22 19l-9-9c1-2 .4-5-1.5-7C9.6 1 6.6.6 4.2 1.7L8.5 6l-3 3L1 4.7c-1 2.4-.6 5.4 1.4 7.4 2 2 4.6 2.4 7 1.5l9 9c.4.4 1 .4 1.4 0l2.2-2.2c.5-.4.5-1 0-1.4z',
   environment: 'M2 4h20v16H2zM5 8l4 4-4 4 1.5 1.5L12 12 6.5 6.5zM12 15v2h7v-2z',
 }
 
-const symbol = (name) => {
+const symbol = (name, title = '') => {
   const svg = document.createElementNS('http://www.w3.org/2000/svg', 'svg')
   const path = document.createElementNS('http://www.w3.org/2000/svg', 'path')
   svg.setAttribute('viewBox', '0 0 24 24')
@@ -36,6 +37,7 @@ const symbol = (name) => {
   svg.append(path)
   const element = made('span', 'symbol', svg)
   element.setAttribute('aria-hidden', 'true')
+  if (title) element.title = title
   return element
 }
 
@@ -106,7 +108,7 @@ function called(turn, context) {
   })
   const isOpen = () => context.opened.get(key) ?? turn.has_words
   const draw = () => {
-    toggle.replaceChildren(symbol('agent'), made('b', '', ...marked(turn.speaker, context.words)),
+    toggle.replaceChildren(made('b', '', ...marked(turn.speaker, context.words)),
       made('span', 'summary', isOpen() ? '' : turn.summary || 'without arguments'))
     toggle.setAttribute('aria-expanded', String(isOpen()))
     body.hidden = !isOpen()
@@ -124,16 +126,19 @@ function more(turn, context) {
   return element
 }
 
+// Speakers that their symbol and the look of their texts tell already.
+const PLAIN = ['Agent thinks', 'Agent acts', 'Agent calls', 'Agent', 'Environment']
+
 function bubble(turn, context) {
   if (turn.form === 'more') return more(turn, context)
   const key = `${context.name}.${turn.key}`
   const content = turn.form === 'call' ? called(turn, context) : folding(turn, turn.text, key, context)
-  const title = { thought: 'Agent thinks', code: 'Agent acts' }[turn.form] ?? turn.speaker
-  const who = turn.form === 'call' ? [] : [symbol(turn.role), made('span', '', title)]
-  if (turn.role === 'tool') who.push(made('span', 'kind', 'returns'))
-  if (turn.is_error) who.push(made('span', 'error', 'error'))
-  const element = made('div', `turn ${turn.role} ${turn.form}`, who.length ? made('div', 'who', ...who) : null,
-    ...content, whole(turn, context))
+  const title = { thought: 'Agent thinks', code: 'Agent acts', call: 'Agent calls' }[turn.form] ?? turn.speaker
+  const isNamed = !PLAIN.includes(title)
+  const who = made('span', isNamed ? 'who' : 'unseen', title, turn.role === 'tool' ? made('span', 'kind', ' returns') : null)
+  const element = made('div', `turn ${turn.role} ${turn.form}`,
+    symbol(turn.form === 'thought' ? 'thought' : turn.role, title),
+    made('div', 'content', turn.is_error ? made('span', 'error', 'error') : null, who, ...content, whole(turn, context)))
   if (turn.is_error) element.classList.add('failed')
   return element
 }
@@ -164,7 +169,8 @@ function bar(trace, context, go) {
     element.setAttribute('aria-label', `${isNext ? 'Next' : 'Previous'} ${name}`)
     return element
   }
-  const jumps = (numbers, name) => numbers.length ? [jump(numbers, name, false), jump(numbers, name, true)] : []
+  const jumps = (numbers, name) => numbers.length > 1 ? [jump(numbers, name, false), jump(numbers, name, true)]
+    : numbers.map((number) => button('jump', `↓ Go to the ${name}`, () => go(number)))
   const element = made('div', 'bar', made('span', 'sum', trace.summary), ...jumps(trace.errors, 'error'))
   if (context.finds && trace.n > 1) {
     const box = made('input', 'find')
