@@ -148,7 +148,7 @@ def test_an_opened_entry_is_shown_in_full_and_linked_both_ways(dashboard: Dashbo
     crash, fix = memory.journal.add_entries([entry(1, content=SAID, metadata={"file": "解析.py"}), entry(2)])
     memory.journal.link(crash, fix, "fixed_by")
     app = dashboard(tmp_path, "journal", id=fix)
-    assert any(re.fullmatch(r"fixed it · 1 Mar 2026, \d\d:\d\d UTC · round 2", line.value) for line in app.caption)
+    assert "fixed it · 1 Mar 2026 · round 2" in [line.value for line in app.caption]
     app.button(key="entry_thread_0").click().run()
     assert app.query_params["id"] == crash
     app = dashboard(tmp_path, "journal", id=crash)

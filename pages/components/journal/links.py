@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from datetime import UTC
+
 import streamlit as st
 
 from atlas import MemorySystem
@@ -18,7 +20,7 @@ from atlas.views.journal.links import (
 from atlas.views.journal.list import EntryRow
 from atlas.views.shared.state import StoreState
 from atlas.views.shared.texts import Text
-from atlas.views.shared.wording import moment, shortened
+from atlas.views.shared.wording import day_text, shortened
 from pages.components.lists.editing import READ_ONLY
 from pages.components.lists.forms import act
 from pages.components.lists.listing import SEARCHING
@@ -32,7 +34,7 @@ MAX_LINKS = 3
 LINE_CHARACTERS, CANDIDATE_CHARACTERS = 200, 120
 INDENT_PIXELS, MAX_INDENTS = 22, 6
 
-MAX_LINES, THREAD_PIXELS = 5, 380
+MAX_LINES, THREAD_PIXELS = 8, 480
 """Lines of a thread that are shown in full height, and the height in which a longer one scrolls."""
 
 
@@ -41,7 +43,7 @@ def draw_thread(links: EntryLinks) -> None:
     if not links.thread:
         return
     st.caption("What led to it, and what followed")
-    with st.container(height=THREAD_PIXELS if len(links.thread) > MAX_LINES else "content", border=False):
+    with st.container(height=THREAD_PIXELS if len(links.thread) > MAX_LINES else "content", border=False, gap="xsmall"):
         for number, line in enumerate(links.thread):
             _draw_line(line, number)
         if links.n_hidden:
@@ -85,7 +87,7 @@ def _draw_line(line: ThreadLine, number: int) -> None:
     with st.container(horizontal=True, gap=None):
         if line.depth:
             st.space(INDENT_PIXELS * min(line.depth, MAX_INDENTS))
-        with st.container(gap=None, key=f"entry_line_{number}"):
+        with st.container(gap=None, key=f"entry_line_{'open' if line.is_open else ''}{number}"):
             with st.container(horizontal=True, vertical_alignment="center", gap="xsmall"):
                 if line.words:
                     st.caption("↳", width="content")
@@ -93,7 +95,7 @@ def _draw_line(line: ThreadLine, number: int) -> None:
                     st.badge(line.row.entry_type, color=line.colour)  # type: ignore[arg-type]
                 else:
                     st.text(line.row.entry_type, width="content")
-                written = moment(line.row.created_at) if line.row.created_at else ""
+                written = day_text(line.row.created_at.astimezone(UTC)) if line.row.created_at else ""
                 st.caption(
                     " · ".join(filter(None, [line.words, written, f"round {line.row.generation:,}"])), width="content"
                 )
