@@ -30,6 +30,7 @@ from atlas.views.kinds.fields import Field, NumberField
 from atlas.views.kinds.filters import Choices, Number
 from atlas.views.kinds.kind import BY_TIME, Kind, Order
 from atlas.views.lists.editable import EditableFields
+from atlas.views.lists.facts import Head
 from atlas.views.lists.hits import CardText
 from atlas.views.lists.kind_views import KindViews, deleting
 from atlas.views.lists.queries import Row, marks_text, ranking
@@ -39,7 +40,6 @@ from atlas.views.shared.removals import DeleteRequest
 from atlas.views.shared.texts import Text
 from pages.components.lists.panel import Panel
 from pages.components.lists.room import Room
-from pages.components.shared.texts import draw_prose
 
 # The memory
 
@@ -239,11 +239,7 @@ RECIPES = KindViews(
 # Its page
 
 
-def _draw_head(memory: MemorySystem, detail: RecipeDetail) -> None:
-    draw_prose(Text(detail.editable.text), key=f"recipe_text_{detail.id}")
-
-
-ROOM = Room(views=RECIPES, panel=Panel(draw_head=_draw_head))
+ROOM = Room(views=RECIPES, panel=Panel(head=lambda detail: Head(headline=Text(detail.editable.text).headline)))
 
 
 def register(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -129,14 +129,16 @@ def test_an_opened_experience_is_shown_in_full(dashboard: Dashboard, tmp_path):
 
 
 def test_a_long_task_is_shown_whole_at_the_press_of_a_button(dashboard: Dashboard, tmp_path):
-    task = "Unlock the door. " * 40
-    (opened,) = make_store(tmp_path, [attempt(task)])
+    rest = ("It is locked. " * 40).strip()
+    (opened,) = make_store(tmp_path, [attempt(f"Unlock the door of the kitchen. {rest}")])
     app = dashboard(tmp_path, "experiences", id=opened)
-    assert task.strip() not in [element.value.strip() for element in app.text]
-    button_named(app, "Show the whole task").click().run()
-    assert task.strip() in [element.value.strip() for element in app.text]
-    button_named(app, "Show less of the task").click().run()
-    assert button_named(app, "Show the whole task")
+    drawn = [element.value for element in app.text]
+    assert "Unlock the door of the kitchen." in drawn, "the title is its first sentence"
+    assert rest not in drawn
+    button_named(app, "Show all").click().run()
+    assert rest in [element.value for element in app.text]
+    button_named(app, "Show less").click().run()
+    assert button_named(app, "Show all")
 
 
 def test_what_the_source_did_not_record_has_no_tab(dashboard: Dashboard, tmp_path):

@@ -127,7 +127,9 @@ def test_one_in_full_shows_its_tries_what_counts_them_and_its_sources(dashboard:
     app = dashboard(tmp_path, "strategies", id=one)
     said = texts(app)
     assert {"refund flight 0", "look up 0", "It worked once.", "Refund a flight"} <= {*said}
-    assert "**Its only use succeeded.**" in [element.value for element in app.markdown]
+    assert "**Its only use succeeded. No similar task was tried without it.**" in [
+        element.value for element in app.markdown
+    ]
     assert any("Plain average" in frame.value.to_csv() for frame in app.dataframe)
     assert list(table(app, 1)["task"]) == ["Refund a flight"]
     assert "One that is no longer in the store" in [element.value for element in app.caption]

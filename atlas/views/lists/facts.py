@@ -1,4 +1,4 @@
-"""Parts of a panel: facts in a row, and longer texts."""
+"""Parts of a panel: its head, facts in a grid, and longer texts."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import Any
 
 from atlas.core.operations import Marks
 from atlas.views.kinds.kind import Kind
-from atlas.views.shared.texts import Text
+from atlas.views.shared.texts import Headline, Text
 
 
 @dataclass(frozen=True, slots=True)
@@ -20,6 +20,27 @@ class Fact:
 
     value: str
     """May be untrusted text."""
+
+
+@dataclass(frozen=True, slots=True)
+class Badge:
+    """A word on a record that stands beside its title. Both are trusted."""
+
+    text: str
+    colour: str
+    """`green`, `red`, `orange` or `gray`."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Head:
+    """The first thing to read of an opened record, of any kind."""
+
+    headline: Headline
+    is_log: bool = False
+    """True for a text whose lines, if it has several, are to be shown as they are."""
+
+    badges: tuple[Badge, ...] = ()
+    facts: tuple[Fact, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

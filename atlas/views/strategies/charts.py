@@ -119,12 +119,12 @@ def _marks(points: Sequence[tuple[int, Use, float, Any]]) -> list[Chart]:
 
 def _layout(across: str) -> Chart:
     return {
-        "height": 220,
-        "margin": {"l": 50, "r": 10, "t": 36, "b": 40},
+        "height": 190,
+        "margin": {"l": 44, "r": 10, "t": 28, "b": 40},
         "legend": {"orientation": "h", "x": 0, "y": 1.02, "yanchor": "bottom"},
         "hovermode": "closest",
         "dragmode": False,
         "xaxis": {"title": {"text": across}, "fixedrange": True, "showgrid": False, "tickformat": "d", "nticks": 8},
         "yaxis": {"range": [-0.05, 1.05], "tickvals": [0, 0.5, 1], "ticktext": ["0%", "50%", "100%"],
-                  "fixedrange": True, "title": {"text": "succeeded"}},
+                  "fixedrange": True},
     }  # fmt: skip

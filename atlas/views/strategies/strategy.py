@@ -22,8 +22,8 @@ from atlas.views.lists.facts import Fact, facts_of, plain_facts
 from atlas.views.shared.rates import Record, likely, record_of
 from atlas.views.shared.texts import Text, as_json, text_of
 from atlas.views.shared.versions import VersionView, version_views
-from atlas.views.shared.wording import NO_BREAK, counted, moment, percent, signed
-from atlas.views.strategies.list import learned_text, rate_bar, trend_text, written_by
+from atlas.views.shared.wording import counted, moment, percent, signed
+from atlas.views.strategies.list import learned_text, trend_text, written_by
 from atlas.views.strategies.parameters import parameters_in, parameters_text
 from atlas.views.strategies.steps import Steps, steps_of
 from atlas.views.strategies.titles import readable_title
@@ -100,7 +100,6 @@ class StrategyDetail:
     headline: str
     """How often it worked, in a sentence of our own."""
 
-    bar: str
     facts: tuple[Fact, ...]
     """Its evidence in short, its author and its time."""
 
@@ -116,20 +115,23 @@ class StrategyDetail:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class EffectRow:
-    """Attempts with a strategy, or without it."""
+    """Success rate of attempts with a strategy, or without it, as a picture."""
 
     what: str
-    succeeded: str
-    n: int
     bar: str
+    range: str
+    """`likely 55–80%`."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class EffectView:
-    """Sentences on the effect of a strategy. Trusted text."""
+    """How well a strategy worked, against similar tasks without it. Trusted text."""
 
     verdict: str
+    """One sentence with the figures of both."""
+
     rows: tuple[EffectRow, ...]
+    """With it and without it, as far as there are attempts. Empty for a strategy that was not used."""
 
 
 def strategy_detail(memory: MemorySystem, strategy_id: str) -> StrategyDetail | None:
@@ -157,7 +159,6 @@ def strategy_detail(memory: MemorySystem, strategy_id: str) -> StrategyDetail | 
         record=record_of(
             rate.n_succeeded, rate.n, is_worse=strategy_id in worse_ids(memory.strategies, memory.strategies.retired())
         ),
-        bar=rate_bar(rate),
         facts=_facts(strategy, rate, attempts, without),
         more_facts=_more_facts(strategy, usage),
         attempts=tuple(attempts),
@@ -174,39 +175,34 @@ def effect_view(memory: MemorySystem, strategy_id: str) -> EffectView:
         NotFound: It does not exist.
     """
     found = strategy_effect(memory.strategies, memory.experience, strategy_id)
+    pairs = (("With it", found.used), ("Without it", found.not_used)) if found.used.n else ()
     return EffectView(
-        verdict=_verdict(found),
-        rows=(
-            _effect_row("With it", found.used),
-            _effect_row("Similar tasks without it", found.not_used),
-        ),
+        verdict=_verdict(found, _headline(found.used)),
+        rows=tuple(_effect_row(what, tries) for what, tries in pairs if tries.n),
     )
 
 
-def _verdict(effect: StrategyEffect) -> str:
+def _verdict(effect: StrategyEffect, headline: str) -> str:
     if effect.verdict == "not used":
-        return "It has not been used yet, so whether it helps is not known."
-    if effect.difference is None:
-        return "No attempt at a similar task was made without it, so there is nothing to compare its uses with."
+        return headline
+    without = effect.not_used
+    if effect.difference is None or without.rate is None:
+        return f"{headline} No similar task was tried without it."
     if effect.verdict == "unplaced":
         names = f"{counted(effect.n_unplaced, 'use')} {'names' if effect.n_unplaced == 1 else 'name'}"
-        return f"{names} no attempt and no task, and may be in both rows, so whether it helps is not known."
-    points = f"{abs(effect.difference) * 100:.0f}{NO_BREAK}points {'more' if effect.difference >= 0 else 'less'} often"
-    surely = {
-        "helps": "It helps: the intervals do not overlap.",
-        "hurts": "It hurts: the intervals do not overlap.",
-        "unclear": "That may be chance: the intervals overlap.",
-    }[effect.verdict]
-    return f"Attempts with it succeeded {points}. {surely}"
+        return f"{headline} {names} no attempt and no task, so it cannot be compared with similar tasks without it."
+    is_better = effect.difference >= 0
+    word = "clearly" if effect.verdict != "unclear" else "not clearly"
+    compared = f"{word} {'better' if is_better else 'worse'} than similar tasks without it"
+    return f"{headline.rstrip('.')}; {compared} ({percent(without.rate)} of {without.n:,})."
 
 
 def _effect_row(what: str, tries: Tries) -> EffectRow:
     bar = interval_bar(tries.interval, tries.rate) if tries.rate is not None else ""
-    succeeded = f"{percent(tries.rate)} ({likely(tries.interval)})" if tries.rate is not None else "no attempts"
-    return EffectRow(what=what, succeeded=succeeded, n=tries.n, bar=bar)
+    return EffectRow(what=what, bar=bar, range=likely(tries.interval))
 
 
-def _headline(rate: StrategyRate) -> str:
+def _headline(rate: StrategyRate | Tries) -> str:
     if not rate.n:
         return "It has not been used yet."
     if rate.n == 1:

@@ -8,8 +8,10 @@ from atlas import MemorySystem
 from atlas.views.concepts.concept import ConceptDetail
 from atlas.views.concepts.lineage import Lineage
 from atlas.views.kinds.concept import CONCEPT, RELATED
+from atlas.views.lists.facts import Head, facts_of
+from atlas.views.shared.texts import Headline
 from pages.components.concepts.examples import draw_example, draw_ran, draw_run
-from pages.components.lists.facts import draw_fact_table, draw_facts
+from pages.components.lists.facts import draw_fact_table
 from pages.components.lists.panel import Panel, draw_sources
 from pages.components.lists.record_table import experience_table
 from pages.components.lists.uses import draw_uses
@@ -21,15 +23,18 @@ UNBROKEN_DASH = "\N{WORD JOINER}–\N{WORD JOINER}"
 """The dash of an interval, which no line breaks."""
 
 
-def _draw_head(memory: MemorySystem, detail: ConceptDetail) -> None:
-    with st.container(key="opened_title"):
-        draw_prose(detail.name, key=f"concept_name_{detail.id}")
-    draw_prose(detail.purpose, key=f"concept_purpose_{detail.id}")
+def _head(detail: ConceptDetail) -> Head:
+    return Head(
+        headline=Headline(title=detail.name.whole, rest=detail.purpose.whole),
+        facts=(*detail.facts, *facts_of({"Calls the tools": ", ".join(detail.tools)})),
+    )
+
+
+def _draw_story(memory: MemorySystem, detail: ConceptDetail) -> None:
     st.markdown(f"**{detail.story.replace('–', UNBROKEN_DASH)}**")
-    if detail.tools:
-        with st.container(horizontal=True, gap="xsmall"):
-            st.caption("Calls the tools", width="content")
-            st.text(", ".join(detail.tools), width="content")
+
+
+def _draw_code(memory: MemorySystem, detail: ConceptDetail, is_open: bool) -> None:
     if detail.steps is not None:
         draw_code(detail.steps, key=f"concept_steps_{detail.id}")
     draw_code(detail.code, key=f"concept_code_{detail.id}")
@@ -44,7 +49,6 @@ def _draw_about(memory: MemorySystem, detail: ConceptDetail, is_open: bool) -> N
     if detail.signature is not None:
         st.caption("Signature")
         draw_code(detail.signature, key=f"concept_signature_{detail.id}")
-    draw_facts(detail.facts, key=f"concept_{detail.id}")
     draw_fact_table(detail.background, "From the source")
 
 
@@ -87,8 +91,16 @@ def _draw_lineage(lineage: Lineage, *, key: str, revision: int) -> None:
                      kind=CONCEPT)  # fmt: skip
 
 
+def _lacks(detail: ConceptDetail, tab: str) -> bool:
+    """Return whether a tab has nothing to show. Without tests, theirs says how to add one, if it is a function."""
+    about = (detail.description, detail.guidance, detail.signature, detail.background)
+    lacking = {"Tests": not detail.examples and detail.steps is not None, "About": not any(about)}
+    return lacking.get(tab, False)
+
+
 PANEL = Panel(
-    draw_head=_draw_head,
-    tabs={"Tests": _draw_examples, "Uses": _draw_uses, "About": _draw_about},
-    lacks=lambda detail, tab: tab == "Tests" and not detail.examples and detail.steps is not None,
+    head=_head,
+    draw_story=_draw_story,
+    tabs={"Code": _draw_code, "Tests": _draw_examples, "Uses": _draw_uses, "About": _draw_about},
+    lacks=_lacks,
 )

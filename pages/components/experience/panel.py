@@ -8,9 +8,8 @@ from atlas import MemorySystem
 from atlas.views.experience.experience import ExperienceDetail
 from atlas.views.journal.promotion import made_of
 from atlas.views.kinds.experience import EXPERIENCE
-from atlas.views.lists.facts import Part
+from atlas.views.lists.facts import Badge, Head, Part, facts_of
 from atlas.views.shared.wording import signed
-from atlas.views.trace.terminal import readable
 from pages.components.experience.parts import draw_part
 from pages.components.experience.trace import draw_steps
 from pages.components.lists.editing import READ_ONLY
@@ -19,17 +18,8 @@ from pages.components.lists.forms import act
 from pages.components.lists.panel import Panel
 from pages.components.lists.record_table import close_opened, open_experience
 from pages.components.lists.uses import draw_uses
-from pages.components.shared.texts import draw_prose
-
-LONG_TASK, LONG_LINES = 420, 5
-"""Characters or lines of a task beyond which only its beginning shows at first, so that its steps stay in view."""
-
-CUT_TASK, CUT_LINES = 300, 4
-"""Most characters and lines of such a beginning."""
 
 OUTCOME_COLOURS = {"succeeded": "green", "failed": "red", "unknown": "gray"}
-
-_WHOLE = "experience_whole_task"
 
 
 def _draw_removal(memory: MemorySystem, detail: ExperienceDetail) -> None:
@@ -45,34 +35,17 @@ def _delete(memory: MemorySystem, experience_id: str) -> None:
         close_opened()
 
 
-def _draw_head(memory: MemorySystem, detail: ExperienceDetail) -> None:
-    _draw_task(detail)
-    with st.container(horizontal=True, vertical_alignment="center", gap="small", key="opened_outcome"):
-        st.badge(signed(detail.outcome), color=OUTCOME_COLOURS[detail.outcome])  # type: ignore[arg-type]
-        if detail.ending:
-            st.text(detail.ending)
-    draw_facts(detail.facts, key=f"experience_fact_{detail.id}")
+def _head(detail: ExperienceDetail) -> Head:
+    return Head(
+        headline=detail.task.headline,
+        badges=(Badge(signed(detail.outcome), OUTCOME_COLOURS[detail.outcome]),),
+        facts=(*facts_of({"How it ended": detail.ending}), *detail.facts),
+    )
+
+
+def _draw_links(memory: MemorySystem, detail: ExperienceDetail) -> None:
     draw_record_links(detail.used, "Used")
     _draw_attempts(detail)
-
-
-def _draw_task(detail: ExperienceDetail) -> None:
-    """Draw the task, or its beginning and a button for the rest."""
-    is_long = len(detail.task.whole) > LONG_TASK or detail.task.whole.count("\n") > LONG_LINES
-    is_cut = is_long and st.session_state.get(_WHOLE) != detail.id
-    with st.container(gap="xsmall"):
-        if is_cut:
-            beginning = "\n".join(detail.task.whole[:CUT_TASK].rsplit(" ", 1)[0].split("\n")[:CUT_LINES])
-            st.text(f"{readable(beginning).rstrip()} …")
-        else:
-            draw_prose(detail.task, key=f"experience_task_{detail.id}")
-        if is_long:
-            st.button("Show the whole task" if is_cut else "Show less of the task", key="experience_task_more",
-                      type="tertiary", on_click=_show_task, args=(detail.id if is_cut else None,))  # fmt: skip
-
-
-def _show_task(experience_id: str | None) -> None:
-    st.session_state[_WHOLE] = experience_id
 
 
 def _draw_results(memory: MemorySystem, detail: ExperienceDetail, is_open: bool) -> None:
@@ -124,7 +97,8 @@ def _lacks(detail: ExperienceDetail, tab: str) -> bool:
 
 PANEL = Panel(
     draw_removal=_draw_removal,
-    draw_head=_draw_head,
+    head=_head,
+    draw_links=_draw_links,
     tabs={"Steps": _draw_steps, "Result": _draw_results, "Uses": _draw_uses},
     lacks=_lacks,
     tabs_after={"Background": _draw_background},

@@ -10,6 +10,7 @@ from atlas.views.journal.links import entry_links
 from atlas.views.journal.list import NO_FIX
 from atlas.views.journal.promotion import PromoteRequest
 from atlas.views.kinds.journal import AROUND, JOURNAL
+from atlas.views.lists.facts import Badge, Head, facts_of
 from pages.components.journal.links import MAX_LINKS, draw_links, draw_thread
 from pages.components.journal.promotion import draw_becoming
 from pages.components.lists.facts import draw_facts, draw_record_links
@@ -17,7 +18,7 @@ from pages.components.lists.panel import Panel
 from pages.components.lists.record_table import experience_table
 from pages.components.lists.uses import draw_uses
 from pages.components.shared.plans import draw_proposing
-from pages.components.shared.texts import draw_code, draw_prose_or_code
+from pages.components.shared.texts import draw_code
 
 PROMOTING = "Turns it into an experience or a strategy that agents retrieve. You see a preview first."
 
@@ -28,16 +29,18 @@ def _draw_acts(memory: MemorySystem, detail: EntryDetail) -> None:
                    draw_extra=draw_becoming)  # fmt: skip
 
 
-def _draw_head(memory: MemorySystem, detail: EntryDetail) -> None:
-    with st.container(horizontal=True, vertical_alignment="center", gap="small"):
-        if detail.colour:
-            st.badge(detail.type, color=detail.colour)  # type: ignore[arg-type]
-        else:
-            st.text(detail.type, width="content")
-        if detail.fix:
-            st.badge(detail.fix, color="red" if detail.fix == NO_FIX else "green")
-    draw_prose_or_code(detail.content, key=f"entry_content_{detail.id}")
-    draw_facts(detail.facts, key=f"entry_{detail.id}")
+def _head(detail: EntryDetail) -> Head:
+    fix = (Badge(detail.fix, "red" if detail.fix == NO_FIX else "green"),) if detail.fix else ()
+    kind = (Badge(detail.type, detail.colour),) if detail.colour else ()
+    return Head(
+        headline=detail.content.headline,
+        is_log=True,
+        badges=(*kind, *fix),
+        facts=(*facts_of({"Type": "" if kind else detail.type}), *detail.facts),
+    )
+
+
+def _draw_links(memory: MemorySystem, detail: EntryDetail) -> None:
     draw_record_links(detail.became, "Promoted to")
     draw_thread(entry_links(memory, detail.id, MAX_LINKS))
 
@@ -46,7 +49,7 @@ def _draw_uses(memory: MemorySystem, detail: EntryDetail, is_open: bool) -> None
     draw_uses(memory, detail.uses, key=f"entry_uses_{detail.id}")
 
 
-def _draw_links(memory: MemorySystem, detail: EntryDetail, is_open: bool) -> None:
+def _draw_linking(memory: MemorySystem, detail: EntryDetail, is_open: bool) -> None:
     if is_open:
         draw_links(memory, detail.id)
 
@@ -69,8 +72,9 @@ def _draw_worth(memory: MemorySystem, detail: EntryDetail, is_open: bool) -> Non
 
 PANEL = Panel(
     draw_acts=_draw_acts,
-    draw_head=_draw_head,
-    tabs={"Uses": _draw_uses, "Before and after": _draw_around, "Links": _draw_links},
+    head=_head,
+    draw_links=_draw_links,
+    tabs={"Uses": _draw_uses, "Before and after": _draw_around, "Links": _draw_linking},
     lacks=lambda detail, tab: tab == "Uses" and not detail.uses,
     tabs_after={"Worth": _draw_worth},
 )

@@ -1,17 +1,63 @@
-"""Labelled facts in a row, and links to other records."""
+"""The head of an opened record, labelled facts in a grid, and links to other records."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 import streamlit as st
 
-from atlas.views.lists.facts import Fact, RecordLink
+from atlas.views.lists.facts import Fact, Head, RecordLink
 from atlas.views.shared.texts import Text
 from atlas.views.shared.wording import shortened
-from pages.components.shared.texts import draw_prose
+from atlas.views.trace.terminal import readable
+from pages.components.shared.texts import draw_prose, draw_prose_or_code
 
 TITLE_CHARACTERS = 60
+
+LONG_TEXT, LONG_LINES = 420, 5
+"""Characters or lines below a title beyond which only their beginning shows, so that what follows stays in view."""
+
+CUT_TEXT, CUT_LINES = 300, 4
+"""Most characters and lines of such a beginning."""
+
+SPANS = {24: "narrow", 60: "wide"}
+"""Columns of the grid that a fact takes, by the length up to which its value fits there. A longer one takes a line."""
+
+_WHOLE = "opened_whole"
+
+
+def draw_title(head: Head, *, key: str) -> None:
+    """Draw the title of a record with its badges, and below it the rest of its text.
+
+    Args:
+        key: Of its own for each record.
+    """
+    with st.container(horizontal=True, gap="small", key="opened_head"):
+        with st.container(key="opened_title"):
+            st.text(readable(head.headline.title))
+        for badge in head.badges:
+            st.badge(badge.text, color=badge.colour)  # type: ignore[arg-type]
+    if head.headline.rest:
+        _draw_rest(Text(head.headline.rest), draw_prose_or_code if head.is_log else draw_prose, key=key)
+
+
+def _draw_rest(text: Text, draw: Callable[..., None], *, key: str) -> None:
+    """Draw a text, or its beginning and a button for the rest."""
+    is_long = len(text.whole) > LONG_TEXT or text.whole.count("\n") > LONG_LINES
+    is_cut = is_long and st.session_state.get(_WHOLE) != key
+    with st.container(gap="xsmall"):
+        if is_cut:
+            beginning = "\n".join(text.whole[:CUT_TEXT].rsplit(" ", 1)[0].split("\n")[:CUT_LINES])
+            draw(Text(f"{beginning.rstrip()} …"), key=key)
+        else:
+            draw(text, key=key)
+        if is_long:
+            st.button("Show all" if is_cut else "Show less", key="opened_more", type="tertiary",
+                      on_click=_show_whole, args=(key if is_cut else None,))  # fmt: skip
+
+
+def _show_whole(key: str | None) -> None:
+    st.session_state[_WHOLE] = key
 
 
 def draw_record_links(links: Sequence[RecordLink], words: str) -> None:
@@ -33,17 +79,18 @@ def draw_record_links(links: Sequence[RecordLink], words: str) -> None:
 
 
 def draw_facts(facts: Sequence[Fact], *, key: str) -> None:
-    """Draw facts with trusted labels, each before its value, in lines.
+    """Draw facts with trusted labels, each above its value, in columns.
 
     Args:
         key: Prefix of the keys of its widgets.
     """
     if not facts:
         return
-    with st.container(horizontal=True, gap="medium", key=f"facts_{key}"):
-        for fact in facts:
-            with st.container(horizontal=True, width="content", gap="xsmall", vertical_alignment="center"):
-                st.caption(fact.name, width="content")
+    with st.container(key=f"facts_{key}"):
+        for number, fact in enumerate(facts):
+            span = next((name for length, name in SPANS.items() if len(fact.value) <= length), "whole")
+            with st.container(gap=None, key=f"fact_{span}_{key}_{number}"):
+                st.caption(fact.name)
                 draw_prose(Text(fact.value), key=f"{key}_{fact.name}")
 
 

@@ -11,13 +11,13 @@ import streamlit as st
 
 from atlas import MemorySystem
 from atlas.views.kinds.kind import Kind
-from atlas.views.lists.facts import marks_facts
+from atlas.views.lists.facts import Head, marks_facts
 from atlas.views.lists.kind_views import KindViews
 from atlas.views.lists.listing import similar_rows
 from atlas.views.lists.queries import Place
 from pages.components.lists.edit_forms import draw_form
 from pages.components.lists.editing import draw_mark_acts, draw_note, draw_tags
-from pages.components.lists.facts import draw_facts
+from pages.components.lists.facts import draw_facts, draw_title
 from pages.components.lists.record_table import close_opened, experience_table, open_experience
 from pages.components.lists.versions import draw_versions
 from pages.components.shared.plans import draw_act
@@ -34,8 +34,14 @@ DrawTab = Callable[[MemorySystem, Any, bool], None]
 class Panel:
     """Parts of a panel that are specific to one kind of memory."""
 
-    draw_head: Draw
-    """Draws the part above the tabs."""
+    head: Callable[[Any], Head]
+    """Function that returns the head of a record, given its detail."""
+
+    draw_story: Draw = lambda memory, detail: None
+    """Draws how well it worked, between the title and the facts."""
+
+    draw_links: Draw = lambda memory, detail: None
+    """Draws where it leads, between the facts and the tabs."""
 
     tabs: Mapping[str, DrawTab] = field(default_factory=dict)
     """Tabs before the common ones, by name."""
@@ -85,8 +91,11 @@ def draw_panel(
         if detail.marks.quarantine:
             st.text(f"In quarantine, so agents do not find it: {detail.marks.quarantine}")
         explain()
-        panel.draw_head(memory, detail)
-        draw_facts(marks_facts(detail.marks), key=f"{kind.noun}_marks_{detail.id}")
+        head, key = panel.head(detail), f"{kind.noun}_{detail.id}"
+        draw_title(head, key=key)
+        panel.draw_story(memory, detail)
+        draw_facts([*head.facts, *marks_facts(detail.marks)], key=key)
+        panel.draw_links(memory, detail)
         _draw_tabs(views, panel, memory, detail)
 
 
@@ -98,11 +107,11 @@ def draw_walk(kind: Kind, place: Place | None) -> None:
             return
         st.button("Previous", key=f"{kind.noun}_previous", icon=":material/keyboard_arrow_up:", shortcut="k",
                   disabled=place.previous is None, on_click=open_experience, args=(place.previous,),
-                  help="Previous in the list")  # fmt: skip
+                  help="Previous (K)")  # fmt: skip
         st.caption(f"{place.number:,} of {place.n:,}", width="content")
         st.button("Next", key=f"{kind.noun}_next", icon=":material/keyboard_arrow_down:", shortcut="j",
                   disabled=place.next is None, on_click=open_experience, args=(place.next,),
-                  help="Next in the list")  # fmt: skip
+                  help="Next (J)")  # fmt: skip
 
 
 def _draw_removal(views: KindViews[Any], panel: Panel, memory: MemorySystem, detail: Any) -> None:

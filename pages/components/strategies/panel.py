@@ -2,22 +2,22 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict
-
 import streamlit as st
 
-from atlas import MemorySystem
+from atlas import EmbeddingUnavailable, MemorySystem
 from atlas.views.journal.promotion import made_of
 from atlas.views.kinds.strategy import STRATEGY
-from atlas.views.shared.texts import Text
+from atlas.views.lists.facts import Badge, Head
+from atlas.views.shared.state import StoreState
+from atlas.views.shared.texts import Headline, Text
 from atlas.views.shared.wording import percent
 from atlas.views.strategies.charts import tries_caption, tries_chart, updater_estimates, updaters_chart
 from atlas.views.strategies.steps import MAX_STEPS
-from atlas.views.strategies.strategy import StrategyDetail, effect_view
+from atlas.views.strategies.strategy import EffectView, StrategyDetail, effect_view
 from pages.components.lists.facts import draw_fact_table, draw_facts, draw_record_links
-from pages.components.lists.listing import SEARCHING
 from pages.components.lists.panel import Panel, draw_sources
 from pages.components.lists.uses import draw_uses
+from pages.components.shared.snapshot import store_state
 from pages.components.shared.texts import draw_prose
 from pages.components.strategies.retirement import draw_retire
 
@@ -33,12 +33,8 @@ HOW_COUNTED = (
 CHART = {"displayModeBar": False, "scrollZoom": False}
 
 PARAMETER_COLUMNS = {"name": "Parameter", "type": "Type", "description": "What it is", "example": "Example"}
-EFFECT_COLUMNS = {
-    "what": st.column_config.TextColumn("Attempts", width=155),
-    "succeeded": st.column_config.TextColumn("Succeeded", width=155),
-    "n": st.column_config.NumberColumn("n", format="localized", width=50),
-    "bar": st.column_config.ImageColumn("Rate, 0 to 100%", width=130),
-}
+
+TONES = {"good": "green", "bad": "red"}
 
 
 def draw_how_counted(*, key: str) -> None:
@@ -52,15 +48,38 @@ def _draw_acts(memory: MemorySystem, detail: StrategyDetail) -> None:
     draw_retire(memory, [detail.id], key="strategy_retire", is_retired=bool(detail.rate.retired))
 
 
-def _draw_head(memory: MemorySystem, detail: StrategyDetail) -> None:
-    with st.container(key="opened_title"):
-        draw_prose(detail.title, key=f"strategy_title_{detail.id}")
-    with st.container(horizontal=True, vertical_alignment="center"):
-        st.markdown(f"**{detail.headline}**", width="content")
-        if detail.bar:
-            st.image(detail.bar)
-            st.caption(detail.record.range, width="content")
-    draw_facts(detail.facts, key=f"strategy_{detail.id}")
+def _head(detail: StrategyDetail) -> Head:
+    verdict = "retired" if detail.rate.retired else detail.record.verdict
+    colour = "gray" if detail.rate.retired else TONES.get(detail.record.tone, "gray")
+    return Head(
+        headline=Headline(title=detail.title.whole, rest=""),
+        badges=(Badge(verdict, colour),) if verdict else (),
+        facts=detail.facts,
+    )
+
+
+def _draw_story(memory: MemorySystem, detail: StrategyDetail) -> None:
+    """Draw how often it worked at once, and once they are found, similar tasks without it."""
+    place = st.empty()
+    place.markdown(f"**{detail.headline}**")
+    if not detail.attempts:
+        return
+    try:
+        view = _effect(store_state(memory), detail.id, _memory=memory)
+    except EmbeddingUnavailable:  # there is no search for similar tasks, and the rest can be read
+        return
+    with place.container(gap="xsmall", key="opened_story"):
+        st.markdown(f"**{view.verdict}**")
+        for number, row in enumerate(view.rows):
+            with st.container(horizontal=True, vertical_alignment="center", gap="small", key=f"opened_rate_{number}"):
+                st.caption(row.what, width="content")
+                st.image(row.bar)
+                st.caption(row.range, width="content")
+
+
+@st.cache_data(max_entries=32, show_spinner=False)
+def _effect(state: StoreState, strategy_id: str, *, _memory: MemorySystem) -> EffectView:
+    return effect_view(_memory, strategy_id)
 
 
 def _draw_content(memory: MemorySystem, detail: StrategyDetail, is_open: bool) -> None:
@@ -102,30 +121,20 @@ def _draw_steps(detail: StrategyDetail) -> None:
         return
     if detail.steps.introduction:
         draw_prose(Text(detail.steps.introduction), key=f"strategy_introduction_{detail.id}")
-    with st.container(gap="xsmall"):
+    with st.container(gap="xsmall", key="strategy_steps"):
         for number, step in enumerate(detail.steps.steps, start=1):
             draw_prose(Text(f"{number}. {step}"), key=f"strategy_step_{number}_{detail.id}")
 
 
 def _draw_evidence(memory: MemorySystem, detail: StrategyDetail, is_open: bool) -> None:
-    """Draw a strategy's uses, what its tasks came to without it, and its success rate over time."""
+    """Draw a strategy's uses, and how its success rate changed with them."""
     draw_uses(memory, detail.attempts, key=f"strategy_uses_{detail.id}")
-    if is_open:  # the first search for similar tasks takes seconds
-        _draw_effect(memory, detail)
-    st.caption("Success rate after each use")
+    st.caption("Success rate after each use, with the range in which it likely lies")
     st.plotly_chart(tries_chart(detail.attempts), key=f"strategy_tries_{detail.id}", config=CHART,
                     alt=tries_caption(detail.attempts))  # fmt: skip
     draw_how_counted(key=f"strategy_how_{detail.id}")
     with st.expander("Other ways to estimate its rate", key=f"strategy_estimates_{detail.id}"):
         _draw_updaters(detail)
-
-
-def _draw_effect(memory: MemorySystem, detail: StrategyDetail) -> None:
-    with st.spinner(SEARCHING):
-        view = effect_view(memory, detail.id)
-    st.markdown(f"**{view.verdict}**")
-    st.dataframe([asdict(row) for row in view.rows], column_config=EFFECT_COLUMNS, column_order=list(EFFECT_COLUMNS),
-                 hide_index=True, alt="With it and without it")  # fmt: skip
 
 
 def _draw_updaters(detail: StrategyDetail) -> None:
@@ -151,7 +160,8 @@ def _draw_sources(memory: MemorySystem, detail: StrategyDetail) -> None:
 
 PANEL = Panel(
     draw_acts=_draw_acts,
-    draw_head=_draw_head,
+    head=_head,
+    draw_story=_draw_story,
     tabs={"What to do": _draw_content, "Uses": _draw_evidence},
     lacks=lambda detail, tab: tab == "Uses" and not detail.attempts,
 )
