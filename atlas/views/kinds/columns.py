@@ -6,7 +6,14 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal
 
-from atlas.views.shared.rates import VERDICTS_MEAN
+NARROW = 0.3
+"""Width of an interval around one half from which a rate is known to be about one half."""
+
+VERDICTS_MEAN = (
+    "Reliable: even the low end of the likely range is at least 50%. Mostly fails: even its high end is at most 50%. "
+    f"About half: the range lies around 50% and is at most {100 * NARROW:.0f} points wide. Not clear yet: it is wider."
+)
+"""The rule of the verdicts on success rates in words, for the help of what shows one."""
 
 Form = Literal[
     "text", "number", "decimal", "share", "meter", "time", "day", "picture", "outcomes", "badge", "heading", "record",

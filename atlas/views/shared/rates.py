@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 from atlas.core.statistics import Interval, SuccessRate
 from atlas.memory.base.success_rates import credible_interval
+from atlas.views.kinds.columns import NARROW
 from atlas.views.shared.wording import counted, percent
 
 NOT_USED = "not used yet"
@@ -15,15 +16,6 @@ LIKELY_MEANS = "Likely: the true value lies in this range with a probability of 
 
 RELIABLE, FAILING, HALF, NOT_CLEAR = "reliable", "mostly fails", "about half", "not clear yet"
 """Verdicts on a rate, from its interval."""
-
-NARROW = 0.3
-"""Width of an interval around one half from which a rate is known to be about one half."""
-
-VERDICTS_MEAN = (
-    "Reliable: even the low end of the likely range is at least 50%. Mostly fails: even its high end is at most 50%. "
-    f"About half: the range lies around 50% and is at most {100 * NARROW:.0f} points wide. Not clear yet: it is wider."
-)
-"""The rule of `verdict_of` in words, for the help of what shows a verdict."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

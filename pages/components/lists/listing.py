@@ -12,6 +12,7 @@ import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
 
 from atlas import MemorySystem
+from atlas.views.kinds.columns import VERDICTS_MEAN
 from atlas.views.kinds.filters import Filter, Options
 from atlas.views.kinds.kind import Kind
 from atlas.views.lists.hits import HitCard
@@ -28,7 +29,7 @@ from atlas.views.lists.queries import (
     query_of,
     search,
 )
-from atlas.views.shared.rates import LIKELY_MEANS, VERDICTS_MEAN
+from atlas.views.shared.rates import LIKELY_MEANS
 from atlas.views.shared.scope import BEST_MATCH, BY
 from atlas.views.shared.state import StoreState, uses_seen
 from atlas.views.shared.wording import plural
