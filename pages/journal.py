@@ -21,7 +21,7 @@ TAB = "journal_tab"
 
 
 memory = page_memory()
-with draw_heading("Journal", JOURNAL.about):
+with draw_heading("Journal", JOURNAL.about, is_one_line=True):
     open_linked(st.query_params.get_all(TAB))
     part = choose_part([ENTRIES, CONVERSATIONS, UPKEEP], key=TAB, formerly=dict.fromkeys(FORMER_TABS, UPKEEP))
 draw = {CONVERSATIONS: draw_conversations, UPKEEP: draw_upkeep}.get(part, partial(draw_records, ROOM))

@@ -78,7 +78,7 @@ def test_the_list_is_sorted_filtered_and_paged(dashboard: Dashboard, tmp_path, m
     app.selectbox(key="strategies_state").select("Retired").run()
     assert caption(app) == "2 of 30 strategies"
     assert set(column(app, "heading", "status")) == {"retired by hand"}
-    app.selectbox(key="strategies_state").select("All").run()
+    app.selectbox(key="strategies_state").select("Show all").run()
     assert caption(app) == "30 strategies · 1 not clear yet, 27 not used yet, 2 retired"
     assert_no_problem(app)
 

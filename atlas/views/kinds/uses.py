@@ -10,7 +10,7 @@ from atlas.maps.hygiene import is_failing, worst_first
 from atlas.memory.base.memory import Memory
 from atlas.protocols.infra import Where
 
-EVERY, WORSE, UNUSED = "All", "Clearly worse than the others", "Not used yet"
+EVERY, WORSE, UNUSED = "Show all", "Clearly worse than the others", "Not used yet"
 USE_STATES = (EVERY, WORSE, UNUSED)
 
 ACTIVE = {"marks.buried": False}

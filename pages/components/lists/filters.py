@@ -26,6 +26,7 @@ from atlas.views.kinds.filters import (
 )
 from atlas.views.kinds.kind import Kind
 from atlas.views.shared.scope import offered
+from atlas.views.shared.wording import plural
 from pages.frame.address import replace_linked
 
 URL: Literal["query-params"] = "query-params"
@@ -43,6 +44,7 @@ def draw_filter(
     key: str,
     first: Any = None,
     is_in_address: bool = False,
+    is_named: bool = True,
     width: Width = "stretch",
 ) -> Any:
     """Draw the widget of a filter and return its value, or None if it is not set.
@@ -53,9 +55,11 @@ def draw_filter(
         options: The available values.
         first: Initial value of the widget if it is not bound to the URL.
         is_in_address: Whether Streamlit keeps the value in the URL, under the key.
+        is_named: Whether its label is seen. Screen readers read it anyway.
         width: In pixels.
     """
-    shared: dict[str, Any] = {"key": key, "help": filter.help_text, "bind": URL if is_in_address else None}
+    shared: dict[str, Any] = {"key": key, "help": filter.help_text, "bind": URL if is_in_address else None,
+                              "label_visibility": visibility(is_named)}  # fmt: skip
     match filter:
         case Choices():
             linked = _linked(filter, key, options) if is_in_address and options else ()
@@ -90,7 +94,13 @@ def _draw_choices(filter: Choices, choices: Sequence[Any], first: Any, width: Wi
     words = _words(filter, choices)
     return tuple(
         st.multiselect(
-            filter.label, choices, first, format_func=words.__getitem__, placeholder="All", width=width, **shared
+            filter.label,
+            choices,
+            first,
+            format_func=words.__getitem__,
+            width=width,
+            placeholder="All" if shared["label_visibility"] == "visible" else f"All {plural(filter.label.lower())}",
+            **shared,
         )
     )
 
@@ -124,9 +134,19 @@ def further_filters(values: Iterable[Any]) -> DeltaGenerator:
     return st.popover(f"More · {n:,}" if n else "More", icon=":material/filter_list:")
 
 
-def draw_order(kind: Kind, *, is_search: bool) -> str:
-    """Draw the choice of the list's order, which a search replaces by its own, and return it."""
-    return st.selectbox("Sort", list(kind.orders), key=f"{kind.page}_order", disabled=is_search, width=180, bind=URL)
+def visibility(is_named: bool) -> Literal["visible", "collapsed"]:
+    """Return whether the label of a widget is seen, as Streamlit names it."""
+    return "visible" if is_named else "collapsed"
+
+
+def draw_order(kind: Kind, *, is_search: bool, is_named: bool = True) -> str:
+    """Draw the choice of the list's order, which a search replaces by its own, and return it.
+
+    Args:
+        is_named: Whether its label is seen.
+    """
+    return st.selectbox("Sort", list(kind.orders), key=f"{kind.page}_order", disabled=is_search, width=180, bind=URL,
+                        label_visibility=visibility(is_named))  # fmt: skip
 
 
 def draw_irrelevant(page: str) -> bool:

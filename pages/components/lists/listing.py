@@ -79,11 +79,11 @@ def ask(memory: MemorySystem, kind: Kind) -> Query:
     rest = [each for each in kind.filters if not each.is_foremost]
     has_more = not kind.shows_uses or any(options[each.name] for each in rest)
     text = st.text_input("Search", key=f"{page}_text", type="search", placeholder=kind.question, bind=URL,
-                         width=SEARCH_WIDTH)  # fmt: skip
-    values = {each.name: _draw_filter(kind, each, options) for each in foremost}
+                         width=SEARCH_WIDTH, label_visibility="collapsed")  # fmt: skip
+    values = {each.name: _draw_filter(kind, each, options, is_named=False) for each in foremost}
     is_search, by = bool((text or "").strip()), BEST_MATCH
     if kind.shows_uses:
-        order = draw_order(kind, is_search=is_search)
+        order = draw_order(kind, is_search=is_search, is_named=False)
     with further_filters(_current(kind, each) for each in rest) if has_more else nullcontext():
         if kind.can_search_words:
             by = st.segmented_control("Search by", BY, default=BEST_MATCH, required=True, key=f"{page}_by", bind=URL)
@@ -98,9 +98,9 @@ def ask(memory: MemorySystem, kind: Kind) -> Query:
     return query
 
 
-def _draw_filter(kind: Kind, asked: Filter, options: Mapping[str, Options]) -> Any:
+def _draw_filter(kind: Kind, asked: Filter, options: Mapping[str, Options], *, is_named: bool = True) -> Any:
     key = f"{kind.page}_{asked.name}"
-    return draw_filter(asked, options[asked.name], key=key, is_in_address=True, width=asked.width)
+    return draw_filter(asked, options[asked.name], key=key, is_in_address=True, is_named=is_named, width=asked.width)
 
 
 def _current(kind: Kind, asked: Filter) -> Any:

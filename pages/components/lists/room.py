@@ -77,7 +77,7 @@ class Room:
 def draw_page(room: Room) -> None:
     """Draw the page."""
     memory, kind = page_memory(), room.views.kind
-    draw_heading(kind.page.capitalize(), kind.about)
+    draw_heading(kind.page.capitalize(), kind.about, is_one_line=True)
     draw_records(room, memory)
 
 
@@ -107,7 +107,7 @@ def _draw_list_and_panel(room: Room, memory: MemorySystem) -> None:
     filters = st.container(key="filters")
     beside, panel = split(opened, room.widths)
     with filters:
-        bar = st.container(horizontal=True, vertical_alignment="bottom")
+        bar = st.container(horizontal=True, vertical_alignment="center", gap="small")
         with bar:
             query = room.ask(memory, kind)
         if room.draw_above is not None:

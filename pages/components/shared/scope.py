@@ -24,7 +24,7 @@ from atlas.views.shared.scope import (
     scope_with,
 )
 from atlas.views.shared.state import StoreState
-from pages.components.lists.filters import SEARCH_WIDTH, Width, digest, draw_filter, further_filters
+from pages.components.lists.filters import SEARCH_WIDTH, Width, digest, draw_filter, further_filters, visibility
 from pages.components.shared.narrowing import box_key, current_scope, keep_scope, narrow_to, rename_box, take_address
 from pages.components.shared.snapshot import page_map, store_state
 from pages.frame.address import shared_by_pages
@@ -75,11 +75,16 @@ def draw_scope_boxes(memory: MemorySystem, *, is_row: bool = False) -> DeltaGene
     width: Width = SEARCH_WIDTH if is_row else "stretch"
     with shared_by_pages():
         key, first = _box("text", stored.text)
-        text = st.text_input("Search", first, key=key, type="search", placeholder=EXPERIENCE.question, width=width)
-        foremost = {each.name: _draw(each, options, stored) for each in EXPERIENCE.filters if each.is_foremost}
+        text = st.text_input("Search", first, key=key, type="search", placeholder=EXPERIENCE.question, width=width,
+                             label_visibility=visibility(not is_row))  # fmt: skip
+        foremost = {
+            each.name: _draw(each, options, stored, is_named=not is_row)
+            for each in EXPERIENCE.filters
+            if each.is_foremost
+        }
         # a container, like each widget that may disappear, as otherwise the others would be recreated
         with st.container(width=DOMAIN_WIDTH if is_row else "stretch"):
-            domains = _draw_domains(memory_map, stored.domains)
+            domains = _draw_domains(memory_map, stored.domains, is_named=not is_row)
         rest = [each for each in EXPERIENCE.filters if not each.is_foremost]
         more = further_filters(st.session_state.get(box_key(each.name), stored.values.get(each.name)) for each in rest)
         with more:
@@ -153,9 +158,9 @@ def _draw_rest(rest: Sequence[Filter], options: Mapping[str, Options], stored: S
     return values
 
 
-def _draw(filter: Filter, options: Mapping[str, Options], stored: Scope) -> Any:
+def _draw(filter: Filter, options: Mapping[str, Options], stored: Scope, *, is_named: bool = True) -> Any:
     key, first = _box(filter.name, stored.values.get(filter.name))
-    return draw_filter(filter, options[filter.name], key=key, first=first)
+    return draw_filter(filter, options[filter.name], key=key, first=first, is_named=is_named)
 
 
 def _box(name: str, value: T) -> tuple[str, T]:
@@ -171,7 +176,7 @@ def _box(name: str, value: T) -> tuple[str, T]:
     return key, first
 
 
-def _draw_domains(memory_map: MemoryMap | None, numbers: tuple[int, ...]) -> tuple[int, ...]:
+def _draw_domains(memory_map: MemoryMap | None, numbers: tuple[int, ...], *, is_named: bool) -> tuple[int, ...]:
     """Draw the choice of domains. Titles may change, so the choice is stored by number."""
     key, first = _box("domains", numbers)
     chosen: Sequence[int] = st.session_state.get(key, first)
@@ -183,7 +188,11 @@ def _draw_domains(memory_map: MemoryMap | None, numbers: tuple[int, ...]) -> tup
     if not titles:
         return ()
     name: Callable[[int], str] = lambda number: titles.get(number, "")  # noqa: E731
-    return tuple(st.multiselect("Domain", [*titles], first, format_func=name, key=key, placeholder="All"))
+    placeholder = "All" if is_named else "All domains"
+    return tuple(
+        st.multiselect("Domain", [*titles], first, format_func=name, key=key, placeholder=placeholder,
+                       label_visibility=visibility(is_named))
+    )  # fmt: skip
 
 
 @st.cache_data(max_entries=8, show_spinner=False)
