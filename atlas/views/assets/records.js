@@ -43,8 +43,10 @@ function cuttable(element, text, partsOf) {
   return element
 }
 
-// The beginning of a text, without a sign or half a piece of code at its end.
+// The beginning of a text: up to the end of a sentence in its second half, or without a sign or half a piece of code at its end.
 function beginning(words, n) {
+  const sentence = words.slice(0, n - 1).findLastIndex((word, at) => /[^\s.]{2}[.!?]$/.test(word) && !/^[a-z]/.test(words[at + 1])) + 1
+  if (sentence > n / 2) return `${words.slice(0, sentence).join(' ')} …`
   const text = words.slice(0, n).join(' ').replace(/[\s,;:.(–-]+$/, '')
   return `${text.split('`').length % 2 ? text : text.replace(/`([^`]*)$/, '$1')}…`
 }
@@ -124,8 +126,7 @@ const FORMS = {
     return [chip]
   },
   heading: ({ lead, story, advice, relevance, why }) => [
-    lead && made('span', 'lead', ...worded(lead)), story && made('span', 'story', ...worded(story)),
-    advice && made('span', 'advice', ...worded(advice)),
+    ...Object.entries({ lead, story, advice }).map(([name, text]) => text && cuttable(made('span', name), text, worded)),
     relevance !== null && made('span', 'origin', `relevance ${relevance.toFixed(2)}`), why && made('span', 'origin why', why),
   ],
   record: (value) => {
@@ -157,13 +158,18 @@ function cell(column, row, role, isStill) {
   const value = row[column.name]
   if (column.opens) {
     const title = made(isStill ? 'span' : 'button', column.form === 'heading' ? 'title' : 'title clip')
-    cuttable(title, (column.form === 'heading' ? value.title : value) || '–', worded)
+    const titled = column.form === 'task' && row.titled
+    cuttable(title, (column.form === 'heading' ? value.title : titled ? titled.title : value) || '–', worded)
     if (value.parameters) title.append(made('span', 'parameters', value.parameters))
     if (!isStill) Object.assign(title, { type: 'button', tabIndex: -1 })
     const { status, origin, marks } = value
     element.append(column.form === 'heading' ? made('span', 'marks first', title, status && made('span', 'pill', status),
       origin && made('span', 'origin', origin), ...tags(marks)) : title)
-    if (column.form !== 'heading' && (row.marks || row.facts.length)) element.append(made('span', 'marks', ...facts(row.facts), ...tags(row.marks)))
+    const labels = column.form !== 'heading' && (row.marks || row.facts.length) && made('span', 'marks', ...facts(row.facts), ...tags(row.marks))
+    const rest = titled?.rest && cuttable(made('span', 'clip rest'), titled.rest, worded)
+    if (titled && (labels || rest)) element.append(made('span', 'below', labels, rest))
+    else if (labels) element.append(labels)
+    if (titled) element.task = value
   }
   if (!column.opens || column.form === 'heading') element.append(...FORMS[column.form](value, column).filter((child) => child))
   if (column.form === 'share') element.title = row.why
@@ -232,7 +238,7 @@ function heading(list) {
   return element
 }
 
-const BOX = 20, GAP = 14, LEAST = 220
+const BOX = 20, GAP = 14, LEAST = 200
 
 // The columns for which there is room. Those at the end go first. What opens the record stays, on its own line if stacked.
 function fitting(columns, width, hasBoxes, isStacked) {
@@ -241,7 +247,7 @@ function fitting(columns, width, hasBoxes, isStacked) {
   for (const column of columns) {
     const isApart = isStacked && column.opens
     const needed = isApart ? 0 : (column.grows ? Math.min(column.width, LEAST) : column.width) + (kept.length ? GAP : 0)
-    if (needed > free && kept.some((other) => other.opens)) continue
+    if (needed > free && kept.some((other) => other.opens)) break
     kept.push(column)
     free -= needed
   }
@@ -293,7 +299,7 @@ class List {
     const look = JSON.stringify([rows, this.columns, label, order, Boolean(selected), isNarrow, isMiddling, isStacked])
     if (look !== this.look) {
       const active = this.root.getRootNode().activeElement?.closest?.('.row')?.dataset.id
-      this.root.className = ['list', label.toLowerCase(), tall ? 'tall' : 'flat', this.data.is_still && 'still', isMiddling && !isNarrow && 'middling', isNarrow && 'narrow',
+      this.root.className = ['list', label.toLowerCase(), tall ? 'tall' : 'flat', columns.some((column) => column.form === 'task') && 'tasks', this.data.is_still && 'still', isMiddling && !isNarrow && 'middling', isNarrow && 'narrow',
         isStacked && 'stacked'].filter(Boolean).join(' ')
       this.root.style.setProperty('--tracks', tracks(this.columns, selected))
       this.root.setAttribute('aria-label', label)
@@ -302,7 +308,7 @@ class List {
       if (active !== undefined) this.rowOf(active)?.focus({ preventScroll: true })
     }
     this.look = look
-    if (!tall && width !== this.width) this.root.querySelectorAll('.row[data-id] [data-whole]').forEach(fit)
+    if (width !== this.width) this.root.querySelectorAll(`.row[data-id] ${tall ? ':is(.lead, .story, .advice)' : '[data-whole]'}`).forEach(fit)
     this.width = width
     this.mark()
   }
@@ -382,8 +388,9 @@ class List {
 
   // The whole of a text that is cut by its column is shown on hover.
   hint(target) {
-    const text = target.closest?.('[data-whole]')
-    if (text?.isCut) text.title = text.whole
+    const text = target.closest?.('[data-whole]'), cell = target.closest?.('.cell')
+    if (cell?.task) cell.title = cell.task
+    else if (text?.isCut) text.title = text.whole
   }
 
   remove() {

@@ -16,11 +16,12 @@ VERDICTS_MEAN = (
 """The rule of the verdicts on success rates in words, for the help of what shows one."""
 
 Form = Literal[
-    "text", "number", "decimal", "share", "meter", "time", "day", "picture", "outcomes", "badge", "heading", "record",
-    "severity", "button",
+    "text", "task", "number", "decimal", "share", "meter", "time", "day", "picture", "outcomes", "badge", "heading",
+    "record", "severity", "button",
 ]  # fmt: skip
-"""Display format of a value: a share as a bar from 0 to 1, a meter as a bar with a text that is red if weak, a
-picture by its URL, outcomes as coloured labels, a day as a time that shows its clock on hover, a severity as a mark.
+"""Display format of a value: a task as its title with the rest below, a share as a bar from 0 to 1, a meter as a bar
+with a text that is red if weak, a picture by its URL, outcomes as coloured labels, a day as a time that shows its clock
+on hover, a severity as a mark.
 
 A heading and a record take several lines, and so does a row that has a heading.
 """

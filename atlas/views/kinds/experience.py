@@ -19,7 +19,7 @@ OUTCOME = Column(
     "outcomes",
     help_text="How it ended, or the number of its attempts by how they ended",
 )
-TASK = Column("task", "Task", 440, order_key="title")
+TASK = Column("task", "Task", 460, "task", order_key="title")
 AGENT = Column(
     "agent", "Agent", 72, is_optional=True, help_text="Who made the attempt. `+1` is one other agent at the same task"
 )

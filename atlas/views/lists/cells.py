@@ -13,6 +13,7 @@ from atlas.views.charts.palette import CRASH_COLOUR
 from atlas.views.kinds.columns import WIDE, Column, Columns
 from atlas.views.kinds.journal_words import type_word
 from atlas.views.kinds.kind import Kind
+from atlas.views.kinds.titles import task_title
 from atlas.views.lists.queries import Row
 from atlas.views.shared.rates import Record
 from atlas.views.shared.wording import time_text
@@ -26,7 +27,7 @@ TONES = {type_word(CRASH): CRASH_COLOUR}
 _PICTOGRAPHS = re.compile("[\U0001f000-\U0001faff\ufe0f\u200d]+")
 """Signs that carry no words, and that a machine without a font for them draws as boxes."""
 
-TITLES = ("text", "heading")
+TITLES = ("text", "task", "heading")
 """Forms of the column that opens a record, the first of a table."""
 
 
@@ -88,6 +89,7 @@ def table_as_json(kind: Kind, columns: Columns, rows: Sequence[Row], order: str 
                 "facts": row.facts,
                 "marks": row.marks,
                 **{column.name: _cell(row, column) for column in shown},
+                **_titled(row, title),
             }
             for row in rows
         ],
@@ -127,13 +129,22 @@ def _orders(column: Column, kind: Kind) -> list[dict[str, Any]]:
 
 def _label(row: Row, title: Column) -> str:
     value = getattr(row, title.name)
-    return value.title if isinstance(value, Heading) else str(value)[:MAX_CHARACTERS]
+    return value.title if isinstance(value, Heading) else " ".join(str(value)[:MAX_CHARACTERS].split())
+
+
+def _titled(row: Row, title: Column) -> dict[str, Any]:
+    """Return the two lines of the task that opens a row, without pictographs, or nothing if it is no task."""
+    if title.form != "task":
+        return {}
+    text = str(getattr(row, title.name) or "")[:MAX_CHARACTERS]
+    shown = _PICTOGRAPHS.sub(" ", text)
+    return {"titled": asdict(task_title(shown if shown.strip() else text))}
 
 
 def _cell(row: Row, column: Column) -> Any:
     value = getattr(row, column.name, None)
     match column.form:
-        case "text":
+        case "text" | "task":
             return _on_one_line(str(value or ""))[:MAX_CHARACTERS]
         case "number":
             return f"{value:,}" if value is not None else ""

@@ -19,7 +19,7 @@ MAX_USES = 500
 
 COLUMNS = (
     Column("outcomes", "Outcome", 115, "outcomes"),
-    Column("task", "Task", 240),
+    Column("task", "Task", 240, "task"),
     Column("at", "When (UTC)", 135, "time"),
     Column("actor", "Who", 72, is_optional=True),
 )
