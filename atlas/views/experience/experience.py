@@ -14,7 +14,7 @@ from atlas.memory.experience.extraction import SHOWN_RECORDS
 from atlas.memory.system import MemorySystem
 from atlas.storage.damage import stored_instant
 from atlas.views.experience.ending import ending_of
-from atlas.views.experience.list import outcome_of, with_memory
+from atlas.views.experience.list import outcome_of, took_text, with_memory
 from atlas.views.kinds.concept import CONCEPT
 from atlas.views.kinds.experience import EXPERIENCE
 from atlas.views.kinds.journal import JOURNAL
@@ -27,7 +27,6 @@ from atlas.views.shared.rates import record_of
 from atlas.views.shared.scope import domain_names
 from atlas.views.shared.texts import Text, as_json, text_of
 from atlas.views.shared.wording import OUTCOMES, SIGNS, attempts_text, counted, day_text, moment, signed
-from atlas.views.trace.cost import Cost, duration_text
 
 MAX_ATTEMPTS = 12
 
@@ -195,7 +194,7 @@ def _facts(experience: Experience, usage: Usage, domain: str) -> tuple[Fact, ...
             "Source": str(experience.metadata.get("source", "")),
             "Partial score": _partial_score(experience),
             "Stands for": _stands_for(experience.metadata),
-            "Took": _duration(experience.metadata),
+            "Took": took_text(experience.metadata),
             "Tokens": _tokens(experience.metadata),
             "Cost": _price(experience.metadata),
             "Given": _given(experience.metadata),
@@ -240,11 +239,6 @@ def _tokens(metadata: Mapping[str, Any]) -> str:
     counts = tokens if isinstance(tokens, Mapping) else {}
     named = {"read": counts.get("input"), "written": counts.get("output")}
     return ", ".join(f"{n:,} {name}" for name, n in named.items() if isinstance(n, int) and n)
-
-
-def _duration(metadata: Mapping[str, Any]) -> str:
-    seconds = Cost.of(metadata).seconds
-    return "" if seconds is None else duration_text(seconds)
 
 
 def _price(metadata: Mapping[str, Any]) -> str:

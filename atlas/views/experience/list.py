@@ -22,6 +22,10 @@ from atlas.views.lists.queries import Count, Query, Row, SearchResult, marks_tex
 from atlas.views.shared.rates import rate_sentence
 from atlas.views.shared.scope import domain_names
 from atlas.views.shared.wording import OUTCOMES, outcome_labels
+from atlas.views.trace.cost import Cost, duration_text
+
+TASK_CHARACTERS = 400
+"""The part of a task's description that is listed."""
 
 STANDS_IN = "ranked with the built-in weights, because the chosen profile cannot be used (see Evaluation)"
 
@@ -34,6 +38,8 @@ class ExperienceRow(Row):
     """Outcomes of its attempts, as `outcome_labels` returns them."""
 
     task: str
+    """The beginning of its description."""
+
     ending: str = ""
     """How it ended, in one line, or empty if nothing tells it."""
 
@@ -48,6 +54,9 @@ class ExperienceRow(Row):
 
     source: str = ""
     n_steps: int = 0
+    took: str = ""
+    """How long it took, as `75 s`, or empty if that is not known."""
+
     created_at: datetime
     """Time in UTC."""
 
@@ -105,13 +114,20 @@ def agents_text(agents: Iterable[str]) -> str:
     return " +".join(filter(None, [*names[:1], f"{len(names) - 1:,}" if len(names) > 1 else ""]))
 
 
-def _listed(row: Mapping[str, Any], ending: str, has_memory: bool, has_agents: bool) -> ExperienceRow:
+def took_text(metadata: Mapping[str, Any]) -> str:
+    """Return `12 min`, how long an attempt took if its source recorded it, or an empty string."""
+    seconds = Cost.of(metadata).seconds
+    return "" if seconds is None else duration_text(seconds)
+
+
+def _listed(row: Mapping[str, Any], experience: Experience | None, has_memory: bool, has_agents: bool) -> ExperienceRow:
     metadata = row["metadata"]
     return ExperienceRow(
         id=row["id"],
         outcomes=outcome_labels([outcome_of(metadata)]),
-        task=str(metadata.get("title", "")),
-        ending=ending,
+        task=experience.task.description[:TASK_CHARACTERS] if experience else str(metadata.get("title", "")),
+        ending=ending_of(experience) if experience else "",
+        took=took_text(experience.metadata) if experience else "",
         memory=memory_text(has_memory, 1),
         agent=agents_text([metadata.get("agent_id", "")]) if has_agents else "",
         source=str(metadata.get("source", "")),
@@ -128,8 +144,9 @@ def experience_rows(
         ExperienceRow(
             id=experience.id,
             outcomes=outcome_labels(_outcomes(experience, hits.get(experience.id))),
-            task=" ".join(experience.task.description[:400].split()),
+            task=experience.task.description[:TASK_CHARACTERS],
             ending=ending_of(experience),
+            took=took_text(experience.metadata),
             source=str(experience.metadata.get("source", "")),
             n_steps=len(experience.steps),
             created_at=experience.created_at.astimezone(UTC),
@@ -153,9 +170,9 @@ def outcome_of(metadata: Mapping[str, Any]) -> str:
 def stored_rows(memory: MemorySystem, rows: Sequence[Mapping[str, Any]]) -> tuple[ExperienceRow, ...]:
     """Return a row of the list for each row of the store, with the attempt's ending, agent and use of memory."""
     users = with_memory(memory, rows)
-    endings = {each.id: ending_of(each) for each in memory.experience.get_many([row["id"] for row in rows])}
+    experiences = {each.id: each for each in memory.experience.get_many([row["id"] for row in rows])}
     has_agents = len(memory.experience.values("agent_id")) > 1
-    return tuple(_listed(row, endings.get(row["id"], ""), row["id"] in users, has_agents) for row in rows)
+    return tuple(_listed(row, experiences.get(row["id"]), row["id"] in users, has_agents) for row in rows)
 
 
 def count_with_rate(memory: MemorySystem, query: Query) -> Count:

@@ -21,12 +21,14 @@ OUTCOME = Column(
 )
 TASK = Column("task", "Task", 460, "task", order_key="title")
 AGENT = Column(
-    "agent", "Agent", 72, is_optional=True, help_text="Who made the attempt. `+1` is one other agent at the same task"
+    "agent", "Agent", 68, is_optional=True, help_text="Who made the attempt. `+1` is one other agent at the same task"
 )
-DOMAIN = Column("domain", "Domain", 118, is_optional=True, least_share=1 / 3, empty="–")
-DAY = replace(CREATED_AT, form="day", width=90)
+DOMAIN = Column("domain", "Domain", 104, is_optional=True, least_share=1 / 3, empty="–")
+DAY = replace(CREATED_AT, form="day", width=88)
+STEPS = Column("n_steps", "Steps", 46, "number", order_key="n_steps")
+TOOK = Column("took", "Took", 52, is_optional=True)
 ENDING = Column(
-    "ending", "Result", 300, is_optional=True,
+    "ending", "Result", 240, is_optional=True,
     help_text="Its error, the feedback on it, its answer or its last output: of the attempt that opens with the row",
 )  # fmt: skip
 
@@ -70,7 +72,7 @@ EXPERIENCE = Kind(
         Switch(name="pinned", label="Pinned only", key="marks.pinned"),
     ),
     tables=Tables(
-        listed=(OUTCOME, TASK, ENDING, DAY, AGENT, DOMAIN),
+        listed=(OUTCOME, TASK, ENDING, DAY, STEPS, TOOK, AGENT, DOMAIN),
         found=(OUTCOME, RELEVANCE, TASK, ENDING),
         beside=(OUTCOME, RELEVANCE, TASK),
         similar=(OUTCOME, RELEVANCE, TASK),
