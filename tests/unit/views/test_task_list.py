@@ -146,6 +146,17 @@ def test_the_column_of_domains_is_shown_if_more_than_a_third_of_the_rows_have_on
     assert ["domain" in each for each in names] == [False, True]
 
 
+def test_a_row_tells_its_steps_and_how_long_it_took_if_that_is_known(memory):
+    memory.experience.store_many([attempt("egg", task_id="egg"), attempt("milk", task_id="milk", seconds=75)])
+    rows = listed_page(memory, EXPERIENCES, Query(distinct=True)).rows
+    table = table_as_json(EXPERIENCE, EXPERIENCE.tables.listed, rows)
+    assert {row["task"]: (row["n_steps"], row["took"]) for row in table["rows"]} == {
+        "egg": ("1", ""), "milk": ("1", "1 min"),
+    }  # fmt: skip
+    unknown = table_as_json(EXPERIENCE, EXPERIENCE.tables.listed, [row for row in rows if not row.took])
+    assert "took" not in [column["name"] for column in unknown["columns"]]
+
+
 def test_a_cell_leaves_out_pictographs_unless_they_are_all():
     made = [
         ExperienceRow(id="a", outcomes=("✓ succeeded",), task=text, created_at=START)
