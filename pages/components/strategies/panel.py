@@ -36,6 +36,9 @@ PARAMETER_COLUMNS = {"name": "Parameter", "type": "Type", "description": "What i
 
 TONES = {"good": "green", "bad": "red"}
 
+FULL_VERDICTS = {"clearly worse": "clearly worse than others"}
+"""Verdicts on a strategy among all that would be taken for one on the same tasks without it."""
+
 
 def draw_how_counted(*, key: str) -> None:
     """Draw what the figures of strategies mean, behind a button."""
@@ -49,7 +52,7 @@ def _draw_acts(memory: MemorySystem, detail: StrategyDetail) -> None:
 
 
 def _head(detail: StrategyDetail) -> Head:
-    verdict = "retired" if detail.rate.retired else detail.record.verdict
+    verdict = "retired" if detail.rate.retired else FULL_VERDICTS.get(detail.record.verdict, detail.record.verdict)
     colour = "gray" if detail.rate.retired else TONES.get(detail.record.tone, "gray")
     return Head(
         headline=Headline(title=detail.title.whole, rest=""),
