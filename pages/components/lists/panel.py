@@ -82,8 +82,9 @@ def draw_panel(
                 with st.popover("Delete", icon=":material/delete:", key=f"{kind.noun}_remove"):
                     _draw_removal(views, panel, memory, detail)
                     draw_purging(memory, kind, [detail.id], key=f"{kind.noun}_purge")
-            draw_walk()
-            st.button("Close", key=f"{kind.noun}_close", icon=":material/close:", on_click=close_opened)
+            with st.container(horizontal=True, gap=None, width="content", key="opened_end"):
+                draw_walk()
+                st.button("Close", key=f"{kind.noun}_close", icon=":material/close:", on_click=close_opened)
         if detail is None:
             problem = f"This {kind.noun} is not in the {kind.home}. It may have been deleted since."
             st.warning(problem, icon=":material/search_off:")
