@@ -26,7 +26,16 @@ from atlas.jobs.artefact import CACHE
 from atlas.memory.experience.memory import COLLECTION
 from atlas.storage.profiles import DEFAULT
 from atlas.views.shared.rates import LIKELY_MEANS
-from tests.support.dashboard import Dashboard, assert_no_problem, cards, drawn_by, run_until, text_of, undo_button
+from tests.support.dashboard import (
+    Dashboard,
+    assert_no_problem,
+    cards,
+    drawn_by,
+    run_until,
+    text_of,
+    touch_table,
+    undo_button,
+)
 from tests.support.dashboard import table as drawn_table
 from tests.support.records import attempt, attempts
 from tests.support.stores import MODEL, copied, make_store, opened_store
@@ -121,7 +130,7 @@ def test_a_stricter_search_is_applied_beside_what_it_changes_tried_and_taken_bac
     assert change in [element.value for element in app.markdown]
     captions = [caption.value for caption in app.caption]
     assert "Strictness is how sure search must be before it answers." in captions
-    assert LIKELY_MEANS in captions
+    assert any(caption.startswith(LIKELY_MEANS) and "Good: 80% or more" in caption for caption in captions)
     assert [button.label for button in app.button if button.proto.type == "primary"] == ["Make it stricter"]
     app.button(key="evaluation_stricter_preview").click().run()
     [slider] = app.slider
@@ -129,7 +138,9 @@ def test_a_stricter_search_is_applied_beside_what_it_changes_tried_and_taken_bac
     app.segmented_control(key="evaluation_tab").set_value("This store").run()
     app.button(key="evaluation_stricter").click().run()
     assert strictness_of(tmp_path) == 1.8
-    assert app.subheader[0].value == "Search finds the right memories. Nothing needs to change."
+    assert app.subheader[0].value == (
+        "Keep strictness 1.8: search finds the right memories, and little that is off topic."
+    )
     with opened_store(tmp_path) as memory:
         assert memory.history(1)[0].reason.endswith("; 0 of 1 task loses its best record")
     undo_button(app).click().run()
@@ -185,9 +196,9 @@ def test_what_was_measured_is_shown_with_its_intervals_and_its_size(dashboard: D
     save(tmp_path, HOSTILE, success=100)
     measure(tmp_path)
     app = dashboard(tmp_path, "evaluation")
-    assert app.subheader[0].value.startswith("Search finds the right memories")
+    assert app.subheader[0].value.startswith("Keep strictness 1:")
     assert [(metric.label, metric.value, metric.delta) for metric in app.metric][:1] == [
-        ("First hit is right", "100%", "likely 59–100%"),
+        ("Own attempts, searched again", "100%", "good, likely 59–100%"),
     ]
     assert [cell["text"] for cell in drawn_table(app)["rate"]] == ["100%", "100%", "100%", "9%"]
     assert MEASURED.search(texts(app))
@@ -408,6 +419,22 @@ def test_judged_queries_are_measured_beside_the_attempts_of_the_store(dashboard:
         memory.judge("lamb tagine", ids[0], None)
     app.run()
     assert "Hits were judged since this was measured." in texts(app)
+    assert_no_problem(app)
+
+
+def test_judged_queries_whose_first_hit_is_wrong_are_listed_with_what_was_right(dashboard: Dashboard, tmp_path):
+    ids = make_store(tmp_path, repeated(6))
+    with opened_store(tmp_path) as memory:
+        memory.judge("Mend report 2 of customer 74", ids[0], True)
+        memory.judge("Mend report 3 of customer 111", ids[6], True)
+    measure(tmp_path)
+    app = dashboard(tmp_path, "evaluation")
+    assert "For 1 of 2 judged queries, the first hit is not one that was judged right." in texts(app)
+    row = drawn_table(app).iloc[0]
+    assert (row["query"], row["right"]) == ("Mend report 2 of customer 74", "Mend report 0 of customer 0")
+    assert row["first"] != row["right"]
+    touch_table(app, "opened", row["query"])
+    assert app.text_input(key="ask_text").value == row["query"]
     assert_no_problem(app)
 
 

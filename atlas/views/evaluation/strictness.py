@@ -21,8 +21,14 @@ from atlas.views.shared.wording import counted, percent, shortened
 MOST, STEP = 3.0, 0.1
 """The end of the slider, and how finely it moves."""
 
-HEIGHT_PIXELS = 260
+USUAL_MOST = 2.0
+"""The end of the chart beside a verdict: twice the measured level, beyond which right hits are lost quickly."""
+
+HEIGHT_PIXELS = 300
 """Height of the chart."""
+
+LABEL_GAP = 0.09
+"""Least distance of two labels at line ends, as a share of the chart's height."""
 
 QUERY_CHARACTERS = 100
 
@@ -38,9 +44,9 @@ UNMEASURED = (
     "then the usual one stands, and there are no curves."
 )
 
-RIGHT, OWN, FOREIGN = "first hit is right", "own questions that find nothing", "off-topic questions answered"
-JUDGED = "first hit is right, judged queries"
-"""Names of the curves."""
+RIGHT, JUDGED = "own attempts: first hit right", "judged queries: first hit right"
+OWN, FOREIGN = "own questions that find nothing", "off-topic questions answered"
+"""Names of the curves, which stand at their ends."""
 
 Curves = Mapping[str, Mapping[float, float]]
 """Shares in [0, 1] by strictness, by the name of their curve."""
@@ -85,8 +91,14 @@ def calibrated_curves(memory: MemorySystem) -> Curves:
     }
 
 
-def curves_chart(curves: Curves, before: float, after: float) -> Chart:
-    """Return the curves, a dotted line at the present strictness and a full one at another, each with its value."""
+def curves_chart(curves: Curves, before: float, after: float, *, most: float = MOST) -> Chart:
+    """Return the curves, a dotted line at the present strictness and a full one at another, each with its value.
+
+    Args:
+        most: The largest strictness that is drawn, unless `before` or `after` is larger.
+    """
+    end = max(most, before, after)
+    drawn = {name: {at: share for at, share in shares.items() if at <= end} for name, shares in curves.items()}
     above: Chart = {"y": 1.0, "yref": "paper", "yanchor": "bottom", "showarrow": False}
     marks, lines = [{**above, "x": before, "text": f"now {before:g}"}], [_line(before, "dot")]
     if after != before:
@@ -98,24 +110,41 @@ def curves_chart(curves: Curves, before: float, after: float) -> Chart:
                 "type": "scatter", "mode": "lines", "name": name,
                 "x": list(shares), "y": list(shares.values()),
                 "text": [percent(share) for share in shares.values()],
-                "line": {
-                    "color": PALETTE[1] if name == FOREIGN else PALETTE[0],
-                    "dash": "dash" if name == JUDGED else "solid",
-                },
+                "line": {"color": _colour(name), "dash": "dash" if name == JUDGED else "solid"},
                 "hovertemplate": "%{text}",
             }
-            for name, shares in curves.items()
+            for name, shares in drawn.items()
         ],
         "layout": {
-            "height": HEIGHT_PIXELS, "margin": {"l": 10, "r": 10, "t": 44, "b": 10}, "hovermode": "x unified",
-            "dragmode": False,
-            "legend": {"orientation": "h", "x": 1, "xanchor": "right", "y": 1.08, "yanchor": "bottom"},
-            "xaxis": {"title": {"text": "strictness"}, "fixedrange": True, "zeroline": False, "automargin": True},
+            "height": HEIGHT_PIXELS, "margin": {"l": 10, "r": 220, "t": 24, "b": 10}, "hovermode": "x unified",
+            "dragmode": False, "showlegend": False,
+            "xaxis": {
+                "title": {"text": "strictness: how sure search must be before it answers"}, "range": [0, end],
+                "fixedrange": True, "zeroline": False, "automargin": True,
+            },
             "yaxis": {"range": [0, 1.02], **PERCENT_AXIS, "automargin": True},
             "shapes": lines,
-            "annotations": marks,
+            "annotations": [*marks, *_end_labels(drawn)],
         },
     }  # fmt: skip
+
+
+def _end_labels(curves: Curves) -> list[Chart]:
+    """Return the name of each curve at its end, moved up where it would cover the name of a lower one."""
+    ends = sorted((list(shares.items())[-1][1], name) for name, shares in curves.items() if shares)
+    labels, height = list[Chart](), 0.0
+    for share, name in ends:
+        height = max(share, height)
+        labels.append(
+            {"x": 1.0, "xref": "paper", "xanchor": "left", "xshift": 8, "y": height, "yanchor": "middle",
+             "text": f"{name} {percent(share)}", "showarrow": False, "font": {"color": _colour(name)}}
+        )  # fmt: skip
+        height += LABEL_GAP
+    return labels
+
+
+def _colour(name: str) -> str:
+    return PALETTE[1] if name == FOREIGN else PALETTE[0]
 
 
 def plan_sentence(plan: StrictnessPlan) -> str:

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
+from typing import Literal
 
 from atlas.core.statistics import Estimate
+from atlas.evaluation.judged import JUDGED_TASK
 from atlas.evaluation.leave_one_out import OWN_TASK
 from atlas.evaluation.measures import TaskResult
 from atlas.evaluation.metrics import FOUND_NOTHING
@@ -37,6 +39,9 @@ Own attempts repeat the words of their task, so a stricter search still finds th
 on the sample data, strictness 1.8 kept the first hit right for 97% of own attempts, not 98%, but for 27% of the 113
 judged queries, not 51%. Parts of the own texts showed no such loss either.
 """
+
+BY_WORDS = "BM25"
+"""The search by words alone in the report."""
 
 STRICTER, LESS_STRICT, OTHER_WEIGHTS = "Make it stricter.", "Make it less strict.", "Compare other weights."
 STRICTNESS, PROFILES, JUDGED = "Strictness", "Compare profiles", "Judged queries"
@@ -71,18 +76,43 @@ class Stricter:
     """The same of the judged queries."""
 
 
+Mark = Literal["good", "middling", "weak", ""]
+"""How good a figure is, or empty if it rests on too few queries."""
+
+GOOD_FROM, WEAK_BELOW = MANY_FOUND, 0.5
+"""Shares of right first hits between which a figure is middling."""
+
+GOOD_TO, WEAK_ABOVE = MANY_ANSWERED, 0.5
+"""Shares of off-topic questions with an answer between which a figure is middling."""
+
+MARKS_MEAN = (
+    f"Good: {percent(GOOD_FROM)} or more of first hits right, or at most {percent(GOOD_TO)} of off-topic questions "
+    f"answered. Weak: less than {percent(WEAK_BELOW)} right, or more than {percent(WEAK_ABOVE)} answered. These limits "
+    "are a convention of ATLAS. Search by words alone was measured on the same queries."
+)
+OWN_LABEL, JUDGED_LABEL = "Own attempts, searched again", "Queries that a person judged"
+OFF_TOPIC_LABEL, NOTHING_LABEL = "Off-topic questions answered", "Searches that find nothing"
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Figure:
     """One figure of a measurement, with its interval."""
 
     label: str
     value: str = "–"
+    meaning: str = ""
+    """The value in words, and where good lies: `Lower is better: 65 of 100 questions …`."""
+
     interval: str = ""
     basis: str = ""
-    """Basis of the measurement: `of searches for 303 attempts at 107 tasks`."""
+    """Basis of the measurement, and what a simpler search reaches: `222 attempts at 90 tasks. Words alone: 92%`."""
 
-    is_bad: bool = False
-    """True if the advice is about it."""
+    mark: Mark = ""
+
+    @property
+    def chip(self) -> str:
+        """The mark and the interval: `weak, likely 58–70%`."""
+        return ", ".join(filter(None, [self.mark, self.interval]))
 
 
 def verdict(evaluation: OwnEvaluation, strictness: float | None = None) -> Verdict | None:
@@ -107,6 +137,7 @@ def verdict(evaluation: OwnEvaluation, strictness: float | None = None) -> Verdi
         finds_judged=_finds_judged(evaluation, strictness),
         n_missing=n_judgements_missing(evaluation),
         is_measured=bool(evaluation.report.strictness),
+        keep="Keep this strictness" if strictness is None else f"Keep strictness {strictness:g}",
         can_be_stricter=stricter(evaluation, 1.0 if strictness is None else strictness) is not None,
     )  # fmt: skip
     return Verdict(headline=headline, sentence=f"{sentence[:1].upper()}{sentence[1:]}.", advice=advice, part=part)
@@ -159,44 +190,75 @@ def figures(evaluation: OwnEvaluation | None, strictness: float | None = None) -
     Args:
         strictness: As of `verdict`.
     """
-    task, questions = (_own_task(evaluation), foreign_result(evaluation)) if evaluation else (None, None)
-    first, nothing, answered = _rates(evaluation, strictness) if evaluation else (None, None, None)
-    near = _nearby(evaluation, strictness) if evaluation else ""
-    own = _figure(
-        "First hit is right",
-        first,
-        task.n_groups if task else 0,
-        f"of searches for {counted(task.n_queries, 'attempt')} at {counted(task.n_groups, 'task')}{near}"
-        if task
-        else "",
-    )
-    off_topic = _figure(
-        "Off-topic questions answered",
-        answered,
-        questions.n_queries if questions else 0,
-        f"of {counted(questions.n_queries, 'question')} that should find nothing{near}" if questions else "",
-    )
-    judged = verdict(evaluation, strictness) if evaluation else None
-    has_advice = judged is not None and bool(judged.advice)
+    if evaluation is None:
+        return [Figure(label=OWN_LABEL), Figure(label=OFF_TOPIC_LABEL)]
+    near = _nearby(evaluation, strictness)
+    _, nothing, _ = _rates(evaluation, strictness)
     measures = [
-        own,
+        _own_figure(evaluation, strictness, near),
         *_judged_figure(evaluation, strictness, near),
-        replace(off_topic, is_bad=has_advice and _mean(answered, 0.0) > MANY_ANSWERED),
+        _off_topic_figure(evaluation, strictness, near),
     ]
-    if task is not None and _mean(nothing, 0.0) > MUCH_HIDDEN:
-        hidden = _figure(
-            "Nothing found", nothing, task.n_groups, f"of the same searches, which should find something{near}"
-        )
-        measures.append(replace(hidden, is_bad=True))
+    if (task := _task(evaluation, OWN_TASK)) is not None and nothing is not None and nothing.mean > MUCH_HIDDEN:
+        basis = f"{_attempts(task)}{near}"
+        meaning = f"Lower is better: {_of_hundred(nothing)} searches find nothing, although another attempt exists."
+        measures.append(_figure(NOTHING_LABEL, nothing, task.n_groups, meaning=meaning, basis=basis, mark="weak"))
     return measures
 
 
-def _judged_figure(evaluation: OwnEvaluation | None, strictness: float | None, near: str) -> Iterator[Figure]:
+def _own_figure(evaluation: OwnEvaluation, strictness: float | None, near: str) -> Figure:
+    """Return how often another attempt at a task is the first hit for it."""
+    rate, task = _rates(evaluation, strictness)[0], _task(evaluation, OWN_TASK)
+    if rate is None or task is None:
+        return Figure(label=OWN_LABEL)
+    meaning = f"Higher is better: for {_of_hundred(rate)} attempts, another one at the same task comes first."
+    basis = f"{_attempts(task)}{near}{_words_alone(task)}"
+    return _figure(OWN_LABEL, rate, task.n_groups, meaning=meaning, basis=basis, mark=_found_mark(rate.mean))
+
+
+def _judged_figure(evaluation: OwnEvaluation, strictness: float | None, near: str) -> Iterator[Figure]:
     """Yield how often the first hit of a judged query is right, if queries were judged."""
-    step = measured_step(evaluation, 1.0 if strictness is None else strictness) if evaluation else None
-    if step is not None and step.judged_right is not None:
-        basis = f"of {counted(step.n_judged, 'judged query')}{near}"
-        yield _figure("First hit is right, judged queries", step.judged_right, step.n_judged, basis)
+    step = measured_step(evaluation, 1.0 if strictness is None else strictness)
+    if step is None or (rate := step.judged_right) is None:
+        return
+    meaning = f"Higher is better: for {_of_hundred(rate)} queries, the first hit is one that a person marked right."
+    basis = f"{counted(step.n_judged, 'judged query')}{near}{_words_alone(_task(evaluation, JUDGED_TASK))}"
+    yield _figure(JUDGED_LABEL, rate, step.n_judged, meaning=meaning, basis=basis, mark=_found_mark(rate.mean))
+
+
+def _off_topic_figure(evaluation: OwnEvaluation, strictness: float | None, near: str) -> Figure:
+    """Return how many questions that memory knows nothing about get an answer."""
+    rate, questions = _rates(evaluation, strictness)[2], foreign_result(evaluation)
+    if rate is None or questions is None:
+        return Figure(label=OFF_TOPIC_LABEL)
+    meaning = f"Lower is better: {_of_hundred(rate)} questions that memory has nothing about still get an answer."
+    mark: Mark = "good" if rate.mean <= GOOD_TO else "weak" if rate.mean > WEAK_ABOVE else "middling"
+    basis = f"{counted(questions.n_queries, 'question')} on other subjects{near}{_unhidden(evaluation)}"
+    return _figure(OFF_TOPIC_LABEL, rate, questions.n_queries, meaning=meaning, basis=basis, mark=mark)
+
+
+def _attempts(task: TaskResult) -> str:
+    return f"{counted(task.n_queries, 'attempt')} at {counted(task.n_groups, 'task')}"
+
+
+def _of_hundred(rate: Estimate) -> str:
+    return f"{percent(rate.mean).removesuffix('%')} of 100"
+
+
+def _found_mark(share: float) -> Mark:
+    return "good" if share >= GOOD_FROM else "weak" if share < WEAK_BELOW else "middling"
+
+
+def _words_alone(task: TaskResult | None) -> str:
+    """Return what search by words alone reaches on the same queries, as the end of a sentence, if it was measured."""
+    row = next((row for row in task.rows if row.name == BY_WORDS), None) if task is not None else None
+    return f". Words alone: {percent(row.estimates['hit@1'].mean)}" if row is not None else ""
+
+
+def _unhidden(evaluation: OwnEvaluation) -> str:
+    """Return the share that a search without a threshold answers, as the end of a sentence, if it was measured."""
+    step = measured_step(evaluation, 0.0)
+    return f". At strictness 0: {percent(step.foreign_answered.mean)}" if step and step.strictness == 0 else ""
 
 
 def _nearby(evaluation: OwnEvaluation, strictness: float | None) -> str:
@@ -205,15 +267,15 @@ def _nearby(evaluation: OwnEvaluation, strictness: float | None) -> str:
     return "" if step is None or step.strictness == strictness else f", at strictness {step.strictness:g}"
 
 
-def _figure(label: str, rate: Estimate | None, n_groups: int, basis: str) -> Figure:
-    if rate is None:
-        return Figure(label=label)
+def _figure(label: str, rate: Estimate, n_groups: int, *, meaning: str, basis: str, mark: Mark) -> Figure:
     interval = rate_interval(rate, n_groups)
     return Figure(
         label=label,
         value=percent(rate.mean),
+        meaning=meaning,
         interval=likely(interval) if interval is not None else "too few to tell",
-        basis=basis,
+        basis=f"{basis}.",
+        mark=mark if interval is not None else "",
     )
 
 
@@ -225,6 +287,7 @@ def _judgement(
     finds_judged: bool,
     n_missing: int,
     is_measured: bool,
+    keep: str,
     can_be_stricter: bool,
 ) -> tuple[str, str, str]:
     """Return the headline, the advice and where to follow it. Where both ends are bad, no strictness mends it."""
@@ -241,13 +304,13 @@ def _judgement(
     if first < MANY_FOUND:
         return f"{finds}.", OTHER_WEIGHTS, PROFILES
     if answered > MANY_ANSWERED:
-        return _answering(finds, answered, n_missing=n_missing, is_measured=is_measured)
+        return _answering(finds, answered, n_missing=n_missing, is_measured=is_measured, keep=keep)
     if not finds_judged:
         return f"{finds}, but often misses what was judged right.", OTHER_WEIGHTS, PROFILES
-    return f"{finds}. Nothing needs to change.", "", ""
+    return f"{keep}: search finds the right memories, and little that is off topic.", "", ""
 
 
-def _answering(finds: str, answered: float, *, n_missing: int, is_measured: bool) -> tuple[str, str, str]:
+def _answering(finds: str, answered: float, *, n_missing: int, is_measured: bool, keep: str) -> tuple[str, str, str]:
     """Return the judgement of a search that answers many off-topic questions, and should not be stricter yet."""
     headline = f"{finds}, and answers {percent(answered)} of off-topic questions."
     if not is_measured:
@@ -255,7 +318,7 @@ def _answering(finds: str, answered: float, *, n_missing: int, is_measured: bool
     if n_missing:
         queries = f"{n_missing} queries" if n_missing == ENOUGH_JUDGED else f"{n_missing} more"
         return headline, f"Judge {queries} to learn whether it should be stricter.", JUDGED
-    return f"{finds}. Stricter, it would hide right hits.", "", ""
+    return f"{keep}: stricter, search would lose right hits.", "", ""
 
 
 def _finds_judged(evaluation: OwnEvaluation, strictness: float | None) -> bool:
@@ -280,10 +343,10 @@ def _rates(
 
 def _own_rate(evaluation: OwnEvaluation, measure: str) -> Estimate | None:
     """Return a measure of the search for agents, on the store's own attempts."""
-    task = _own_task(evaluation)
+    task = _task(evaluation, OWN_TASK)
     row = next((row for row in task.rows if row.name == AGENT), None) if task is not None else None
     return row.estimates[measure] if row is not None else None
 
 
-def _own_task(evaluation: OwnEvaluation) -> TaskResult | None:
-    return next((task for task in evaluation.report.tasks if task.name == OWN_TASK), None)
+def _task(evaluation: OwnEvaluation, name: str) -> TaskResult | None:
+    return next((task for task in evaluation.report.tasks if task.name == name), None)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Literal
 
 import streamlit as st
@@ -23,11 +24,12 @@ from atlas.views.evaluation.own import (
     simpler_searches,
     table_rows,
 )
-from atlas.views.evaluation.strictness import HOW_SURE, MEANING
-from atlas.views.evaluation.verdict import Figure, Stricter, Verdict, figures, stricter, verdict
+from atlas.views.evaluation.strictness import HOW_SURE, MEANING, USUAL_MOST
+from atlas.views.evaluation.verdict import MARKS_MEAN, Figure, Mark, Stricter, Verdict, figures, stricter, verdict
 from atlas.views.kinds.columns import Column
 from atlas.views.shared.rates import LIKELY_MEANS
 from pages.components.evaluation.measuring import draw_measured, draw_run, measurable
+from pages.components.evaluation.misses import draw_misses
 from pages.components.evaluation.strictness import draw_curves, plan_and_apply_strictness, preview_strictness
 from pages.components.lists.editing import READ_ONLY
 from pages.components.lists.record_table import plain_table
@@ -41,6 +43,9 @@ ABOUT = (
     "No labels are needed. Each attempt at a task that was tried more than once is held out, and a search for its task"
     " should find the others. The outcomes of the hits are then used to predict the outcome of that attempt."
 )
+COLOURS: Mapping[Mark, Literal["green", "orange", "red", "off"]] = {
+    "good": "green", "middling": "orange", "weak": "red", "": "off",
+}  # fmt: skip
 COMPARED = (
     Column("name", "Search", 170),
     Column("rate", "First hit is right", 240, "meter"),
@@ -103,7 +108,7 @@ def _draw_judged(memory: MemorySystem, evaluation: OwnEvaluation | None, judged:
         with column.container(border=True, height="stretch", gap="xsmall"):
             _draw_figure(figure)
     if any(figure.interval for figure in measures):
-        st.caption(LIKELY_MEANS)
+        st.caption(f"{LIKELY_MEANS} {MARKS_MEAN}")
     if better is not None:
         _draw_stricter(memory, better)
     elif judged is not None and judged.advice and not is_old:
@@ -111,9 +116,10 @@ def _draw_judged(memory: MemorySystem, evaluation: OwnEvaluation | None, judged:
 
 
 def _draw_figure(figure: Figure) -> None:
-    colour: Literal["red", "off"] = "red" if figure.is_bad else "off"
-    st.metric(figure.label, figure.value, figure.interval or None, delta_color=colour, delta_arrow="off")
-    st.caption(figure.basis)
+    st.metric(figure.label, figure.value, figure.chip or None, delta_color=COLOURS[figure.mark], delta_arrow="off")
+    if figure.meaning:
+        st.text(figure.meaning)
+        st.caption(figure.basis)
 
 
 def _draw_stricter(memory: MemorySystem, better: Stricter) -> None:
@@ -143,13 +149,15 @@ def draw_advice(judged: Verdict) -> None:
 
 
 def draw_found(memory: MemorySystem, evaluation: OwnEvaluation) -> None:
-    """Draw the answers by strictness, and all figures."""
+    """Draw the answers by strictness, the judged queries that fail, and all figures."""
     now = memory.strictness()
     better = None if is_outdated(memory, evaluation) else stricter(evaluation, now)
     if evaluation.report.strictness:
+        st.markdown("##### What another strictness would change")
         if better is None:
             st.caption(MEANING)
-        draw_curves(memory, now, better.strictness if better is not None else now)
+        draw_curves(memory, now, better.strictness if better is not None else now, most=USUAL_MOST)
+    draw_misses(memory)
     with st.expander("All figures", key="evaluation_figures"):
         if compared := simpler_searches(evaluation, now):
             st.markdown("**Compared with simpler searches**")

@@ -73,12 +73,16 @@ def draw_strictness(memory: MemorySystem) -> None:
                      key=f"evaluation_changed_{chosen}", alt="Queries that are answered otherwise")  # fmt: skip
 
 
-def draw_curves(memory: MemorySystem, now: float, then: float) -> None:
-    """Draw the answers by strictness, as they were measured on the store, or else as its level was set."""
+def draw_curves(memory: MemorySystem, now: float, then: float, *, most: float = MOST) -> None:
+    """Draw the answers by strictness, as they were measured on the store, or else as its level was set.
+
+    Args:
+        most: The largest strictness that is drawn, unless another one is marked.
+    """
     found = live_result(memory, LiveEvaluation).current()
     curves = measured_curves(found) or _calibrated(store_state(memory), _memory=memory)
     if curves:
-        chart = curves_chart(curves, now, then)
+        chart = curves_chart(curves, now, then, most=most)
         st.plotly_chart(chart, key="evaluation_curves", config=CHART, alt="Answers by strictness")
     else:
         st.caption(UNMEASURED)

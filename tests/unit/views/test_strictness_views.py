@@ -69,7 +69,8 @@ def test_both_curves_stand_over_the_strictness():
     assert [curve["y"] for curve in chart["data"]] == [[0.0, 0.1], [0.4, 0.03]]
     assert [line["x0"] for line in chart["layout"]["shapes"]] == [1.0, 0.5]
     texts = [note["text"] for note in chart["layout"]["annotations"]]
-    assert texts == ["now 1", "0.5"]
+    assert texts == ["now 1", "0.5", f"{FOREIGN} 3%", f"{OWN} 10%"]
+    assert curves_chart(curves, 0.5, 0.5, most=0.5)["data"][0]["x"] == [0.5]
     assert [curve["name"] for curve in chart["data"]] == [OWN, FOREIGN]
     assert len(curves_chart(curves, 1.0, 1.0)["layout"]["shapes"]) == 1
 

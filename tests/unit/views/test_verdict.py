@@ -62,7 +62,7 @@ def with_rates(found: OwnEvaluation, *, first: float, nothing: float, foreign: f
             "Judge 20 queries to learn whether it should be stricter.",
         ),
         (0.5, 0.02, "Search hides too much of what this store holds.", LESS_STRICT),
-        (0.1, 0.05, "Search finds the right memories. Nothing needs to change.", ""),
+        (0.1, 0.05, "Keep this strictness: search finds the right memories, and little that is off topic.", ""),
         (0.5, 0.64, "Search cannot tell well what this store holds from what it does not.", ""),
     ],
 )
@@ -87,8 +87,8 @@ def test_a_search_that_misses_much_is_to_be_compared_with_other_weights(measured
 
 def test_a_search_that_hides_much_says_how_much(measured):
     own, off_topic, hidden = figures(with_rates(measured, first=0.6, nothing=0.25, foreign=0.02))
-    assert (hidden.label, hidden.value, hidden.is_bad) == ("Nothing found", "25%", True)
-    assert (own.is_bad, off_topic.is_bad) == (False, False)
+    assert (hidden.label, hidden.value) == ("Searches that find nothing", "25%")
+    assert [own.mark, off_topic.mark, hidden.mark] == ["", "", ""], "there are too few tasks to tell"
     assert len(figures(with_rates(measured, first=0.6, nothing=0.2, foreign=0.02))) == 2
 
 
@@ -103,8 +103,11 @@ def test_every_figure_has_a_range_that_no_rate_of_zero_narrows_to_nothing(measur
     rows = tuple(replace(row, estimates={**row.estimates, **rates}) if row.name == AGENT else row for row in task.rows)
     asked = replace(asked, told_something={AGENT: Estimate(mean=1.0, interval=Interval(1.0, 1.0))})
     report = replace(found.report, tasks=(replace(task, rows=rows, n_groups=90),), foreign=(asked,))
-    ranges = [figure.interval for figure in figures(replace(found, report=report))]
-    assert ranges == ["likely 96–99%", "likely 96–100%"]
+    own, off_topic = figures(replace(found, report=report))
+    assert (own.chip, off_topic.chip) == ("good, likely 96–99%", "weak, likely 96–100%")
+    assert own.meaning == "Higher is better: for 98 of 100 attempts, another one at the same task comes first."
+    assert own.basis == "12 attempts at 90 tasks. Words alone: 100%."
+    assert off_topic.meaning.startswith("Lower is better: 100 of 100 questions that memory has nothing about")
 
 
 def test_simpler_searches_differ_only_where_their_interval_leaves_no_doubt(measured):
@@ -166,18 +169,15 @@ def test_the_advised_strictness_hides_hardly_a_right_first_hit(measured):
 def test_no_stricter_search_is_advised_that_hides_what_was_judged_right(measured):
     loses = with_steps(measured, STEPS[0], step(1.8, 0.97, 0.14, judged=0.3))
     assert stricter(loses, 1.0) is None
-    assert verdict(loses, 1.0).headline == "Search finds the right memories. Stricter, it would hide right hits."
+    assert verdict(loses, 1.0).headline == "Keep strictness 1: stricter, search would lose right hits."
     assert search_row(loses, 1.0) is None
-    assert not any(figure.is_bad for figure in figures(loses, 1.0))
     keeps_some = with_steps(measured, STEPS[0], step(1.5, 0.98, 0.3), step(1.8, 0.97, 0.14, judged=0.3))
     assert stricter(keeps_some, 1.0).strictness == 1.5
 
 
 def test_a_search_that_misses_judged_queries_is_not_said_to_find_the_right_memories(measured):
     found = with_steps(measured, step(1.0, 0.98, 0.65, judged=0.51), step(1.8, 0.97, 0.14, judged=0.27))
-    assert verdict(found, 1.0).headline == (
-        "Search finds other attempts at the same task. Stricter, it would hide right hits."
-    )
+    assert verdict(found, 1.0).headline == "Keep strictness 1: stricter, search would lose right hits."
 
     precise = with_steps(measured, step(1.0, 0.98, 0.05, judged=0.3))
     assert verdict(precise, 1.0).headline == (
@@ -203,7 +203,7 @@ def test_at_the_advised_strictness_nothing_is_advised_and_its_figures_are_shown(
     found = with_steps(measured, *STEPS)
     assert stricter(found, 1.8) is None
     assert search_row(found, 1.8) is None
-    assert verdict(found, 1.8).headline == "Search finds the right memories. Stricter, it would hide right hits."
+    assert verdict(found, 1.8).headline == "Keep strictness 1.8: stricter, search would lose right hits."
     assert [figure.value for figure in figures(found, 1.8)] == ["97%", "90%", "14%"]
 
 
@@ -226,15 +226,18 @@ def test_a_strictness_between_the_measured_ones_is_judged_by_the_nearest(measure
     )
     shown = figures(found, 1.4)
     assert [figure.value for figure in shown] == ["98%", "90%", "30%"]
-    assert [figure.basis.endswith(", at strictness 1.5") for figure in shown] == [True, True, True]
-    assert shown[1].basis == "of 20 judged queries, at strictness 1.5"
+    assert [", at strictness 1.5." in figure.basis for figure in shown] == [True, True, True]
+    assert shown[1].basis == "20 judged queries, at strictness 1.5."
     assert "strictness" not in figures(found, 1.5)[0].basis
 
 
 def test_beyond_the_measured_strictness_the_strictest_tells(measured):
     found = with_steps(measured, *STEPS)
-    assert verdict(found, 3.5).headline == "Search finds the right memories. Nothing needs to change."
-    assert figures(found, 3.5)[2].basis.endswith(", at strictness 2")
+    assert (
+        verdict(found, 3.5).headline
+        == "Keep strictness 3.5: search finds the right memories, and little that is off topic."
+    )
+    assert figures(found, 3.5)[2].basis.endswith(", at strictness 2.")
 
 
 def test_nothing_stricter_is_offered_where_search_hides_much_or_would(measured):
@@ -244,7 +247,7 @@ def test_nothing_stricter_is_offered_where_search_hides_much_or_would(measured):
     steps = step(1.0, 0.8, 0.5, nothing=0.15), step(1.2, 0.8, 0.3, nothing=0.2), step(1.5, 0.8, 0.0, nothing=0.35)
     would_hide = with_steps(measured, *steps)
     assert stricter(would_hide, 1.0).strictness == 1.2
-    assert verdict(would_hide, 1.2).headline.startswith("Search finds the right memories")
+    assert verdict(would_hide, 1.2).headline == "Keep strictness 1.2: stricter, search would lose right hits."
     assert stricter(with_steps(measured, steps[0], steps[2]), 1.0) is None
 
 

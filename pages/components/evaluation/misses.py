@@ -1,0 +1,47 @@
+"""The judged queries whose first hit is not right. A row opens its query on Ask."""
+
+from __future__ import annotations
+
+import streamlit as st
+
+from atlas import MemorySystem
+from atlas.views.evaluation.misses import Misses, missed_queries
+from atlas.views.kinds.columns import Column
+from atlas.views.shared.state import StoreState
+from pages.components.lists.record_table import plain_table
+from pages.components.shared.narrowing import go_from_click
+from pages.components.shared.snapshot import store_state
+
+TITLE = "Judged queries that search gets wrong"
+COLUMNS = (
+    Column("query", "Query", 300),
+    Column("first", "Came first", 300),
+    Column("right", "Judged right", 300),
+    Column("rank", "Its rank", 80, help_text="Place of the right record among the first 10 hits."),
+    Column("action", "", 60, "button"),
+)
+
+
+def draw_misses(memory: MemorySystem) -> None:
+    """Draw the judged queries that search answers worst, if any are judged."""
+    judged = memory.storage.judgements.state()
+    if not judged:
+        return
+    with st.spinner("Searching for the judged queries …"):
+        misses = _misses(store_state(memory), judged, memory.strictness(), _memory=memory)
+    if not misses.n_searched:
+        return
+    st.markdown(f"##### {TITLE}")
+    st.caption(misses.sentence)
+    if misses.rows:
+        plain_table(misses.rows, columns=COLUMNS, key="evaluation_misses", label=TITLE, on_opened=_ask)
+
+
+def _ask(query: str) -> None:
+    """Open a query on Ask. Callback of the table."""
+    go_from_click("pages/ask.py", ask_text=query)
+
+
+@st.cache_data(max_entries=8, show_spinner=False)
+def _misses(state: StoreState, judged: str, strictness: float, *, _memory: MemorySystem) -> Misses:
+    return missed_queries(_memory)
