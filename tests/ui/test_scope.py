@@ -266,7 +266,7 @@ def test_an_address_of_many_and_wild_values_is_harmless(dashboard: Dashboard, tm
 
 def test_the_rows_of_a_queue_say_their_domain(dashboard: Dashboard, tmp_path):
     make_store(tmp_path, attempts(60))
-    shown = table(dashboard(tmp_path, "curate", curate_queue="unknown"))
+    shown = table(dashboard(tmp_path, "curate", curate_queue="unknown"), 1)
     named = [(domain, task) for domain, task in zip(shown["domain"], shown["task"], strict=True) if domain]
     assert {domain.split()[0] for domain, _ in named} == {"shell", "web", "data", "puzzles"}
     assert all(domain.split()[0] in task for domain, task in named)
