@@ -54,14 +54,18 @@ class LiveResult(ABC, Generic[T]):
     def saved(self) -> SavedResult[T]:
         """Return the latest saved result. The file is only read if it has changed."""
         with self._lock:
-            scratch = [Path(self._scratch.name)] if self._scratch is not None else []
-            files = [self._stored_file(), *map(self.file, scratch)]
-            newest_file = max(files, key=lambda file: file.written_at)
+            newest_file = self._newest_file()
             # Taken before reading, so that concurrent changes are read at the next call.
             written_at = newest_file.written_at
             if written_at != self._saved.written_at:
                 self._saved = SavedResult(result=newest_file.load(), written_at=written_at)
             return self._saved
+
+    @property
+    def written_at(self) -> int:
+        """Time of the latest saved result, in nanoseconds since 1970, or 0 if there is none. It is not read."""
+        with self._lock:
+            return self._newest_file().written_at
 
     def status(self) -> JobStatus | None:
         """Return the worker's progress, or None if there is no job."""
@@ -94,6 +98,11 @@ class LiveResult(ABC, Generic[T]):
             file.save(result)
             self._saved = SavedResult(result=result, written_at=file.written_at)
             return self._saved
+
+    def _newest_file(self) -> ArtefactFile[T]:
+        """Return the store's file, or the one in the temporary directory if that is newer."""
+        scratch = [Path(self._scratch.name)] if self._scratch is not None else []
+        return max([self._stored_file(), *map(self.file, scratch)], key=lambda file: file.written_at)
 
     def _stored_file(self) -> ArtefactFile[T]:
         """Return the store's file, which all servers share."""

@@ -22,7 +22,7 @@ from atlas.storage.store import LEDGER
 from atlas.views.shared.language_model import language_model
 from tests.support.dashboard import Dashboard, assert_no_problem, counted_on, said, texts, undo_button
 from tests.support.messages_server import completion, message, no_such_path, serving, text
-from tests.support.records import attempts, concept
+from tests.support.records import attempt, attempts, concept
 from tests.support.stores import make_library, make_store
 from tests.support.visitors import visiting
 
@@ -37,6 +37,27 @@ def test_the_store_is_described(dashboard: Dashboard, tmp_path):
     assert str(tmp_path) in texts(app)
     assert any(re.fullmatch(r"[\d.]+ MB, [\d,.]+ [MG]B free", text) for text in texts(app))
     assert not app.metric  # Overview counts what it holds
+    assert_no_problem(app)
+
+
+def test_the_status_counts_records_names_the_last_agents_and_tells_how_to_connect(dashboard: Dashboard, tmp_path):
+    make_store(tmp_path / "mine", [*attempts(2), attempt("Rotate the logs", agent="**scout**")])
+    app = dashboard(tmp_path / "mine", "settings")
+    shown = [text.value for text in app.text]
+    assert "3" in shown
+    assert "**scout**: 1 attempt" in shown  # as a text and not as Markdown
+    assert shown.count("not yet") == 2  # search was not measured, and no near-duplicates looked for
+    assert "not since this dashboard started" in shown
+    assert "none yet" in shown
+    claude, python = (code.value for code in app.code)
+    assert claude.startswith("claude mcp add atlas -- ")
+    assert claude.endswith(f" --store {tmp_path / 'mine'} mcp")
+    assert python == f"memory = atlas.open_memory({str(tmp_path / 'mine')!r})"
+    app.button(key="settings_back_up").click().run()
+    app.button(key="settings_doctor").click().run()
+    shown = [text.value for text in app.text]
+    assert any(text.endswith("UTC, today") for text in shown)
+    assert any(text.endswith("UTC: All 11 checks are fine.") for text in shown)
     assert_no_problem(app)
 
 
@@ -274,7 +295,8 @@ def test_the_page_opens_with_the_status_of_the_store_its_safety_first(dashboard:
     app = dashboard(tmp_path, "settings", settings_tab="Store")  # its older name
     assert app.title[0].value == "Settings"
     assert [part.value for part in app.markdown if part.value.startswith("#####")] == [
-        "##### The store", "##### Search",
+        "##### The store", "##### Search", "##### Backup, check and background work", "##### Connect an agent",
+        "##### Records", "##### Agents that wrote last (UTC)",
     ]  # fmt: skip
 
 

@@ -5,18 +5,31 @@ from __future__ import annotations
 import shutil
 from collections.abc import Callable, Mapping
 from dataclasses import asdict
+from datetime import UTC, datetime
 from types import MappingProxyType
+from typing import Any
+from urllib.parse import urlsplit
 
 import streamlit as st
+from streamlit.delta_generator import DeltaGenerator
 
 from atlas import MemorySystem
+from atlas.views.curate.queues import LiveDuplicates
+from atlas.views.evaluation.own import LiveEvaluation
+from atlas.views.settings.activity import agent_facts, backup_facts, connecting_lines, record_facts, work_facts
 from atlas.views.settings.copies import last_backup
 from atlas.views.settings.doctor import Examination, examined
 from atlas.views.settings.roles import may_administer
 from atlas.views.settings.store import record_counts, search_facts, store_facts
+from atlas.views.shared.results import LiveResult
+from atlas.views.shared.state import StoreState
+from atlas.views.shared.wording import moment
 from pages.components.lists.editing import READ_ONLY
 from pages.components.settings.changing import open_part, status_changes
 from pages.components.settings.copies import WARNING, back_up_beside, draw_download, existing_backup, is_on_same_disk
+from pages.components.shared.commands import atlas_command
+from pages.components.shared.jobs import live_result
+from pages.components.shared.memory_map import live_map
 from pages.components.shared.snapshot import opening_model, store_state
 from pages.components.shared.undo_toast import announcing_problems
 
@@ -41,12 +54,51 @@ def draw_store(memory: MemorySystem) -> None:
     model = opening_model()
     changes = status_changes(memory, has_model=model.client is not None)
     search = {"Language model": model.badge if model.client else "none, and none is needed"} | search_facts(memory)
-    cards = {"The store": store_facts(memory, _n_free_bytes(memory)), "Search": search}
-    with st.container(key="halves_settings"):
+    state = store_state(memory)
+    _draw_cards({"The store": store_facts(memory, _n_free_bytes(memory)), "Search": search}, changes)
+    with _halves("work"):
+        for column, draw in zip(st.columns(2, gap="medium"), (_draw_work, _draw_connecting), strict=True):
+            with column.container(border=True, height="stretch"):
+                draw(memory)
+    agents = _agents(state, _memory=memory) or {"None yet": "No attempt names its agent."}
+    _draw_cards({"Records": _records(state, _memory=memory) or {"None yet": "The store is empty."},
+                 "Agents that wrote last (UTC)": agents})  # fmt: skip
+
+
+def _draw_cards(
+    cards: Mapping[str, Mapping[str, str]], changes: Mapping[str, Callable[[], None]] = MappingProxyType({})
+) -> None:
+    """Draw two groups of facts side by side."""
+    with _halves("_".join(cards)):
         for column, (title, facts) in zip(st.columns(2, gap="medium"), cards.items(), strict=True):
             with column.container(border=True, height="stretch"):
                 st.markdown(f"##### {title}")
                 draw_facts(facts, changes, key=title)
+
+
+def _halves(key: str) -> DeltaGenerator:
+    return st.container(key=f"halves_settings_{key}")
+
+
+def _draw_work(memory: MemorySystem) -> None:
+    """Draw when the store was last backed up and checked, and what background work did last."""
+    st.markdown("##### Backup, check and background work")
+    results: dict[str, LiveResult[Any]] = {
+        "Search measured": live_result(memory, LiveEvaluation),
+        "Map made": live_map(memory),
+        "Near-duplicates": live_result(memory, LiveDuplicates),
+    }
+    checked = {"Last check": _last_check(str(memory.storage.path)).get("text", "not since this dashboard started")}
+    draw_facts(backup_facts(memory, datetime.now(UTC)) | checked | work_facts(results), key="work")
+
+
+def _draw_connecting(memory: MemorySystem) -> None:
+    """Draw the lines that connect an agent to this store."""
+    st.markdown("##### Connect an agent")
+    at = urlsplit(st.context.url or "")
+    for name, line in connecting_lines(memory, atlas_command(), f"{at.scheme}://{at.netloc}").items():
+        st.caption(name)
+        st.code(line, language=None, wrap_lines=True)
 
 
 def _draw_safety(memory: MemorySystem, *, is_filled: bool) -> None:
@@ -124,4 +176,21 @@ def _draw_found(memory: MemorySystem, examination: Examination) -> None:
 def _examine(memory: MemorySystem, *, fix: bool = False) -> None:
     with announcing_problems(), st.spinner("Checking the store …", show_time=True):
         found = examined(memory, fix=fix)
+        _last_check(str(memory.storage.path))["text"] = f"{moment(datetime.now(UTC))}: {found.sentence}"
         st.session_state[_FOUND] = store_state(memory), found
+
+
+@st.cache_resource(show_spinner=False, max_entries=32)
+def _last_check(path: str) -> dict[str, str]:
+    """Return the result of the last check of a store in this process, which is kept in the dictionary."""
+    return {}
+
+
+@st.cache_data(max_entries=8, show_spinner=False)
+def _records(state: StoreState, *, _memory: MemorySystem) -> dict[str, str]:
+    return record_facts(_memory)
+
+
+@st.cache_data(max_entries=8, show_spinner=False)
+def _agents(state: StoreState, *, _memory: MemorySystem) -> dict[str, str]:
+    return agent_facts(_memory)

@@ -13,10 +13,10 @@ from atlas.views.shared.state import may_name_paths
 
 def import_command(memory: MemorySystem) -> str:
     """Return the command that fills this store."""
-    return f"{_atlas_command()} --store {shlex.quote(str(memory.storage.path.resolve()))} import PATH"
+    return f"{atlas_command()} --store {shlex.quote(str(memory.storage.path.resolve()))} import PATH"
 
 
-def _atlas_command() -> str:
+def atlas_command() -> str:
     """Return `atlas`, or its path if it is not on the PATH and the visitor may see paths."""
     path = Path(sys.executable).with_name("atlas")
     needs_path = shutil.which("atlas") is None and path.exists() and may_name_paths()

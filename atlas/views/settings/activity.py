@@ -1,0 +1,104 @@
+"""The use of a store: its records, the agents that wrote last, background work, and how agents connect."""
+
+from __future__ import annotations
+
+import shlex
+from collections.abc import Mapping
+from datetime import UTC, datetime, timedelta
+from pathlib import PurePath
+from typing import Any
+
+from atlas.memory.system import MemorySystem
+from atlas.storage.damage import stored_instant
+from atlas.views.settings.copies import recorded_backups
+from atlas.views.shared.kinds import KINDS
+from atlas.views.shared.results import LiveResult
+from atlas.views.shared.state import may_name_paths, path_text
+from atlas.views.shared.wording import counted, moment, plural, time_text
+
+MAX_AGENTS = 5
+"""Most agents that are listed."""
+
+MAX_READ = 50
+"""Most agents whose last attempt is looked up: those with the most attempts."""
+
+
+def record_facts(memory: MemorySystem) -> dict[str, str]:
+    """Return the number of records of each memory that has any, by its label."""
+    counts = {plural(kind.noun).capitalize(): kind.records(memory).count() for kind in KINDS.values()}
+    counts["Journal entries"] = memory.journal.count()
+    return {label: f"{n:,}" for label, n in counts.items() if n}
+
+
+def agent_facts(memory: MemorySystem) -> dict[str, str]:
+    """Return the agents whose attempts are the latest, with their numbers of attempts, by the time of the last.
+
+    Names are untrusted text. Times are in UTC.
+    """
+    n_of = {str(agent): n for agent, n in memory.experience.values("agent_id").items() if agent}
+    most = sorted(n_of, key=lambda agent: -n_of[agent])[:MAX_READ]
+    last = {agent: _last_attempt(memory, agent) for agent in most}
+    facts = dict[str, str]()
+    for agent in sorted(most, key=lambda agent: last[agent], reverse=True)[:MAX_AGENTS]:
+        time, text = time_text(last[agent].astimezone(UTC)), f"{agent}: {counted(n_of[agent], 'attempt')}"
+        facts[time] = f"{facts[time]}; {text}" if time in facts else text
+    n_more = len(n_of) - MAX_AGENTS
+    return facts | ({"Earlier": counted(n_more, "more agent")} if n_more > 0 else {})
+
+
+def backup_facts(memory: MemorySystem, now: datetime) -> dict[str, str]:
+    """Return when the last backup was made and where it is.
+
+    Args:
+        now: The current time, from which its age is counted.
+    """
+    path, made_at = next(iter(recorded_backups(memory).items()), ("", ""))
+    if not path:
+        return {"Last backup": "none yet"}
+    made = datetime.fromisoformat(made_at)
+    facts = {"Last backup": f"{moment(made)}, {age_text(now - made)}"}
+    return facts | ({"Its file": path_text(PurePath(path))} if may_name_paths() else {})
+
+
+def work_facts(results: Mapping[str, LiveResult[Any]]) -> dict[str, str]:
+    """Return when background work last made each result, or that it runs or failed, by label."""
+    return {label: _work_text(result) for label, result in results.items()}
+
+
+def connecting_lines(memory: MemorySystem, command: str, address: str) -> dict[str, str]:
+    """Return the lines that connect an agent to this store, by what reads them.
+
+    Args:
+        memory: The memories of the store.
+        command: The command `atlas`, with its path where that is needed.
+        address: Address of the server, which visitors of a served store use.
+    """
+    if not may_name_paths():
+        header = shlex.quote("Authorization: Bearer atlas_KEY")
+        return {
+            "Claude Code": f"claude mcp add --transport http atlas {address}/mcp/ --header {header}",
+            "Python": f'memory = atlas.connect("{address}", key="atlas_KEY")',
+        }
+    place = str(memory.storage.location)
+    return {
+        "Claude Code": f"claude mcp add atlas -- {command} --store {shlex.quote(place)} mcp",
+        "Python": f"memory = atlas.open_memory({place!r})",
+    }
+
+
+def age_text(age: timedelta) -> str:
+    """Return `today`, or `3 days ago`."""
+    return f"{counted(age.days, 'day')} ago" if age.days > 0 else "today"
+
+
+def _work_text(result: LiveResult[Any]) -> str:
+    status, at = result.status(), result.written_at
+    if status is not None and status.state in ("queued", "running"):
+        return "running now"
+    done = moment(datetime.fromtimestamp(at / 1e9, UTC)) if at else "not yet"
+    return f"failed, last done: {done}" if status is not None and status.state == "failed" else done
+
+
+def _last_attempt(memory: MemorySystem, agent: str) -> datetime:
+    [row] = memory.experience.browse({"agent_id": agent}, limit=1)
+    return stored_instant(row["metadata"])
