@@ -34,8 +34,8 @@ def draw_filters(memory: MemorySystem) -> Operations:
     actors = actors_of(memory)
     with st.container(horizontal=True, vertical_alignment="center", width="content"):
         who = st.selectbox("Who", [EVERYBODY, *actors], key="history_who", bind=URL, width=155)
-        what = st.selectbox("What", [EVERYTHING, *KINDS.values()], key="history_what", bind=URL, width=222)
-        since = st.datetime_input("Since (UTC)", None, key="history_since", width=255)
+        what = st.selectbox("What", [EVERYTHING, *KINDS.values()], key="history_what", bind=URL, width=200)
+        since = st.datetime_input("Since (UTC)", None, key="history_since", width=280)
         wanted = Operations(
             actor="" if who in (None, EVERYBODY) else who,
             kind=next((kind for kind, word in KINDS.items() if word == what), ""),
