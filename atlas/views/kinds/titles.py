@@ -59,7 +59,10 @@ _CLAUSES = (
 )  # fmt: skip
 """Ends of clauses, the strongest first."""
 
-_ENDS = " .,;:\u2013\u2014-\u3002"
+PUNCTUATION = " .,;:\u2013\u2014-\u3002\n"
+"""Characters between a title and what follows it."""
+
+_TRACEBACK = "Traceback (most recent call last)"
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,15 +77,20 @@ class TaskTitle:
 
 
 def task_title(description: str) -> TaskTitle:
-    """Return the first clause of a task without the usual beginnings of prompts, and the text after it."""
+    """Return the first clause of a task without the usual beginnings of prompts, and the text after it.
+
+    The title of a traceback is its last line, the error.
+    """
     whole = description.strip()
+    if whole.startswith(_TRACEBACK):
+        return TaskTitle(whole.rsplit("\n", 1)[-1].strip()[:TITLE_CHARACTERS], _rest(whole))
     text = _without_openings(whole)
     masked = _INSIDE.sub(_mask, text)
     end, mark = _clause_end(masked), ""
     if end is None:
         end, mark = _word_end(masked), "…"
     is_request = _REQUEST.search(whole[: len(whole) - len(text)])
-    title = " ".join(text[:end].rstrip(_ENDS + "?" * bool(is_request)).split()) or whole[:TITLE_CHARACTERS]
+    title = " ".join(text[:end].rstrip(PUNCTUATION + "?" * bool(is_request)).split()) or whole[:TITLE_CHARACTERS]
     return TaskTitle(_capitalised(title, len(text) < len(whole)) + mark, _rest(text[end:]))
 
 
@@ -120,7 +128,7 @@ def _clause_end(masked: str) -> int | None:
 def _word_end(masked: str) -> int:
     """Return where a text is cut: after a word that does not announce what is cut."""
     words = [*re.finditer(r"\S+", masked[: TITLE_CHARACTERS + 1])][:-1]
-    while words and words[-1][0].strip(_ENDS).lower() in FUNCTION_WORDS:
+    while words and words[-1][0].strip(PUNCTUATION).lower() in FUNCTION_WORDS:
         words.pop()
     return words[-1].end() if words and words[-1].end() >= SHORTEST else TITLE_CHARACTERS
 
@@ -133,4 +141,4 @@ def _capitalised(title: str, is_shortened: bool) -> str:
 
 
 def _rest(text: str) -> str:
-    return " ".join(text.lstrip(f"{_ENDS}?!\n").strip("\"' \n").split())
+    return " ".join(text.lstrip(f"{PUNCTUATION}?!").strip("\"' \n").split())

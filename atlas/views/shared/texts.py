@@ -8,6 +8,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from atlas.views.kinds.titles import PUNCTUATION, task_title
+
 LONG_CHARACTERS = 20_000
 """Length beyond which only the beginning is shown first, because a browser is slow with millions of characters."""
 
@@ -28,16 +30,6 @@ _PYTHON = re.compile(
     r"\A(?:#.*\n|\s*\n)*(?:(?:async def|def|class) \w+.*:|import \w[\w.]*(?: as \w+)?(?:,|$)|from [\w.]+ import |@\w+)",
     re.M,
 )
-TITLE_CHARACTERS = 110
-"""Largest length of the title that is made of a text."""
-
-SHORTEST_TITLE = 25
-"""Characters that such a title has at least, if it is a sentence or a clause of the text."""
-
-_SENTENCE = re.compile(r"[.!?][\"')\]]*(?=\s+[^a-z\s])")
-_CLAUSE = re.compile(r"[:;](?=\s)")
-_PHRASE = re.compile(r",(?=\s)|\s(?=[(–-]\S?)")
-_TRACEBACK = "Traceback (most recent call last)"
 
 _DIFF = re.compile(r"\A(?:diff --git |--- \S.*\n\+\+\+ |Index: )")
 
@@ -81,33 +73,19 @@ class Text:
 
     @property
     def headline(self) -> Headline:
-        """Its first sentence, clause or words as a title, and the rest. A traceback has its error as the title."""
-        return _headline(self.whole.strip())
+        """Its title as in a list, and what follows it, or all of it where the title is not its beginning."""
+        whole = self.whole.strip()
+        title = task_title(whole).title
+        beginning = title.removesuffix("…")
+        if not whole.startswith(beginning):
+            return Headline(title=title, rest=whole)
+        rest = whole[len(beginning) :].lstrip(PUNCTUATION)
+        return Headline(title=title, rest=f"… {rest}" if beginning != title else rest)
 
     @property
     def size(self) -> str:
         """`1,048,576 characters`."""
         return f"{len(self.whole):,} characters"
-
-
-def _headline(text: str) -> Headline:
-    if text.startswith(_TRACEBACK):
-        return Headline(title=text.rsplit("\n", 1)[-1][:TITLE_CHARACTERS].strip(), rest=text)
-    line = text.split("\n", 1)[0]
-    end = len(line) if len(line) <= TITLE_CHARACTERS else _title_end(line)
-    is_broken = end < len(line) and line[end - 1] not in ".:;!?\"')]"
-    title = f"{line[:end].rstrip(' ,')} …" if is_broken else line[:end].rstrip()
-    return Headline(title=title, rest=text[end:].strip())
-
-
-def _title_end(line: str) -> int:
-    """Return where the title of a long line ends: after a sentence, else a clause, else a phrase, else a word."""
-    sentences = (match.end() for match in _SENTENCE.finditer(line, SHORTEST_TITLE, TITLE_CHARACTERS))
-    clauses = [match.end() for match in _CLAUSE.finditer(line, SHORTEST_TITLE, TITLE_CHARACTERS)]
-    phrases = [match.end() for match in _PHRASE.finditer(line, TITLE_CHARACTERS // 2, TITLE_CHARACTERS)]
-    if end := next(sentences, 0) or max([*clauses[-1:], *(() if clauses else phrases[-1:])], default=0):
-        return end
-    return line.rfind(" ", 1, TITLE_CHARACTERS) if " " in line[1:TITLE_CHARACTERS] else TITLE_CHARACTERS
 
 
 def language_of(text: str) -> str | None:
