@@ -116,7 +116,9 @@ def _read_marks(path: Path) -> dict[str, Marks]:
     except InvalidInput as error:
         raise ImportFailed(str(error)) from error
     except OSError as error:
-        raise ImportFailed(f"{path} cannot be read: {error.strerror or error}; check its permissions") from error
+        raise ImportFailed(
+            f"{path} cannot be read: {error.strerror or error}; check the path and its permissions"
+        ) from error
 
 
 def _validate_marks(record_id: str, row: Mapping[str, Any]) -> Marks:

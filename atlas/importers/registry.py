@@ -214,7 +214,9 @@ def detect(path: Path, limits: Limits | None = None) -> Format:
     try:
         head = read_head(path, limits or Limits())
     except OSError as error:
-        raise ImportFailed(f"{path.name} cannot be read: {error.strerror or error}; check its permissions") from error
+        raise ImportFailed(
+            f"{path.name} cannot be read: {error.strerror or error}; check the path and its permissions"
+        ) from error
     for format in all_formats().values():
         if _matches(format, path, head):
             return format

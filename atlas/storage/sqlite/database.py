@@ -281,7 +281,7 @@ class SqliteDatabase:
             connection.execute("PRAGMA journal_mode = DELETE")
 
     def truncate_wal(self) -> bool:
-        """Checkpoint and truncate the WAL, and return True, or return False while a reader needs it."""
+        """Truncate the WAL after a checkpoint, and return True, or return False while a reader needs it."""
         with self._translate_errors(), closing(self._connect()) as connection:
             connection.execute(f"PRAGMA busy_timeout = {JOURNAL_SECONDS * 1000}")
             is_busy, *_ = connection.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchone()

@@ -219,7 +219,8 @@ def test_a_file_that_goes_away_is_reported_and_the_next_is_read(files, tau_row, 
     report = run(Deleting(), files.directory / "d")
     assert (report.added, report.rejected) == (2, 1)
     assert report.rejections[0].path == second
-    assert report.rejections[0].reason == "1.json cannot be read: No such file or directory"
+    reason = "1.json cannot be read: No such file or directory; check the path and its permissions"
+    assert report.rejections[0].reason == reason
 
 
 def test_a_sink_that_fails_is_not_taken_for_a_bad_file(files, tau_row):
