@@ -12,6 +12,8 @@ from atlas.views.curate.cases import Case
 from atlas.views.curate.health import FAILING
 from atlas.views.curate.queues import REVIEW, SUSPICIOUS
 from atlas.views.kinds.columns import Column
+from atlas.views.kinds.experience import EXPERIENCE
+from atlas.views.kinds.titles import task_title
 from atlas.views.lists.queries import Row
 from atlas.views.shared.wording import counted
 
@@ -55,7 +57,7 @@ def case_rows(memory: MemorySystem, cases: Sequence[Case]) -> list[CaseRow]:
         CaseRow(
             id=case.name,
             severity=SEVERITIES.get(case.queue, "routine"),
-            title=title,
+            title=task_title(title).title if case_word(case) == EXPERIENCE.noun else title,
             queue=case_title(case),
             size=counted(len(case.ids), case.noun) if case.is_group else case_word(case),
         )

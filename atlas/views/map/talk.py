@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from atlas.memory.system import MemorySystem
+from atlas.views.kinds.titles import task_title
 from atlas.views.map.packets import pack
 from atlas.views.map.sheet import Sheet
 from atlas.views.shared.wording import OUTCOMES, signed
@@ -38,7 +39,7 @@ def talk_packet(memory: MemorySystem, sheet: Sheet, hovered: object, wanted: obj
         lines = [titles[hovered_id][:TITLE_CHARACTERS], signed(OUTCOMES[points.outcomes[number]])]
         hover = {"point": number, "lines": [*lines, domain.name if domain else "in no domain"]}
     named = [
-        [points.number_by_id[record_id], titles[record_id][:TITLE_CHARACTERS]]
+        [points.number_by_id[record_id], task_title(titles[record_id]).title]
         for record_id in ids
         if record_id in titles
     ]
