@@ -22,6 +22,7 @@ from atlas.views.concepts.compression import (
     found_function,
     found_rows,
     headline,
+    left_out,
     made_caption,
     notes,
     plan_adding,
@@ -73,7 +74,7 @@ def _compress(options: argparse.Namespace, settings: Settings) -> int:
         result = _search(memory, strategy)
         rows = found_rows(memory, result)
         model_costs = [f"{llm.model_name} took {llm.spent}."] if llm else []
-        for text in (headline(result), made_caption(result), *notes(result), *model_costs):
+        for text in (headline(result), made_caption(result), *notes(result), *left_out(result), *model_costs):
             print(safe(text))
         if rows:
             print(ROW_FORMAT.format(**COLUMN_TITLES).rstrip())

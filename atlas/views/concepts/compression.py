@@ -225,7 +225,12 @@ def notes(result: CompressionResult) -> list[str]:
             f"{counted(len(verdicts), 'program')} rewritten. Tests run the new code in {n_run:,} of them, and "
             f"{verdicts.count(True):,} of those did the same as before."
         )
-    sentences += [f"{note[:1].upper()}{note[1:]}." for note in result.notes]
+    return [*sentences, *(f"{note[:1].upper()}{note[1:]}." for note in result.notes)]
+
+
+def left_out(result: CompressionResult) -> list[str]:
+    """Return which attempts were left out and which functions were refused, and why. They are shown as text."""
+    sentences = []
     if result.dropped:
         sentences.append(f"Left out of {counted(result.n_attempts, 'attempt')}: {reasons(result.dropped)}.")
     if result.refused:

@@ -24,6 +24,7 @@ from atlas.views.concepts.compression import (
     found_function,
     found_rows,
     headline,
+    left_out,
     made_caption,
     notes,
     plan_adding,
@@ -118,9 +119,12 @@ def _ask(live: LiveCompression, scope: Mapping[str, Any], most: int, path: str, 
 def _draw_found(memory: MemorySystem, result: CompressionResult, scope: Mapping[str, Any]) -> None:
     """Draw the found functions with figures and code, and the selection of those to add."""
     st.markdown(f"**{headline(result)}**")
-    st.caption(made_caption(result))
-    for note in notes(result):
-        st.text(note)
+    with st.container(gap="xsmall", key="curate_note_found"):
+        st.text(" ".join([made_caption(result), *notes(result)]))
+        if reasons := left_out(result):
+            with st.expander("What was left out, and why", icon=":material/filter_alt:", key="compress_left_out"):
+                for reason in reasons:
+                    st.text(reason)
     if changed := staleness(memory, result, scope):
         st.warning(changed, icon=":material/history:")
     rows = found_rows(memory, result)
@@ -136,7 +140,7 @@ def _draw_table(rows: Sequence[FunctionRow], result: CompressionResult) -> Funct
     table = st.dataframe(
         [asdict(row) for row in rows],
         column_config=COLUMNS,
-        column_order=list(COLUMNS),
+        column_order=[name for name in COLUMNS if any(getattr(row, name) != "" for row in rows)],
         hide_index=True,
         key=f"compress_table_{digest(result.made_at, rows)}",
         on_select="rerun",
