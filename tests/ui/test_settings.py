@@ -46,8 +46,8 @@ def test_the_status_counts_records_names_the_last_agents_and_tells_how_to_connec
     shown = [text.value for text in app.text]
     assert "3" in shown
     assert "**scout**: 1 attempt" in shown  # as a text and not as Markdown
-    assert shown.count("not yet") == 2  # search was not measured, and no near-duplicates looked for
-    assert "not since this dashboard started" in shown
+    assert shown.count("not yet") == 1  # no near-duplicates were looked for
+    assert "none since the dashboard started" in shown
     assert "none yet" in shown
     claude, python = (code.value for code in app.code)
     assert claude.startswith("claude mcp add atlas -- ")

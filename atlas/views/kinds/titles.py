@@ -62,6 +62,9 @@ _CLAUSES = (
 PUNCTUATION = " .,;:\u2013\u2014-\u3002\n"
 """Characters between a title and what follows it."""
 
+_WORD = re.compile(r"[^\W\d_]++(?![._(\d])")
+"""A word of prose, which is no name in code."""
+
 _TRACEBACK = "Traceback (most recent call last)"
 
 
@@ -136,8 +139,8 @@ def _word_end(masked: str) -> int:
 def _capitalised(title: str, is_shortened: bool) -> str:
     """Return a title whose beginning was left out with a capital letter, and without the end of a quotation."""
     if title.count('"') % 2:
-        title = title.strip('"')
-    return title[:1].upper() + title[1:] if is_shortened else title
+        title = title.replace('"', "", 1) if is_shortened else title.strip('"')
+    return title[:1].upper() + title[1:] if is_shortened and _WORD.match(title) else title
 
 
 def _rest(text: str) -> str:

@@ -8,6 +8,7 @@ from datetime import UTC, datetime, timedelta
 from pathlib import PurePath
 from typing import Any
 
+from atlas.core.address import is_address
 from atlas.memory.system import MemorySystem
 from atlas.storage.damage import stored_instant
 from atlas.views.settings.copies import recorded_backups
@@ -79,7 +80,8 @@ def connecting_lines(memory: MemorySystem, command: str, address: str) -> dict[s
             "Claude Code": f"claude mcp add --transport http atlas {address}/mcp/ --header {header}",
             "Python": f'memory = atlas.connect("{address}", key="atlas_KEY")',
         }
-    place = str(memory.storage.location)
+    location = memory.storage.location
+    place = location if is_address(location) else path_text(PurePath(location))
     return {
         "Claude Code": f"claude mcp add atlas -- {command} --store {shlex.quote(place)} mcp",
         "Python": f"memory = atlas.open_memory({place!r})",

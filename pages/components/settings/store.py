@@ -15,7 +15,6 @@ from streamlit.delta_generator import DeltaGenerator
 
 from atlas import MemorySystem
 from atlas.views.curate.queues import LiveDuplicates
-from atlas.views.evaluation.own import LiveEvaluation
 from atlas.views.settings.activity import agent_facts, backup_facts, connecting_lines, record_facts, work_facts
 from atlas.views.settings.copies import last_backup
 from atlas.views.settings.doctor import Examination, examined
@@ -69,7 +68,7 @@ def _draw_cards(
     cards: Mapping[str, Mapping[str, str]], changes: Mapping[str, Callable[[], None]] = MappingProxyType({})
 ) -> None:
     """Draw two groups of facts side by side."""
-    with _halves("_".join(cards)):
+    with _halves("_".join(cards).lower().replace(" ", "_")):
         for column, (title, facts) in zip(st.columns(2, gap="medium"), cards.items(), strict=True):
             with column.container(border=True, height="stretch"):
                 st.markdown(f"##### {title}")
@@ -84,11 +83,10 @@ def _draw_work(memory: MemorySystem) -> None:
     """Draw when the store was last backed up and checked, and what background work did last."""
     st.markdown("##### Backup, check and background work")
     results: dict[str, LiveResult[Any]] = {
-        "Search measured": live_result(memory, LiveEvaluation),
         "Map made": live_map(memory),
         "Near-duplicates": live_result(memory, LiveDuplicates),
     }
-    checked = {"Last check": _last_check(str(memory.storage.path)).get("text", "not since this dashboard started")}
+    checked = {"Last check": _last_check(str(memory.storage.path)).get("text", "none since the dashboard started")}
     draw_facts(backup_facts(memory, datetime.now(UTC)) | checked | work_facts(results), key="work")
 
 

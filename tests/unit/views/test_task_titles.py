@@ -42,6 +42,8 @@ from atlas.views.kinds.titles import TITLE_CHARACTERS, TaskTitle, task_title
         ("Velotec sent the winter list and the margin column in the analysis of the buyers is full of outliers again",
          "Velotec sent the winter list and the margin column in the analysis…",
          "of the buyers is full of outliers again"),
+        ('"sqlite3.OperationalError: database is locked" on each tablet',
+         "sqlite3.OperationalError: database is locked on each tablet", ""),
         ("asdf", "asdf", ""),
         ("please", "please", ""),
         ("", "", ""),
