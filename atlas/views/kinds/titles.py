@@ -11,6 +11,9 @@ TITLE_CHARACTERS = 80
 SHORTEST = 20
 """Characters that a title keeps at least, if it is cut at the end of a clause."""
 
+READ_CHARACTERS = 2_000
+"""Characters of a task that are read for its title and the text after it."""
+
 BRIEF = 12
 """Characters below which a first sentence stands together with the second."""
 
@@ -46,7 +49,7 @@ _ABBREVIATIONS = r"(?<!\be\.g)(?<!\bi\.e)(?<!\b[DM]r)(?<!\bNo)"
 _SENTENCE = re.compile(
     _ABBREVIATIONS + r"[.!?]+[\"'\u201d]?(?=\s+[^a-z\s]|\s*$)"
     r"|[\u3002\uff01\uff1f]"  # in Chinese and Japanese
-    r"|(?=\n\s*(?:\n|>>>|```))"
+    r"|(?=\n\s*(?:\n|>>>|```))|(?=\s*(?:\"\"\"|'''))"
 )
 _HEADING = re.compile(r"[^\n]{12,60}(?=\n\s*[^a-z\s])")
 """A first line too short to be broken off in a sentence."""
@@ -82,11 +85,12 @@ class TaskTitle:
 def task_title(description: str) -> TaskTitle:
     """Return the first clause of a task without the usual beginnings of prompts, and the text after it.
 
-    The title of a traceback is its last line, the error.
+    The title of a traceback is its last line, the error. Of a long task, only the beginning is read.
     """
     whole = description.strip()
     if whole.startswith(_TRACEBACK):
-        return TaskTitle(whole.rsplit("\n", 1)[-1].strip()[:TITLE_CHARACTERS], _rest(whole))
+        return TaskTitle(whole.rsplit("\n", 1)[-1].strip()[:TITLE_CHARACTERS], _rest(whole[:READ_CHARACTERS]))
+    whole = whole[:READ_CHARACTERS]
     text = _without_openings(whole)
     masked = _INSIDE.sub(_mask, text)
     end, mark = _clause_end(masked), ""
@@ -139,7 +143,9 @@ def _word_end(masked: str) -> int:
 def _capitalised(title: str, is_shortened: bool) -> str:
     """Return a title whose beginning was left out with a capital letter, and without the end of a quotation."""
     if title.count('"') % 2:
-        title = title.replace('"', "", 1) if is_shortened else title.strip('"')
+        title = title.strip('"')
+    if is_shortened and title.count('"') == 1:
+        title = title.replace('"', "")
     return title[:1].upper() + title[1:] if is_shortened and _WORD.match(title) else title
 
 
