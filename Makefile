@@ -9,6 +9,8 @@ LOCK := .lock
 INSTALL := $(BIN)/python -m pip install --constraint constraints.txt
 PYTEST := $(BIN)/python -m pytest -q
 RULES := tests/unit/test_docstrings.py tests/unit/test_layout.py tests/unit/views/test_views_are_pure.py
+# One process of tests more than processors, because tests also wait: for other processes, for clocks and for disks.
+WORKERS := $(shell n=$$(getconf _NPROCESSORS_ONLN); echo $$((n < 4 ? n + 1 : 4)))
 # Where the stores of tests are written without waiting for a disk: if programs may run there and 4 GB are free.
 SHARED_MEMORY := $(shell grep ' /dev/shm ' /proc/mounts 2>/dev/null | grep -qv noexec && df -Pk /dev/shm \
 	| awk 'NR == 2 && $$4 > 4000000 { print "/dev/shm" }')
@@ -43,7 +45,7 @@ test: $(VENV)/.dev browser ## set up if needed, then all tests: unit, contract, 
 # a thread or lose a click. Each such test is listed.
 unit-tests:
 	@echo "==> unit, contract, integration and page tests"
-	@$(PYTEST) -n auto --maxprocesses 4 --dist worksteal -m "not slow" --reruns 1 --ignore tests/e2e tests
+	@$(PYTEST) -n $(WORKERS) --dist worksteal -m "not slow" --reruns 1 --ignore tests/e2e tests
 
 browser-tests: # two processes, each with a dashboard and a browser of its own
 	@echo "==> browser tests"
