@@ -67,7 +67,7 @@ def test_a_strategy_says_how_often_it_worked_and_leads_to_the_attempts_behind_th
     page.get_by_role("tab", name="What to do").click()
     page.get_by_role("link", name="Open", exact=True).click()
     expect(page.get_by_role("heading", name="Experiences")).to_be_visible()
-    expect(page.get_by_test_id("stText").get_by_text("Price sheet again.").first).to_be_visible()
+    expect(page.get_by_test_id("stText").get_by_text("Price sheet again").first).to_be_visible()
 
 
 def test_a_strategy_that_hurts_is_retired_and_brought_back(page: Page, serve: Serve, told: Path):

@@ -9,7 +9,6 @@ import socket
 import subprocess
 import sys
 import time
-import urllib.error
 import urllib.request
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -102,7 +101,7 @@ def wait_until_healthy(process: subprocess.Popen[bytes], port: int) -> None:
         try:
             with urllib.request.urlopen(f"http://127.0.0.1:{port}/_stcore/health", timeout=5):
                 return
-        except (urllib.error.URLError, TimeoutError):
+        except OSError:  # it does not listen yet, or has just begun to
             time.sleep(0.1)
     pytest.fail("the dashboard does not answer")
 
