@@ -47,13 +47,14 @@ def has_trend(days: Sequence[Day]) -> bool:
 
 
 def trend_sentence(days: Sequence[Day]) -> str:
-    """Return `By week: 69% of 82 known succeeded in the last 4 weeks, 64% of 282 before.`, or without a comparison."""
+    """Return `By week: 69% of 82 succeeded in the 4 weeks to 26 Nov 2026, 64% of 282 before.`, or no comparison."""
     span = _span(days)
     periods = _periods(days, span)
     last, before = _total(periods[-N_LAST:]), _total(periods[:-N_LAST])
     if not last.n_known or not before.n_known:
         return f"By {span}: {_rate_of(_total(periods))} succeeded."
-    return f"By {span}: {_rate_of(last)} succeeded in the last {N_LAST} {plural(span)}, {_rate_of(before)} before."
+    lately = f"in the {N_LAST} {plural(span)} to {day_text(days[-1].on)}"
+    return f"By {span}: {_rate_of(last)} succeeded {lately}, {_rate_of(before)} before."
 
 
 def trend_caption(days: Sequence[Day]) -> str:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from datetime import date, timedelta
+from datetime import date
 
 from atlas.core.statistics import Day
 from atlas.memory.system import MemorySystem
@@ -37,8 +37,9 @@ def recent(memory: MemorySystem, days: Sequence[Day], today: date) -> Recent | N
     if not days:
         return None
     newest = days[-1].on
-    is_current = newest > today - timedelta(days=N_DAYS)
-    since = (today if is_current else newest) - timedelta(days=N_DAYS - 1)
+    is_current = (today - newest).days < N_DAYS
+    last = today if is_current else newest
+    since = date.fromordinal(max(1, last.toordinal() - N_DAYS + 1))
     where = where_of(EXPERIENCE.filters, {"since": since})
     agents = memory.experience.values("agent_id", where)
     attempts = counted(memory.experience.count(where), "attempt") + (
