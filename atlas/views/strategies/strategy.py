@@ -120,7 +120,7 @@ class EffectRow:
     what: str
     bar: str
     range: str
-    """`likely 55–80%`."""
+    """`68%, likely 55–80%`."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -198,8 +198,10 @@ def _verdict(effect: StrategyEffect, headline: str) -> str:
 
 
 def _effect_row(what: str, tries: Tries) -> EffectRow:
-    bar = interval_bar(tries.interval, tries.rate) if tries.rate is not None else ""
-    return EffectRow(what=what, bar=bar, range=likely(tries.interval))
+    if tries.rate is None:
+        return EffectRow(what=what, bar="", range=likely(tries.interval))
+    bar = interval_bar(tries.interval, tries.rate)
+    return EffectRow(what=what, bar=bar, range=f"{percent(tries.rate)}, {likely(tries.interval)}")
 
 
 def _headline(rate: StrategyRate | Tries) -> str:

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import streamlit as st
 
-from atlas import EmbeddingUnavailable, MemorySystem
+from atlas import EmbeddingUnavailable, MemorySystem, NotFound
 from atlas.views.journal.promotion import made_of
 from atlas.views.kinds.strategy import STRATEGY
 from atlas.views.lists.facts import Badge, Head
-from atlas.views.shared.state import StoreState
+from atlas.views.shared.state import StoreState, uses_seen
 from atlas.views.shared.texts import Headline, Text
 from atlas.views.shared.wording import percent
 from atlas.views.strategies.charts import tries_caption, tries_chart, updater_estimates, updaters_chart
@@ -68,8 +68,9 @@ def _draw_story(memory: MemorySystem, detail: StrategyDetail) -> None:
     if not detail.attempts:
         return
     try:
-        view = _effect(store_state(memory), detail.id, _memory=memory)
-    except EmbeddingUnavailable:  # there is no search for similar tasks, and the rest can be read
+        with st.spinner("Looking for similar tasks without it …"):
+            view = _effect(store_state(memory), uses_seen(memory, STRATEGY), detail.id, _memory=memory)
+    except (EmbeddingUnavailable, NotFound):  # no similar task is found, and the rest can be read
         return
     with place.container(gap="xsmall", key="opened_story"):
         st.markdown(f"**{view.verdict}**")
@@ -81,7 +82,7 @@ def _draw_story(memory: MemorySystem, detail: StrategyDetail) -> None:
 
 
 @st.cache_data(max_entries=32, show_spinner=False)
-def _effect(state: StoreState, strategy_id: str, *, _memory: MemorySystem) -> EffectView:
+def _effect(state: StoreState, n_uses: int, strategy_id: str, *, _memory: MemorySystem) -> EffectView:
     return effect_view(_memory, strategy_id)
 
 

@@ -233,8 +233,8 @@ def test_it_helps_where_its_tries_do_surely_better_than_similar_attempts(memory)
     view = effect_view(memory, one)
     assert view.verdict == "20 of 20 uses succeeded; clearly better than similar tasks without it (0% of 20)."
     assert [(row.what, row.range) for row in view.rows] == [
-        ("With it", "likely 84–100%"),
-        ("Without it", "likely 0–16%"),
+        ("With it", "100%, likely 84–100%"),
+        ("Without it", "0%, likely 0–16%"),
     ]
     memory.strategies.update_stats(one, True)
     assert effect_view(memory, one).verdict.startswith(
