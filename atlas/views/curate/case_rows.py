@@ -53,11 +53,15 @@ SEVERITIES: Mapping[str, Severity] = {REVIEW: "urgent", SUSPICIOUS: "urgent", FA
 
 def case_rows(memory: MemorySystem, cases: Sequence[Case]) -> list[CaseRow]:
     """Return cases without their reasons, which take a while to find."""
+    attempts = [case.ids[0] for case in cases if case_word(case) == EXPERIENCE.noun]
+    titles = {
+        attempt.id: task_title(attempt.task.description).title for attempt in memory.experience.get_many(attempts)
+    }
     return [
         CaseRow(
             id=case.name,
             severity=SEVERITIES.get(case.queue, "routine"),
-            title=task_title(title).title if case_word(case) == EXPERIENCE.noun else title,
+            title=titles.get(next(iter(case.ids), ""), title),
             queue=case_title(case),
             size=counted(len(case.ids), case.noun) if case.is_group else case_word(case),
         )

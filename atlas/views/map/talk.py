@@ -31,7 +31,7 @@ def talk_packet(memory: MemorySystem, sheet: Sheet, hovered: object, wanted: obj
     hovered_id = points.id_of(hovered)
     wanted_ids = [points.id_of(point) for point in wanted[:TITLES]] if isinstance(wanted, list) else []
     ids = list(filter(None, wanted_ids))
-    titles = memory.experience.titles([*ids, *filter(None, [hovered_id])])
+    titles = memory.experience.titles([*filter(None, [hovered_id])])
     hover: dict[str, Any] = {"point": None, "lines": []}
     if hovered_id is not None and hovered_id in titles:
         number = points.number_by_id[hovered_id]
@@ -39,8 +39,7 @@ def talk_packet(memory: MemorySystem, sheet: Sheet, hovered: object, wanted: obj
         lines = [titles[hovered_id][:TITLE_CHARACTERS], signed(OUTCOMES[points.outcomes[number]])]
         hover = {"point": number, "lines": [*lines, domain.name if domain else "in no domain"]}
     named = [
-        [points.number_by_id[record_id], task_title(titles[record_id]).title]
-        for record_id in ids
-        if record_id in titles
+        [points.number_by_id[experience.id], task_title(experience.task.description).title]
+        for experience in memory.experience.get_many(ids)
     ]
     return pack({"points": points.key, **hover, "titles": named})

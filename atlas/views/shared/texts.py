@@ -76,7 +76,7 @@ class Text:
         """Its title as in a list, and what follows it, or all of it where the title is not its beginning."""
         whole = self.whole.strip()
         title = task_title(whole).title
-        beginning = title.removesuffix("…")
+        beginning = title if whole.startswith(title) else title.removesuffix("…")
         if not whole.startswith(beginning):
             return Headline(title=title, rest=whole)
         rest = whole[len(beginning) :].lstrip(PUNCTUATION)

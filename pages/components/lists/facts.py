@@ -34,7 +34,7 @@ def draw_title(head: Head, *, key: str) -> None:
     """
     with st.container(horizontal=True, gap="small", key="opened_head"):
         with st.container(key="opened_title"):
-            st.text(readable(head.headline.title))
+            st.text(readable(head.headline.title) or "No text")
         for badge in head.badges:
             st.badge(badge.text, color=badge.colour)  # type: ignore[arg-type]
     if head.headline.rest:
