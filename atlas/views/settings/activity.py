@@ -20,8 +20,8 @@ from atlas.views.shared.wording import counted, moment, plural, time_text
 MAX_AGENTS = 5
 """Most agents that are listed."""
 
-MAX_READ = 50
-"""Most agents whose last attempt is looked up: those with the most attempts."""
+MAX_READ = 500
+"""Most attempts that are read to find these agents, the newest."""
 
 
 def record_facts(memory: MemorySystem) -> dict[str, str]:
@@ -37,14 +37,16 @@ def agent_facts(memory: MemorySystem) -> dict[str, str]:
     Names are untrusted text. Times are in UTC.
     """
     n_of = {str(agent): n for agent, n in memory.experience.values("agent_id").items() if agent}
-    most = sorted(n_of, key=lambda agent: -n_of[agent])[:MAX_READ]
-    last = {agent: _last_attempt(memory, agent) for agent in most}
+    last = dict[str, datetime]()
+    for row in memory.experience.browse(limit=MAX_READ):  # newest first
+        agent = str(row["metadata"].get("agent_id", ""))
+        if agent in n_of and len(last) < MAX_AGENTS:
+            last.setdefault(agent, stored_instant(row["metadata"]))
     facts = dict[str, str]()
-    for agent in sorted(most, key=lambda agent: last[agent], reverse=True)[:MAX_AGENTS]:
-        time, text = time_text(last[agent].astimezone(UTC)), f"{agent}: {counted(n_of[agent], 'attempt')}"
+    for agent, at in last.items():
+        time, text = time_text(at.astimezone(UTC)), f"{agent}: {counted(n_of[agent], 'attempt')}"
         facts[time] = f"{facts[time]}; {text}" if time in facts else text
-    n_more = len(n_of) - MAX_AGENTS
-    return facts | ({"Earlier": counted(n_more, "more agent")} if n_more > 0 else {})
+    return facts | ({"In all": counted(len(n_of), "agent")} if len(n_of) > len(last) else {})
 
 
 def backup_facts(memory: MemorySystem, now: datetime) -> dict[str, str]:
@@ -77,7 +79,7 @@ def connecting_lines(memory: MemorySystem, command: str, address: str) -> dict[s
     if not may_name_paths():
         header = shlex.quote("Authorization: Bearer atlas_KEY")
         return {
-            "Claude Code": f"claude mcp add --transport http atlas {address}/mcp/ --header {header}",
+            "Claude Code": f"claude mcp add --transport http atlas {shlex.quote(f'{address}/mcp/')} --header {header}",
             "Python": f'memory = atlas.connect("{address}", key="atlas_KEY")',
         }
     location = memory.storage.location
@@ -99,8 +101,3 @@ def _work_text(result: LiveResult[Any]) -> str:
         return "running now"
     done = moment(datetime.fromtimestamp(at / 1e9, UTC)) if at else "not yet"
     return f"failed, last done: {done}" if status is not None and status.state == "failed" else done
-
-
-def _last_attempt(memory: MemorySystem, agent: str) -> datetime:
-    [row] = memory.experience.browse({"agent_id": agent}, limit=1)
-    return stored_instant(row["metadata"])

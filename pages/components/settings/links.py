@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import asdict
-from urllib.parse import urlsplit
 
 import streamlit as st
 
@@ -11,6 +10,7 @@ from atlas import MemorySystem
 from atlas.views.settings.links import ENDS, LinkRow, end_link, link_rows, make_link
 from atlas.views.settings.roles import may_administer
 from atlas.views.shared.state import has_visitor
+from pages.components.shared.commands import server_address
 from pages.components.shared.undo_toast import announcing_problems
 
 COLUMNS = {
@@ -65,11 +65,10 @@ def _draw_shown() -> None:
     if new_link is None:
         return
     name, path = new_link
-    here = urlsplit(st.context.url or "")
     with st.container(border=True, key="settings_link_made"):
         st.markdown("**Copy this link now.** Nobody can be shown it again.")
         st.text(f"For {name}")
-        st.code(f"{here.scheme}://{here.netloc}{path}", language=None)
+        st.code(f"{server_address()}{path}", language=None)
         st.button("I have copied it", key="settings_link_copied", on_click=st.session_state.pop, args=(_SHOWN,))
 
 

@@ -8,7 +8,6 @@ from dataclasses import asdict
 from datetime import UTC, datetime
 from types import MappingProxyType
 from typing import Any
-from urllib.parse import urlsplit
 
 import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
@@ -26,7 +25,7 @@ from atlas.views.shared.wording import moment
 from pages.components.lists.editing import READ_ONLY
 from pages.components.settings.changing import open_part, status_changes
 from pages.components.settings.copies import WARNING, back_up_beside, draw_download, existing_backup, is_on_same_disk
-from pages.components.shared.commands import atlas_command
+from pages.components.shared.commands import atlas_command, server_address
 from pages.components.shared.jobs import live_result
 from pages.components.shared.memory_map import live_map
 from pages.components.shared.snapshot import opening_model, store_state
@@ -93,8 +92,7 @@ def _draw_work(memory: MemorySystem) -> None:
 def _draw_connecting(memory: MemorySystem) -> None:
     """Draw the lines that connect an agent to this store."""
     st.markdown("##### Connect an agent")
-    at = urlsplit(st.context.url or "")
-    for name, line in connecting_lines(memory, atlas_command(), f"{at.scheme}://{at.netloc}").items():
+    for name, line in connecting_lines(memory, atlas_command(), server_address()).items():
         st.caption(name)
         st.code(line, language=None, wrap_lines=True)
 

@@ -1,4 +1,4 @@
-"""The command that fills a store, as a page shows it."""
+"""Commands and the address of the server, as a page shows them."""
 
 from __future__ import annotations
 
@@ -6,6 +6,9 @@ import shlex
 import shutil
 import sys
 from pathlib import Path
+from urllib.parse import urlsplit
+
+import streamlit as st
 
 from atlas import MemorySystem
 from atlas.views.shared.state import may_name_paths
@@ -14,6 +17,12 @@ from atlas.views.shared.state import may_name_paths
 def import_command(memory: MemorySystem) -> str:
     """Return the command that fills this store."""
     return f"{atlas_command()} --store {shlex.quote(str(memory.storage.path.resolve()))} import PATH"
+
+
+def server_address() -> str:
+    """Return the address that the visitor's browser opened, without a path."""
+    here = urlsplit(st.context.url or "")
+    return f"{here.scheme}://{here.netloc}"
 
 
 def atlas_command() -> str:
