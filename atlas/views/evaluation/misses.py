@@ -21,7 +21,7 @@ DEPTH = 10
 """Number of first hits among which a right one is looked for."""
 
 TITLE_CHARACTERS = 90
-NOTHING = "nothing"
+NOTHING, DELETED = "nothing", "deleted since"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -56,7 +56,8 @@ class Misses:
     @property
     def sentence(self) -> str:
         """The number of queries that failed, and how many of them are listed."""
-        of = f"{self.n:,} of {counted(self.n_searched, 'judged query')}"
+        latest = "the latest " if self.n_searched == MAX_SEARCHED else ""
+        of = f"{self.n:,} of {latest}{counted(self.n_searched, 'judged query')}"
         shown = f" The {len(self.rows)} worst:" if self.n > len(self.rows) else ""
         return f"For {of}, the first hit is not one that was judged right.{shown}"
 
@@ -91,10 +92,11 @@ def _rank(query: JudgedQuery, hits: Sequence[Hit[Experience]]) -> int | None:
 
 def _row(memory: MemorySystem, query: JudgedQuery, hits: Sequence[Hit[Experience]], rank: int | None) -> MissRow:
     right_id = hits[rank - 1].item.id if rank else next(iter(query.grades))
+    right = next(iter(memory.experience.get_many([right_id])), None)  # another process may have deleted it
     return MissRow(
         id=query.text,
         query=shortened(query.text, TITLE_CHARACTERS),
         first=shortened(hits[0].item.task.description, TITLE_CHARACTERS) if hits else NOTHING,
-        right=shortened(memory.experience.get_many([right_id])[0].task.description, TITLE_CHARACTERS),
+        right=shortened(right.task.description, TITLE_CHARACTERS) if right else DELETED,
         rank=str(rank) if rank else f"not in {DEPTH}",
     )

@@ -4,15 +4,17 @@ from __future__ import annotations
 
 import streamlit as st
 
-from atlas import MemorySystem
+from atlas import EmbeddingUnavailable, MemorySystem
 from atlas.views.evaluation.misses import Misses, missed_queries
 from atlas.views.kinds.columns import Column
-from atlas.views.shared.state import StoreState
 from pages.components.lists.record_table import plain_table
 from pages.components.shared.narrowing import go_from_click
 from pages.components.shared.snapshot import store_state
 
 TITLE = "Judged queries that search gets wrong"
+MAX_SECONDS = 600
+"""Seconds that a list is shown before it is searched again, because agents may write all the time."""
+
 COLUMNS = (
     Column("query", "Query", 300),
     Column("first", "Came first", 300),
@@ -27,8 +29,12 @@ def draw_misses(memory: MemorySystem) -> None:
     judged = memory.storage.judgements.state()
     if not judged:
         return
-    with st.spinner("Searching for the judged queries …"):
-        misses = _misses(store_state(memory), judged, memory.strictness(), _memory=memory)
+    state = store_state(memory)
+    try:
+        with st.spinner("Searching for the judged queries …"):
+            misses = _misses(state.path, state.ledger_id, judged, memory.strictness(), _memory=memory)
+    except EmbeddingUnavailable:  # the stored figures can be read without a search
+        return
     if not misses.n_searched:
         return
     st.markdown(f"##### {TITLE}")
@@ -42,6 +48,6 @@ def _ask(query: str) -> None:
     go_from_click("pages/ask.py", ask_text=query)
 
 
-@st.cache_data(max_entries=8, show_spinner=False)
-def _misses(state: StoreState, judged: str, strictness: float, *, _memory: MemorySystem) -> Misses:
+@st.cache_data(max_entries=8, ttl=MAX_SECONDS, show_spinner=False)
+def _misses(path: str, ledger_id: str, judged: str, strictness: float, *, _memory: MemorySystem) -> Misses:
     return missed_queries(_memory)
