@@ -138,6 +138,7 @@ def verdict(evaluation: OwnEvaluation, strictness: float | None = None) -> Verdi
         n_missing=n_judgements_missing(evaluation),
         is_measured=bool(evaluation.report.strictness),
         keep="Keep this strictness" if strictness is None else f"Keep strictness {strictness:g}",
+        fine=_fine(first, answered),
         can_be_stricter=stricter(evaluation, 1.0 if strictness is None else strictness) is not None,
     )  # fmt: skip
     return Verdict(headline=headline, sentence=f"{sentence[:1].upper()}{sentence[1:]}.", advice=advice, part=part)
@@ -288,6 +289,7 @@ def _judgement(
     n_missing: int,
     is_measured: bool,
     keep: str,
+    fine: str,
     can_be_stricter: bool,
 ) -> tuple[str, str, str]:
     """Return the headline, the advice and where to follow it. Where both ends are bad, no strictness mends it."""
@@ -307,7 +309,14 @@ def _judgement(
         return _answering(finds, answered, n_missing=n_missing, is_measured=is_measured, keep=keep)
     if not finds_judged:
         return f"{finds}, but often misses what was judged right.", OTHER_WEIGHTS, PROFILES
-    return f"{keep}: search finds the right memories, and little that is off topic.", "", ""
+    return f"{keep}: search finds {fine}.", "", ""
+
+
+def _fine(first: Estimate | None, answered: Estimate | None) -> str:
+    """Return what a good search finds, as far as it was measured."""
+    if first is None:
+        return "little that is off topic"
+    return "the right memories" if answered is None else "the right memories, and little that is off topic"
 
 
 def _answering(finds: str, answered: float, *, n_missing: int, is_measured: bool, keep: str) -> tuple[str, str, str]:
