@@ -129,7 +129,9 @@ def effect_rows(
         named.append(("In no domain", groups[UNCLUSTERED]))
     if not named:
         return ()
-    rows = [_effect_row(name, members, ids, succeeded) for name, members in named]
+    rows = [
+        _effect_row(f"domain {index}", name, members, ids, succeeded) for index, (name, members) in enumerate(named)
+    ]
     if n_same := len(domains) - len(losing):
         others = "The other domain" if n_same == 1 else f"The other {n_same:,} domains"
         rows.append(EffectRow(id="same", name=others, experiences="unchanged"))
@@ -144,12 +146,12 @@ def known_outcomes(memory: MemorySystem) -> dict[str, bool]:
 
 
 def _effect_row(
-    name: str, members: Sequence[str], leaving: Collection[str], succeeded: Mapping[str, bool]
+    row_id: str, name: str, members: Sequence[str], leaving: Collection[str], succeeded: Mapping[str, bool]
 ) -> EffectRow:
     staying = [member for member in members if member not in leaving]
     before, after = (_rate(ids, succeeded) for ids in (members, staying))
     return EffectRow(
-        id=name,
+        id=row_id,
         name=name,
         experiences=f"{len(members):,} → {len(staying):,}",
         rate=_change(before, after),
