@@ -36,6 +36,7 @@ def test_python_is_told_by_how_it_begins(text):
         ("Could you sort the list?", "Sort the list", "Could you sort the list?"),
         ("Traceback (most recent call last)\n  f()\nValueError: no", "ValueError: no",
          "Traceback (most recent call last)\n  f()\nValueError: no"),
+        ("Wait for the lock…", "Wait for the lock…", ""),
         ("", "", ""),
     ],
 )  # fmt: skip
