@@ -5,8 +5,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from atlas.core.hits import Hit
-from atlas.core.types import Experience
 from atlas.evaluation.judged import judged_queries
 from atlas.evaluation.measures import JudgedQuery
 from atlas.memory.system import MemorySystem
@@ -42,10 +40,25 @@ class MissRow(Row):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Miss:
+    """A judged query whose first hit is not right, with ids of experiences."""
+
+    query: str
+    first_id: str
+    """The first hit, or empty."""
+
+    right_id: str
+    """The best placed record that was judged right."""
+
+    rank: int | None
+    """The place of that record, counted from 1, or None if it is not among the first hits."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Misses:
     """The judged queries that search answers worst."""
 
-    rows: tuple[MissRow, ...]
+    worst: tuple[Miss, ...]
     """At most `MAX_ROWS`, those whose right record is farthest down first."""
 
     n: int
@@ -58,45 +71,49 @@ class Misses:
         """The number of queries that failed, and how many of them are listed."""
         latest = "the latest " if self.n_searched == MAX_SEARCHED else ""
         of = f"{self.n:,} of {latest}{counted(self.n_searched, 'judged query')}"
-        shown = f" The {len(self.rows)} worst:" if self.n > len(self.rows) else ""
+        shown = f" The {len(self.worst)} worst:" if self.n > len(self.worst) else ""
         return f"For {of}, the first hit is not one that was judged right.{shown}"
 
 
 def missed_queries(memory: MemorySystem) -> Misses:
     """Return the judged queries whose first hit is not right, of the `MAX_SEARCHED` latest.
 
-    No search counts as a retrieval.
+    Records that no search may find do not count. No search counts as a retrieval.
     """
-    ids = {*memory.experience.ids({"marks.buried": False})}
+    quarantined = {record_id for record_id, reason in memory.experience.column("marks.quarantine").items() if reason}
+    ids = {*memory.experience.ids({"marks.buried": False})} - quarantined
     task = judged_queries(memory.storage.judgements.all(), memory.experience.collection_name, ids)
     queries = task.queries[-MAX_SEARCHED:] if task is not None else ()
-    ranked = [(query, _hits(memory, query.text)) for query in queries]
-    missed = [(query, hits, _rank(query, hits)) for query, hits in ranked if _rank(query, hits) != 1]
-    worst = sorted(missed, key=lambda miss: -(miss[2] or DEPTH + 1))[:MAX_ROWS]
-    return Misses(
-        rows=tuple(_row(memory, query, hits, rank) for query, hits, rank in worst),
-        n=len(missed),
-        n_searched=len(queries),
+    misses = [miss for query in queries if (miss := _miss(query, _hit_ids(memory, query.text))) is not None]
+    worst = sorted(misses, key=lambda miss: -(miss.rank or DEPTH + 1))[:MAX_ROWS]
+    return Misses(worst=tuple(worst), n=len(misses), n_searched=len(queries))
+
+
+def miss_rows(memory: MemorySystem, misses: Misses) -> tuple[MissRow, ...]:
+    """Return the worst queries with the tasks of their records, as they are now."""
+    ids = {record_id for miss in misses.worst for record_id in (miss.first_id, miss.right_id) if record_id}
+    tasks = {record.id: record.task.description for record in memory.experience.get_many([*ids])}
+    return tuple(
+        MissRow(
+            id=miss.query,
+            query=shortened(miss.query, TITLE_CHARACTERS),
+            first=shortened(tasks.get(miss.first_id, DELETED), TITLE_CHARACTERS) if miss.first_id else NOTHING,
+            right=shortened(tasks.get(miss.right_id, DELETED), TITLE_CHARACTERS),
+            rank=str(miss.rank) if miss.rank else f"not in {DEPTH}",
+        )
+        for miss in misses.worst
     )
 
 
-def _hits(memory: MemorySystem, text: str) -> Sequence[Hit[Experience]]:
+def _hit_ids(memory: MemorySystem, text: str) -> list[str]:
     """Return the first hits of a query, as an agent gets them."""
-    return memory.experience.retrieve(text, DEPTH, count_retrieval=False).hits
+    return [hit.item.id for hit in memory.experience.retrieve(text, DEPTH, count_retrieval=False).hits]
 
 
-def _rank(query: JudgedQuery, hits: Sequence[Hit[Experience]]) -> int | None:
-    """Return the place of the first right hit, counted from 1, or None if there is none."""
-    return next((place for place, hit in enumerate(hits, 1) if hit.item.id in query.grades), None)
-
-
-def _row(memory: MemorySystem, query: JudgedQuery, hits: Sequence[Hit[Experience]], rank: int | None) -> MissRow:
-    right_id = hits[rank - 1].item.id if rank else next(iter(query.grades))
-    right = next(iter(memory.experience.get_many([right_id])), None)  # another process may have deleted it
-    return MissRow(
-        id=query.text,
-        query=shortened(query.text, TITLE_CHARACTERS),
-        first=shortened(hits[0].item.task.description, TITLE_CHARACTERS) if hits else NOTHING,
-        right=shortened(right.task.description, TITLE_CHARACTERS) if right else DELETED,
-        rank=str(rank) if rank else f"not in {DEPTH}",
-    )
+def _miss(query: JudgedQuery, hit_ids: Sequence[str]) -> Miss | None:
+    """Return the query with its best placed right record, or None if that is the first hit."""
+    rank = next((place for place, hit_id in enumerate(hit_ids, 1) if hit_id in query.grades), None)
+    if rank == 1:
+        return None
+    right_id = hit_ids[rank - 1] if rank else next(iter(query.grades))
+    return Miss(query=query.text, first_id=next(iter(hit_ids), ""), right_id=right_id, rank=rank)

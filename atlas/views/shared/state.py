@@ -8,7 +8,7 @@ from typing import NamedTuple
 from atlas.core.address import is_address
 from atlas.core.settings import Settings, for_store
 from atlas.infra.actor import Role as Role
-from atlas.infra.actor import actor_name, is_under_review, present_actor
+from atlas.infra.actor import actor_name, is_agent, is_under_review, present_actor
 from atlas.infra.actor import check_role as check_role
 from atlas.infra.actor import may as may
 from atlas.infra.actor import on_behalf as on_behalf
@@ -35,6 +35,9 @@ class StoreState(NamedTuple):
     writer: str = ""
     """The viewer if they have pending records, which only they see."""
 
+    is_agent: bool = False
+    """True if the viewer sees no records in quarantine."""
+
 
 def store_state(memory: MemorySystem) -> StoreState:
     """Return the state of a memory's store now."""
@@ -45,6 +48,7 @@ def store_state(memory: MemorySystem) -> StoreState:
         ledger_id=ledger.position(COLLECTION).ledger_id,
         revision=ledger.revision(),
         writer=actor_name("") if is_under_review() else "",
+        is_agent=is_agent(),
     )
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import streamlit as st
 
 from atlas import EmbeddingUnavailable, MemorySystem
-from atlas.views.evaluation.misses import Misses, missed_queries
+from atlas.views.evaluation.misses import Misses, miss_rows, missed_queries
 from atlas.views.kinds.columns import Column
 from pages.components.lists.record_table import plain_table
 from pages.components.shared.narrowing import go_from_click
@@ -32,15 +32,16 @@ def draw_misses(memory: MemorySystem) -> None:
     state = store_state(memory)
     try:
         with st.spinner("Searching for the judged queries …"):
-            misses = _misses(state.path, state.ledger_id, judged, memory.strictness(), _memory=memory)
+            viewer = state.path, state.ledger_id, state.writer, state.is_agent
+            misses = _misses(viewer, judged, memory.strictness(), _memory=memory)
     except EmbeddingUnavailable:  # the stored figures can be read without a search
         return
     if not misses.n_searched:
         return
     st.markdown(f"##### {TITLE}")
     st.caption(misses.sentence)
-    if misses.rows:
-        plain_table(misses.rows, columns=COLUMNS, key="evaluation_misses", label=TITLE, on_opened=_ask)
+    if misses.worst:
+        plain_table(miss_rows(memory, misses), columns=COLUMNS, key="evaluation_misses", label=TITLE, on_opened=_ask)
 
 
 def _ask(query: str) -> None:
@@ -49,5 +50,5 @@ def _ask(query: str) -> None:
 
 
 @st.cache_data(max_entries=8, ttl=MAX_SECONDS, show_spinner=False)
-def _misses(path: str, ledger_id: str, judged: str, strictness: float, *, _memory: MemorySystem) -> Misses:
+def _misses(viewer: tuple[str | bool, ...], judged: str, strictness: float, *, _memory: MemorySystem) -> Misses:
     return missed_queries(_memory)
