@@ -4,18 +4,18 @@ from __future__ import annotations
 
 import shlex
 from collections.abc import Mapping
-from datetime import UTC, datetime, timedelta
+from datetime import UTC, datetime
 from pathlib import PurePath
 from typing import Any
 
 from atlas.core.address import is_address
 from atlas.memory.system import MemorySystem
 from atlas.storage.damage import stored_instant
-from atlas.views.settings.copies import recorded_backups
-from atlas.views.shared.kinds import KINDS
+from atlas.views.settings.copies import last_backup, recorded_backups
+from atlas.views.settings.store import names_of_collections, record_counts
 from atlas.views.shared.results import LiveResult
 from atlas.views.shared.state import may_name_paths, path_text
-from atlas.views.shared.wording import counted, moment, plural, time_text
+from atlas.views.shared.wording import counted, moment, time_text
 
 MAX_AGENTS = 5
 """Most agents that are listed."""
@@ -26,9 +26,8 @@ MAX_READ = 500
 
 def record_facts(memory: MemorySystem) -> dict[str, str]:
     """Return the number of records of each memory that has any, by its label."""
-    counts = {plural(kind.noun).capitalize(): kind.records(memory).count() for kind in KINDS.values()}
-    counts["Journal entries"] = memory.journal.count()
-    return {label: f"{n:,}" for label, n in counts.items() if n}
+    counts = record_counts(memory)
+    return {label: f"{counts[name]:,}" for name, label in names_of_collections(memory).items() if counts.get(name)}
 
 
 def agent_facts(memory: MemorySystem) -> dict[str, str]:
@@ -49,18 +48,11 @@ def agent_facts(memory: MemorySystem) -> dict[str, str]:
     return facts | ({"In all": counted(len(n_of), "agent")} if len(n_of) > len(last) else {})
 
 
-def backup_facts(memory: MemorySystem, now: datetime) -> dict[str, str]:
-    """Return when the last backup was made and where it is.
-
-    Args:
-        now: The current time, from which its age is counted.
-    """
-    path, made_at = next(iter(recorded_backups(memory).items()), ("", ""))
-    if not path:
-        return {"Last backup": "none yet"}
-    made = datetime.fromisoformat(made_at)
-    facts = {"Last backup": f"{moment(made)}, {age_text(now - made)}"}
-    return facts | ({"Its file": path_text(PurePath(path))} if may_name_paths() else {})
+def backup_facts(memory: MemorySystem) -> dict[str, str]:
+    """Return when the last backup was made, and its file for visitors who may see paths."""
+    path = next(iter(recorded_backups(memory)), "")
+    place = {"Its file": path_text(PurePath(path))} if path and may_name_paths() else {}
+    return {"Last backup": last_backup(memory) or "none yet"} | place
 
 
 def work_facts(results: Mapping[str, LiveResult[Any]]) -> dict[str, str]:
@@ -88,11 +80,6 @@ def connecting_lines(memory: MemorySystem, command: str, address: str) -> dict[s
         "Claude Code": f"claude mcp add atlas -- {command} --store {shlex.quote(place)} mcp",
         "Python": f"memory = atlas.open_memory({place!r})",
     }
-
-
-def age_text(age: timedelta) -> str:
-    """Return `today`, or `3 days ago`."""
-    return f"{counted(age.days, 'day')} ago" if age.days > 0 else "today"
 
 
 def _work_text(result: LiveResult[Any]) -> str:

@@ -85,8 +85,9 @@ def _draw_work(memory: MemorySystem) -> None:
         "Map made": live_map(memory),
         "Near-duplicates": live_result(memory, LiveDuplicates),
     }
-    checked = {"Last check": _last_check(str(memory.storage.path)).get("text", "none since the dashboard started")}
-    draw_facts(backup_facts(memory, datetime.now(UTC)) | checked | work_facts(results), key="work")
+    state = store_state(memory)
+    checked = {"Last check": _last_check(state.path, state.ledger_id).get("text", "none since the dashboard started")}
+    draw_facts(backup_facts(memory) | checked | work_facts(results), key="work")
 
 
 def _draw_connecting(memory: MemorySystem) -> None:
@@ -172,12 +173,13 @@ def _draw_found(memory: MemorySystem, examination: Examination) -> None:
 def _examine(memory: MemorySystem, *, fix: bool = False) -> None:
     with announcing_problems(), st.spinner("Checking the store …", show_time=True):
         found = examined(memory, fix=fix)
-        _last_check(str(memory.storage.path))["text"] = f"{moment(datetime.now(UTC))}: {found.sentence}"
-        st.session_state[_FOUND] = store_state(memory), found
+        state = store_state(memory)
+        _last_check(state.path, state.ledger_id)["text"] = f"{moment(datetime.now(UTC))}: {found.sentence}"
+        st.session_state[_FOUND] = state, found
 
 
 @st.cache_resource(show_spinner=False, max_entries=32)
-def _last_check(path: str) -> dict[str, str]:
+def _last_check(path: str, ledger_id: str) -> dict[str, str]:
     """Return the result of the last check of a store in this process, which is kept in the dictionary."""
     return {}
 
