@@ -130,16 +130,17 @@ def curves_chart(curves: Curves, before: float, after: float, *, most: float = M
 
 
 def _end_labels(curves: Curves) -> list[Chart]:
-    """Return the name of each curve at its end, moved up where it would cover the name of a lower one."""
-    ends = sorted((list(shares.items())[-1][1], name) for name, shares in curves.items() if shares)
-    labels, height = list[Chart](), 0.0
-    for share, name in ends:
-        height = max(share, height)
+    """Return the name of each curve at its end, moved down where it would cover the name of a higher one."""
+    ends = sorted(((list(shares.items())[-1][1], name) for name, shares in curves.items() if shares), reverse=True)
+    labels, height = list[Chart](), 1.0
+    for index, (share, name) in enumerate(ends):
+        lowest = LABEL_GAP * (len(ends) - 1 - index)  # leaves room for the names below it
+        height = min(max(share, lowest), height)
         labels.append(
             {"x": 1.0, "xref": "paper", "xanchor": "left", "xshift": 8, "y": height, "yanchor": "middle",
              "text": f"{name} {percent(share)}", "showarrow": False, "font": {"color": _colour(name)}}
         )  # fmt: skip
-        height += LABEL_GAP
+        height -= LABEL_GAP
     return labels
 
 

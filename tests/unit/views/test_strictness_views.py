@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import pytest
+
 from atlas.core.ranking.level import LevelCosts
 from atlas.memory.base.strictness import ChangedQuery, StrictnessPlan
 from atlas.memory.loss import LostRecord
@@ -69,10 +71,17 @@ def test_both_curves_stand_over_the_strictness():
     assert [curve["y"] for curve in chart["data"]] == [[0.0, 0.1], [0.4, 0.03]]
     assert [line["x0"] for line in chart["layout"]["shapes"]] == [1.0, 0.5]
     texts = [note["text"] for note in chart["layout"]["annotations"]]
-    assert texts == ["now 1", "0.5", f"{FOREIGN} 3%", f"{OWN} 10%"]
+    assert texts == ["now 1", "0.5", f"{OWN} 10%", f"{FOREIGN} 3%"]
     assert curves_chart(curves, 0.5, 0.5, most=0.5)["data"][0]["x"] == [0.5]
     assert [curve["name"] for curve in chart["data"]] == [OWN, FOREIGN]
     assert len(curves_chart(curves, 1.0, 1.0)["layout"]["shapes"]) == 1
+
+
+@pytest.mark.parametrize("ends", [(0.98, 0.97), (0.0, 0.0), (1.0, 0.0), (0.5, 0.49)])
+def test_the_names_of_curves_stand_inside_the_chart_and_apart(ends: tuple[float, float]):
+    chart = curves_chart(dict(zip((OWN, FOREIGN), ({1.0: end} for end in ends), strict=True)), 1.0, 1.0)
+    upper, lower = (note["y"] for note in chart["layout"]["annotations"][-2:])
+    assert 0 <= lower < upper <= 1
 
 
 def test_the_level_of_each_memory_is_told_with_its_costs():
