@@ -62,7 +62,7 @@ _CLAUSES = (
 )  # fmt: skip
 """Ends of clauses, the strongest first."""
 
-PUNCTUATION = " .,;:\u2013\u2014-\u3002\n"
+_PUNCTUATION = " .,;:\u2013\u2014-\u3002\n"
 """Characters between a title and what follows it."""
 
 _WORD = re.compile(r"[^\W\d_]++(?![._(\d])")
@@ -97,7 +97,7 @@ def task_title(description: str) -> TaskTitle:
     if end is None:
         end, mark = _word_end(masked), "…"
     is_request = _REQUEST.search(whole[: len(whole) - len(text)])
-    title = " ".join(text[:end].rstrip(PUNCTUATION + "?" * bool(is_request)).split()) or whole[:TITLE_CHARACTERS]
+    title = " ".join(text[:end].rstrip(_PUNCTUATION + "?" * bool(is_request)).split()) or whole[:TITLE_CHARACTERS]
     return TaskTitle(_capitalised(title, len(text) < len(whole)) + mark, _rest(text[end:]))
 
 
@@ -135,7 +135,7 @@ def _clause_end(masked: str) -> int | None:
 def _word_end(masked: str) -> int:
     """Return where a text is cut: after a word that does not announce what is cut."""
     words = [*re.finditer(r"\S+", masked[: TITLE_CHARACTERS + 1])][:-1]
-    while words and words[-1][0].strip(PUNCTUATION).lower() in FUNCTION_WORDS:
+    while words and words[-1][0].strip(_PUNCTUATION).lower() in FUNCTION_WORDS:
         words.pop()
     return words[-1].end() if words and words[-1].end() >= SHORTEST else TITLE_CHARACTERS
 
@@ -150,4 +150,4 @@ def _capitalised(title: str, is_shortened: bool) -> str:
 
 
 def _rest(text: str) -> str:
-    return " ".join(text.lstrip(f"{PUNCTUATION}?!").strip("\"' \n").split())
+    return " ".join(text.lstrip(f"{_PUNCTUATION}?!").strip("\"' \n").split())

@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from atlas.views.kinds.titles import PUNCTUATION, task_title
+from atlas.views.kinds.titles import task_title
 
 LONG_CHARACTERS = 20_000
 """Length beyond which only the beginning is shown first, because a browser is slow with millions of characters."""
@@ -30,6 +30,9 @@ _PYTHON = re.compile(
     r"\A(?:#.*\n|\s*\n)*(?:(?:async def|def|class) \w+.*:|import \w[\w.]*(?: as \w+)?(?:,|$)|from [\w.]+ import |@\w+)",
     re.M,
 )
+
+_SEPARATOR = re.compile(r" *(?:[.,;:\u2013\u2014\u3002]|-(?=\s))?\s*")
+"""Between a title and the text after it."""
 
 _DIFF = re.compile(r"\A(?:diff --git |--- \S.*\n\+\+\+ |Index: )")
 
@@ -73,13 +76,13 @@ class Text:
 
     @property
     def headline(self) -> Headline:
-        """Its title as in a list, and what follows it, or all of it where the title is not its beginning."""
+        """Its title as in a list, and what follows it, or all of it if it is code or begins otherwise."""
         whole = self.whole.strip()
         title = task_title(whole).title
         beginning = title if whole.startswith(title) else title.removesuffix("…")
-        if not whole.startswith(beginning):
+        if self.language is not None or not whole.startswith(beginning):
             return Headline(title=title, rest=whole)
-        rest = whole[len(beginning) :].lstrip(PUNCTUATION)
+        rest = _SEPARATOR.sub("", whole[len(beginning) :], count=1)
         return Headline(title=title, rest=f"… {rest}" if beginning != title else rest)
 
     @property
