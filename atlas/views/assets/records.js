@@ -299,7 +299,7 @@ class List {
     const look = JSON.stringify([rows, this.columns, label, order, Boolean(selected), isNarrow, isMiddling, isStacked])
     if (look !== this.look) {
       const active = this.root.getRootNode().activeElement?.closest?.('.row')?.dataset.id
-      this.root.className = ['list', label.toLowerCase(), tall ? 'tall' : 'flat', columns.some((column) => column.form === 'task') && 'tasks', this.data.is_still && 'still', isMiddling && !isNarrow && 'middling', isNarrow && 'narrow',
+      this.root.className = ['list', label.toLowerCase(), tall ? 'tall' : 'flat', columns.some((column) => column.form === 'task') && 'two-lines', this.data.is_still && 'still', isMiddling && !isNarrow && 'middling', isNarrow && 'narrow',
         isStacked && 'stacked'].filter(Boolean).join(' ')
       this.root.style.setProperty('--tracks', tracks(this.columns, selected))
       this.root.setAttribute('aria-label', label)
