@@ -138,7 +138,7 @@ def test_it_says_at_how_many_tasks_memory_helped_and_which_they_are(dashboard: D
     )
     (with_memory,) = [metric for metric in app.metric if metric.label == "With memory"]
     assert with_memory.proto.help == LIKELY_MEANS
-    assert "By week: 68% of 114 succeeded in the 4 weeks to 19 Nov 2026, 64% of 244 before." in [
+    assert "By week: 68% of 114 succeeded since 26 Oct 2026, 64% of 244 before." in [
         caption.value for caption in app.caption
     ]
     assert figures["Without memory"][0] == "35%"

@@ -8,7 +8,7 @@ from datetime import date
 from atlas.core.statistics import Day, SuccessRate
 from atlas.views.charts.palette import BAND_COLOUR, GREY, PALETTE, PERCENT_AXIS, Chart
 from atlas.views.shared.rates import interval_text, rate_text
-from atlas.views.shared.wording import OUTCOMES, day_text, plural
+from atlas.views.shared.wording import OUTCOMES, day_text
 
 BAR_COLOUR = "rgba(138, 148, 158, 0.45)"
 
@@ -47,14 +47,14 @@ def has_trend(days: Sequence[Day]) -> bool:
 
 
 def trend_sentence(days: Sequence[Day]) -> str:
-    """Return `By week: 69% of 82 succeeded in the 4 weeks to 26 Nov 2026, 64% of 282 before.`, or no comparison."""
+    """Return `By week: 69% of 82 succeeded since 2 Nov 2026, 64% of 282 before.`, or no comparison."""
     span = _span(days)
     periods = _periods(days, span)
     last, before = _total(periods[-N_LAST:]), _total(periods[:-N_LAST])
     if not last.n_known or not before.n_known:
         return f"By {span}: {_rate_of(_total(periods))} succeeded."
-    lately = f"in the {N_LAST} {plural(span)} to {day_text(days[-1].on)}"
-    return f"By {span}: {_rate_of(last)} succeeded {lately}, {_rate_of(before)} before."
+    since = day_text(periods[-N_LAST].on)
+    return f"By {span}: {_rate_of(last)} succeeded since {since}, {_rate_of(before)} before."
 
 
 def trend_caption(days: Sequence[Day]) -> str:

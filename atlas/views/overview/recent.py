@@ -40,7 +40,7 @@ def recent(memory: MemorySystem, days: Sequence[Day], today: date) -> Recent | N
     is_current = (today - newest).days < N_DAYS
     last = today if is_current else newest
     since = date.fromordinal(max(1, last.toordinal() - N_DAYS + 1))
-    where = where_of(EXPERIENCE.filters, {"since": since})
+    where = where_of(EXPERIENCE.filters, {"since": since, "until": last})
     agents = memory.experience.values("agent_id", where)
     attempts = counted(memory.experience.count(where), "attempt") + (
         f" by {counted(len(agents), 'agent')}" if agents else ""

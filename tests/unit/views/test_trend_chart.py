@@ -50,7 +50,7 @@ def test_a_zero_time_among_the_attempts_gives_a_chart_by_year_that_has_every_yea
 
 def test_the_sentence_compares_the_last_four_periods_with_those_before():
     days = (*days_of(4, failed=1), *days_of(4, date(2023, 1, 6), succeeded=3, failed=1))
-    assert trend_sentence(days) == "By day: 75% of 16 succeeded in the 4 days to 9 Jan 2023, 0% of 4 before."
+    assert trend_sentence(days) == "By day: 75% of 16 succeeded since 6 Jan 2023, 0% of 4 before."
     assert trend_sentence(days[4:]) == "By day: 75% of 16 succeeded."
     assert trend_caption(days) == f"Success rate from 2 Jan 2023 to 9 Jan 2023. {trend_sentence(days)}"
 
