@@ -45,8 +45,8 @@ NONSENSE = "lamb tagine with apricots, saffron and preserved lemon"
 
 IN_BLOCK, LEFT_OUT, ONLY_HERE = "in the context block", "not in the context block", "only here"
 
-JUST_ABOVE = 1.5
-"""Multiple of the level of a memory under which the relevance of a hit counts as weak."""
+JUST_ABOVE = 0.1
+"""Share of the way from the level of a memory to 1 up to which the relevance of a hit counts as weak."""
 
 DIVERSITY = 0.2
 """Diversity of a search for distinct hits."""
@@ -140,7 +140,7 @@ class Part:
 
     def is_weak(self, hit: RankedHit) -> bool:
         """Return whether a hit is just above the level."""
-        return hit.hit.relevance < JUST_ABOVE * self.level
+        return hit.hit.relevance < self.level + JUST_ABOVE * (1 - self.level)
 
     @property
     def is_failed(self) -> bool:
