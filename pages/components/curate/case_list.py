@@ -38,8 +38,9 @@ def draw_case_list(memory: MemorySystem, cases: Sequence[Case], at: int, queue: 
     with st.container(key="curate_list", gap="xsmall"):
         _draw_walk(names, at, queue)
         first = at - at % MAX_LISTED
+        go = None if is_planning() else partial(_go, names, queue)
         plain_table(case_rows(memory, cases[first : first + MAX_LISTED]), columns=CASE_COLUMNS, key="curate_cases",
-                    label="Cases", on_opened=partial(_go, names, queue), opened=names[at])  # fmt: skip
+                    label="Cases", on_opened=go, opened=names[at])  # fmt: skip
         if (n_more := len(cases) - first - MAX_LISTED) > 0:
             st.caption(f"{n_more:,} more follow.")
 
