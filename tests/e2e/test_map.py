@@ -148,6 +148,9 @@ def test_a_search_keeps_zoom_and_lasso(page: Page, workshop):
     page.get_by_role("searchbox", name="Search the map").fill("refund")
     page.get_by_role("searchbox", name="Search the map").press("Enter")
     expect(page.get_by_text("ranked by words")).to_be_visible()
+    page.wait_for_function(
+        "(scale) => atlasMap.look().view.scale !== scale", arg=before["view"]["scale"]
+    )  # to the hits
     page.wait_for_function("() => !['isFlying', 'isMoving', 'isTelling'].some((state) => atlasMap.look()[state])")
     settle(page)
     after = look(page)
