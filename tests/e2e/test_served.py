@@ -132,7 +132,7 @@ def test_what_an_agent_stores_is_on_the_pages_by_its_name_and_undone_there(page:
     expect(page.get_by_text("the writer")).to_be_visible()
     shoot(page, "served-history", themes=True)
     page.get_by_role("button", name="Undo").first.click()
-    expect(page.get_by_text("Undone")).to_be_visible()
+    expect(page.get_by_text("Undone:")).to_be_visible()
     told = httpx.post(f"{address}/api/v1/context", json={"task": {"description": TASK}}, headers=writer, timeout=60)
     assert TASK not in told.json()["text"]
 
