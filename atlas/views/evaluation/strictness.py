@@ -98,7 +98,7 @@ def curves_chart(curves: Curves, before: float, after: float, *, most: float = M
         most: The largest strictness that is drawn, unless `before` or `after` is larger.
     """
     end = max(most, before, after)
-    drawn = {name: {at: share for at, share in shares.items() if at <= end} for name, shares in curves.items()}
+    visible = {name: {at: share for at, share in shares.items() if at <= end} for name, shares in curves.items()}
     above: Chart = {"y": 1.0, "yref": "paper", "yanchor": "bottom", "showarrow": False}
     marks, lines = [{**above, "x": before, "text": f"now {before:g}"}], [_line(before, "dot")]
     if after != before:
@@ -113,7 +113,7 @@ def curves_chart(curves: Curves, before: float, after: float, *, most: float = M
                 "line": {"color": _colour(name), "dash": "dash" if name == JUDGED else "solid"},
                 "hovertemplate": "%{text}",
             }
-            for name, shares in drawn.items()
+            for name, shares in visible.items()
         ],
         "layout": {
             "height": HEIGHT_PIXELS, "margin": {"l": 10, "r": 220, "t": 24, "b": 10}, "hovermode": "x unified",
@@ -124,7 +124,7 @@ def curves_chart(curves: Curves, before: float, after: float, *, most: float = M
             },
             "yaxis": {"range": [0, 1.02], **PERCENT_AXIS, "automargin": True},
             "shapes": lines,
-            "annotations": [*marks, *_end_labels(drawn)],
+            "annotations": [*marks, *_end_labels(visible)],
         },
     }  # fmt: skip
 

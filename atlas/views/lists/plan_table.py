@@ -164,8 +164,8 @@ def _change(before: str, after: str) -> str:
 
 def _rate(ids: Sequence[str], succeeded: Mapping[str, bool]) -> str:
     """Return the success rate of experiences, or a dash if no outcome is known."""
-    known = [succeeded[record_id] for record_id in ids if record_id in succeeded]
-    return percent(sum(known) / len(known)) if known else "–"
+    outcomes = [succeeded[record_id] for record_id in ids if record_id in succeeded]
+    return percent(sum(outcomes) / len(outcomes)) if outcomes else "–"
 
 
 def plan_columns(lines: Sequence[PlanLine], subject: str) -> Columns:
