@@ -51,25 +51,26 @@ function beginning(words, n) {
   return `${text.split('`').length % 2 ? text : text.replace(/`([^`]*)$/, '$1')}…`
 }
 
-// A text that its column cuts ends with a whole word.
-function fit(element) {
-  element.write(element.whole)
-  const height = element.clientHeight + 1
-  element.style.webkitLineClamp = 'none' // what a clamp cuts does not count as overflow
-  element.isCut = element.scrollWidth > element.clientWidth || element.scrollHeight > height
-  if (element.scrollHeight > height) {
-    const words = element.whole.split(' ')
-    let most = 0, least = words.length
-    while (least - most > 1) {
-      const n = (most + least) >> 1
-      element.write(beginning(words, n))
-      if (element.scrollHeight > height) least = n
-      else most = n
-    }
+// Texts that their columns cut end with a whole word. All are written before any is measured: after each change, a measure
+// lays the page out anew.
+function fit(elements) {
+  for (const element of elements) element.write(element.whole)
+  const texts = elements.map((element) => ({ element, height: element.clientHeight + 1, words: element.whole.split(' '), most: 0 }))
+  for (const { element } of texts) element.style.webkitLineClamp = 'none' // what a clamp cuts does not count as overflow
+  const isHigh = ({ element, height }) => element.scrollHeight > height
+  for (const text of texts) text.element.isCut = isHigh(text) || text.element.scrollWidth > text.element.clientWidth
+  const cut = texts.filter(isHigh)
+  for (const text of cut) text.least = text.words.length
+  const middle = ({ most, least }) => (most + least) >> 1, isOpen = ({ most, least }) => least - most > 1
+  for (let open = cut.filter(isOpen); open.length; open = open.filter(isOpen)) {
+    for (const text of open) text.element.write(beginning(text.words, middle(text)))
+    for (const [text, isTooHigh] of open.map((text) => [text, isHigh(text)])) text[isTooHigh ? 'least' : 'most'] = middle(text)
+  }
+  for (const { element, words, most } of cut) {
     element.write(most ? beginning(words, most) : element.whole)
     if (element.type === 'button') element.ariaLabel = element.whole
   }
-  element.style.webkitLineClamp = ''
+  for (const element of elements) element.style.webkitLineClamp = ''
 }
 
 // Marks of ours, which stand before the tags of people.
@@ -308,7 +309,7 @@ class List {
       if (active !== undefined) this.rowOf(active)?.focus({ preventScroll: true })
     }
     this.look = look
-    if (width !== this.width) this.root.querySelectorAll(`.row[data-id] ${tall ? ':is(.lead, .story, .advice)' : '[data-whole]'}`).forEach(fit)
+    if (width !== this.width) fit([...this.root.querySelectorAll(`.row[data-id] ${tall ? ':is(.lead, .story, .advice)' : '[data-whole]'}`)])
     this.width = width
     this.mark()
   }
