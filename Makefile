@@ -112,13 +112,13 @@ $(VENV)/.dev: $(VENV)/.run
 	@touch $@
 
 browser:
-	@if command -v chromium >/dev/null; then exit 0; fi; \
+	@for name in chromium-headless-shell chromium; do if command -v $$name >/dev/null; then exit 0; fi; done; \
 	if [ "$$(id -u)" = 0 ]; then as_root=; else as_root="sudo -n"; fi; \
 	if command -v apt-get >/dev/null && $$as_root true 2>/dev/null; then \
 		echo "==> installing chromium for the browser tests"; \
 		$$as_root apt-get update -qq; \
-		$$as_root env DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends chromium >/dev/null \
+		$$as_root env DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends chromium-headless-shell >/dev/null \
 			&& exit 0; \
 	fi; \
-	echo "The browser tests need Chromium, which could not be installed from here. On Debian: sudo apt-get install chromium"; \
+	echo "The browser tests need Chromium, which could not be installed from here. On Debian: sudo apt-get install chromium-headless-shell"; \
 	[ -z "$$CI" ]

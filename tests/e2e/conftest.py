@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import shutil
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack
 from pathlib import Path
@@ -12,6 +11,7 @@ import pytest
 from playwright.sync_api import Browser, Page, expect, sync_playwright
 
 from atlas.embedding.sentence_transformers import SentenceTransformerEmbedder
+from tests.support.browser.chromium import find_chromium
 from tests.support.browser.server import ELSEWHERE, Serve, dashboard
 from tests.support.browser.tabs import WINDOW, no_failures, people
 from tests.support.stores import MODEL
@@ -33,9 +33,9 @@ QUIET = [
 @pytest.fixture(scope="session")
 def browser() -> Iterator[Browser]:
     """Debian's Chromium; without it these tests are skipped, but not in CI."""
-    chromium = shutil.which("chromium")
+    chromium = find_chromium()
     if chromium is None:
-        message = "the browser tests need Chromium; install it: apt-get install chromium"
+        message = "the browser tests need Chromium; install it: apt-get install chromium-headless-shell"
         if os.environ.get("CI"):
             pytest.fail(message)
         pytest.skip(message)

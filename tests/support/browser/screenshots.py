@@ -7,7 +7,6 @@ show.
 from __future__ import annotations
 
 import os
-import shutil
 import sys
 import tempfile
 from pathlib import Path
@@ -15,6 +14,7 @@ from pathlib import Path
 from playwright.sync_api import Browser, Page, ViewportSize, expect, sync_playwright
 
 import atlas
+from tests.support.browser.chromium import find_chromium
 from tests.support.browser.curation import record_curation
 from tests.support.browser.life import live
 from tests.support.browser.page import REST, settle
@@ -56,9 +56,9 @@ PATIENCE = 300_000
 
 def main() -> None:
     """Take all pictures."""
-    chromium = shutil.which("chromium")
+    chromium = find_chromium()
     if chromium is None:
-        sys.exit("expected Chromium on this machine; install it: apt-get install chromium")
+        sys.exit("expected Chromium on this machine; install it: apt-get install chromium-headless-shell")
     PICTURES.mkdir(parents=True, exist_ok=True)
     expect.set_options(timeout=PATIENCE)
     with tempfile.TemporaryDirectory() as directory, sync_playwright() as playwright:
