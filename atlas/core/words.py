@@ -6,6 +6,7 @@ import re
 
 _WORD = re.compile(r"\w+")
 _CAMEL = re.compile(r"(?<=[a-z])(?=[A-Z])")
+_SENTENCE_END = re.compile(r"[.!?…](?=\s)|[。\uff01\uff1f]")
 
 STOP_WORDS = frozenset(
     """
@@ -68,3 +69,12 @@ def shortened(text: str, limit: int) -> str:
         return text
     word_end = text.rfind(" ", limit // 2, limit)  # a word of more than half the text is cut itself
     return f"{text[: limit - 1 if word_end < 0 else word_end].rstrip(' ·,;:')}…"
+
+
+def first_sentences(text: str, limit: int) -> str:
+    """Return the whole sentences within the first `limit` characters, or the first words if one sentence is longer.
+
+    `…` stands for what is left out.
+    """
+    ends = [match.end() for match in _SENTENCE_END.finditer(text[: limit + 1]) if match.end() <= limit]
+    return f"{text[: ends[-1]]} …" if ends and len(text) > limit else shortened(text, limit)

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 
 from atlas.llm.trial import Reply, Trial
 from atlas.views.ask.answer import Answer, Part, RankedHit
+from atlas.views.lists.highlighting import Passage
 from atlas.views.lists.hits import HitCard
 from atlas.views.shared.browser import asset
 
@@ -82,13 +83,17 @@ def _part(part: Part, cards: Cards) -> str:
 def _hit(card: HitCard, hit: RankedHit) -> str:
     relevance = "" if card.relevance is None else f"relevance {card.relevance:.2f}"
     badges = [f"{hit.rank}", card.outcome, card.attempts, relevance, hit.place_sentence]
-    passage = "".join(
-        f"<mark>{html.escape(text)}</mark>" if is_match else html.escape(text) for text, is_match in card.passage.pieces
-    )
-    before, after = ("… " if card.passage.is_cut_before else ""), (" …" if card.passage.is_cut_after else "")
+    lead = f"{_passage(card.lead)}<br>" if card.lead else ""
     title = f"<b>{html.escape(card.title)}</b><br>" if card.title else ""
     named = "".join(f'<span class="badge">{html.escape(badge)}</span>' for badge in badges if badge)
-    return f'<div class="hit">{title}{before}{passage}{after}<p>{named}</p>{_p(card.sentence, "grey")}</div>'
+    return f'<div class="hit">{title}{lead}{_passage(card.passage)}<p>{named}</p>{_p(card.sentence, "grey")}</div>'
+
+
+def _passage(passage: Passage) -> str:
+    marked = "".join(
+        f"<mark>{html.escape(text)}</mark>" if is_match else html.escape(text) for text, is_match in passage.pieces
+    )
+    return f"{'… ' if passage.is_cut_before else ''}{marked}{' …' if passage.is_cut_after else ''}"
 
 
 def _difference(lines: str) -> str:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -13,7 +12,7 @@ from atlas.memory.effects.strategy_effects import Tries
 from atlas.memory.system import MemorySystem
 from atlas.views.ask.answer import Answer
 from atlas.views.ask.cards import VIEWS
-from atlas.views.shared.wording import counted, shortened, signed
+from atlas.views.shared.wording import counted, first_sentences, shortened, signed
 from atlas.views.trace.conversation import START, Reading, conversation_as_json
 from atlas.views.trace.terminal import readable
 
@@ -26,8 +25,6 @@ TITLE_CHARACTERS = 100
 
 QUOTED_CHARACTERS = 160
 """Maximum characters of the task that are quoted in the verdict."""
-
-SENTENCE_END = re.compile(r"[.!?…](?=\s)|[。\uff01\uff1f]")
 
 WITHOUT, WITH = "Without memory", "With memory"
 
@@ -74,10 +71,7 @@ class Proof:
     @property
     def quotation(self) -> str:
         """Whole sentences from the beginning of the task, or its first words if these are too long. Untrusted."""
-        ends = [match.end() for match in SENTENCE_END.finditer(self.task) if match.end() <= QUOTED_CHARACTERS]
-        if len(self.task) <= QUOTED_CHARACTERS or not ends:
-            return shortened(self.task, QUOTED_CHARACTERS)
-        return f"{self.task[: ends[-1]]} …"
+        return first_sentences(self.task, QUOTED_CHARACTERS)
 
     @property
     def id(self) -> str:

@@ -48,15 +48,21 @@ function placed({ number, memory, side, note }) {
   return [made('span', 'note', note), button]
 }
 
-const passage = (card) => made('p', 'passage',
+const passage = (card) => made('p', card.lead ? 'passage second' : 'passage',
   ...(card.title ? [made('span', 'record', ...outcome(card))] : []),
   made('span', 'source', card.source),
   card.before ? '… ' : '',
-  ...card.pieces.flatMap((_, at) => piece(card, at)),
+  ...words(card.pieces, card.parameters),
   card.after ? ' …' : '')
 
+/** What the record says to do. */
+const lead = (card) => card.lead && made('p', 'passage',
+  made('span', 'source', card.lead.source), ...words(card.lead.pieces, card.parameters))
+
+const words = (pieces, parameters) => pieces.flatMap((_, at) => piece(pieces, parameters, at))
+
 /** A piece of the passage. A parameter is shown as a word without its braces, in which a match may stand. */
-function piece({ pieces, parameters }, at) {
+function piece(pieces, parameters, at) {
   const [text, isMatch] = pieces[at]
   const isParameter = (number) => pieces[number]?.[1] && parameters.includes(pieces[number][0]) &&
     pieces[number - 1]?.[0].endsWith('{') && pieces[number + 1]?.[0].startsWith('}')
@@ -113,6 +119,7 @@ export default function ({ data, parentElement }) {
     relevance(data),
     made('div', 'body',
       heading(data),
+      lead(data),
       passage(data),
       why(data)))
   const was = parentElement.querySelector('.atlas-hit')

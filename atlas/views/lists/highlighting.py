@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 from itertools import groupby, islice, pairwise
 
+from atlas.core.words import first_sentences
 from atlas.embedding.chunking import Span
 from atlas.storage.text.analyzer import CJK_RUN, query_terms
 
@@ -88,6 +89,14 @@ def matched_spans(text: str, query: str) -> tuple[Span, ...]:
         return ()
     return tuple(
         _merge_spans(span for token in _TOKEN.finditer(text[:LOOKED_AT]) for span in _in_token(token, query_words))
+    )
+
+
+def beginning_of(source: Source, query: str) -> Passage:
+    """Return the first sentences of a text on one line, with the words of a question."""
+    text = first_sentences(" ".join(source.text.split()), PASSAGE_CHARACTERS)
+    return Passage(
+        name=source.name, text=text, spans=matched_spans(text, query), is_cut_before=False, is_cut_after=False
     )
 
 

@@ -14,7 +14,7 @@ from atlas.core.settings import RankingWeights
 from atlas.embedding.met_words import MetWords
 from atlas.memory.base.memory import Memory
 from atlas.memory.base.ranking import explain
-from atlas.views.lists.highlighting import Passage, Source, passage_of
+from atlas.views.lists.highlighting import Passage, Source, beginning_of, passage_of
 from atlas.views.shared.browser import asset
 from atlas.views.shared.wording import attempts_text, shortened
 
@@ -82,7 +82,10 @@ class HitCard:
 
     sentence: str
     parameters: tuple[str, ...] = ()
-    """Names that stand in braces in the passage. They are shown as words."""
+    """Names that stand in braces in the passages. They are shown as words."""
+
+    lead: Passage | None = None
+    """What the record says to do, which stands before the passage, or None. Untrusted."""
 
     def as_json(self) -> dict[str, Any]:
         """Return the card for the browser.
@@ -98,6 +101,7 @@ class HitCard:
             "pieces": [list(piece) for piece in self.passage.pieces],
             "before": self.passage.is_cut_before,
             "after": self.passage.is_cut_after,
+            "lead": self.lead and {"source": self.lead.name, "pieces": [list(piece) for piece in self.lead.pieces]},
             "parameters": list(self.parameters),
             "bar": self.bar and _bar_as_json(self.bar),
             "sentence": self.sentence,
@@ -120,6 +124,9 @@ class CardText:
     parameters: tuple[str, ...] = ()
     """Names that stand in braces in these texts. Untrusted."""
 
+    lead: str = ""
+    """Label of the source that stands first on the card, as it says what to do, or empty."""
+
 
 def record_card(
     records: Memory[Any],
@@ -139,12 +146,15 @@ def record_card(
     """
     window = records.passage(record_id, text) if hit else None
     nearest = [Source("Nearest passage", window, is_part=True)] if window else []
+    others = [Source(name, source) for name, source in card_text.sources.items() if name != card_text.lead]
+    lead = card_text.sources.get(card_text.lead, "")
     return hit_card(
         hit,
         id=record_id,
         title=card_text.title,
         outcome=card_text.outcome,
-        sources=[*nearest, *(Source(name, source) for name, source in card_text.sources.items())],
+        sources=[*nearest, *others],
+        lead=Source(card_text.lead, lead) if lead else None,
         query=text,
         weights=weights,
         parameters=card_text.parameters,
@@ -163,6 +173,7 @@ def hit_card(
     weights: RankingWeights = RankingWeights(),
     parameters: tuple[str, ...] = (),
     met: Sequence[MetWords] = (),
+    lead: Source | None = None,
 ) -> HitCard:
     """Return the card of a record that a search found.
 
@@ -176,6 +187,7 @@ def hit_card(
         weights: The weights that it was ranked by, which set the length of the longest bar.
         parameters: Names that stand in braces in the sources.
         met: Words of the query that met other words of the record.
+        lead: Text that stands before the passage.
     """
     passage = passage_of(sources, query)
     return HitCard(
@@ -188,6 +200,7 @@ def hit_card(
         bar=bar_of(hit.signals, weights.meaning + weights.words + weights.nudges) if hit else None,
         sentence=" ".join(filter(None, [explain(hit) if hit else "", met_sentence(met)])),
         parameters=parameters,
+        lead=beginning_of(lead, query) if lead else None,
     )
 
 

@@ -8,6 +8,7 @@ from collections.abc import Mapping, Sequence
 from datetime import UTC, date, datetime
 
 from atlas.core.types import OUTCOMES as OUTCOMES
+from atlas.core.words import first_sentences as first_sentences
 from atlas.core.words import shortened as shortened
 from atlas.infra.secrets import describe_counts
 

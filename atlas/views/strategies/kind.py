@@ -24,6 +24,7 @@ def _card(memory: MemorySystem, strategy: Strategy, text: str) -> CardText:
         outcome=tried_line(rate) if rate else "",
         sources={"When": strategy.situation, "Do": strategy.suggestion, "Because": strategy.rationale},
         parameters=tuple(parameter["name"] for parameter in strategy.parameters),
+        lead="Do",
     )
 
 
