@@ -11,7 +11,7 @@ from pages.components.shared.snapshot import page_memory
 
 memory = page_memory()
 with st.container(key="ask_heading"):
-    row = draw_heading("Ask", "What an agent would be told for a task, and why.")
+    row = draw_heading("Ask", "What an agent would be told for a task, and why.", is_one_line=True)
 if any(record_counts(memory).values()):
     draw_ask(memory, row)
 else:

@@ -15,7 +15,7 @@ from atlas.core.types import Task
 from atlas.memory.context.block import BUDGET_TOKENS, EACH, ContextBlock, build_context
 from atlas.memory.kinds.sections import SECTIONS
 from atlas.memory.system import MemorySystem
-from atlas.views.ask.block import UNWRITTEN, Key, forms_of, pieces_of, places_of, reasons_of
+from atlas.views.ask.block import AS_WARNING, UNWRITTEN, Key, forms_of, pieces_of, places_of, reasons_of
 from atlas.views.ask.cards import VIEWS
 from atlas.views.ask.comparison import knobs, move_of
 from atlas.views.shared.wording import counted, hidden_text, in_words
@@ -102,6 +102,11 @@ class RankedHit:
         return self.place > 0
 
     @property
+    def is_warning(self) -> bool:
+        """True if the block warns of it."""
+        return self.form == AS_WARNING
+
+    @property
     def place_sentence(self) -> str:
         """`in the context block, shortened` or `not in the context block: too long by 40 tokens`."""
         if not self.is_shown:
@@ -133,10 +138,10 @@ class Part:
 
     @property
     def reach_sentence(self) -> str:
-        """`3 reach the level of 0.13, 1 only just`."""
+        """`3 of relevance 0.13 or more, 1 of them weak`."""
         n, n_weak = len(self.hits), sum(map(self.is_weak, self.hits))
-        reached = f"{n:,} {'reaches' if n == 1 else 'reach'} the level of {self.level:.2f}"
-        return reached + ("" if not n_weak else ", only just" if n == 1 else f", {n_weak:,} only just")
+        weak = "" if not n_weak else ", weak" if n == 1 else f", {n_weak:,} of them weak"
+        return f"{n:,} of relevance {self.level:.2f} or more{weak}"
 
     def is_weak(self, hit: RankedHit) -> bool:
         """Return whether a hit is just above the level."""
@@ -191,8 +196,12 @@ class Answer:
         """`Memory has 3 strategies and 1 concept for this task.`, or that it has nothing."""
         if not self.n_hits:
             return f"{self._absence}, so an agent is told nothing."
-        found = in_words([counted(len(part.hits), NOUNS[part.name]) for part in self.ordered_parts if part.hits])
-        return f"Memory has {found} for this task."
+        return f"Memory has {self.inventory} for this task."
+
+    @property
+    def inventory(self) -> str:
+        """`3 strategies and 1 concept`, in the order of the block, or empty without hits."""
+        return in_words([counted(len(part.hits), NOUNS[part.name]) for part in self.ordered_parts if part.hits])
 
     @property
     def _absence(self) -> str:

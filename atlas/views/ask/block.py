@@ -10,6 +10,9 @@ from atlas.memory.kinds.sections import known_sections
 Key = tuple[str, str]
 """Memory and id of a record."""
 
+AS_WARNING = "as a warning"
+"""The form of a record that the block warns of."""
+
 UNWRITTEN = "it cannot be written"
 """The reason for a record that the block names in its errors."""
 
@@ -62,7 +65,7 @@ def places_of(block: ContextBlock) -> dict[Key, int]:
 def forms_of(block: ContextBlock) -> dict[Key, str]:
     """Return the forms of records that a block does not show in full: `shortened` or `as a warning`."""
     forms = {(name, record_id): "shortened" for name, ids in block.shortened.items() for record_id in ids}
-    return forms | {(name, record_id): "as a warning" for name, ids in block.warnings.items() for record_id in ids}
+    return forms | {(name, record_id): AS_WARNING for name, ids in block.warnings.items() for record_id in ids}
 
 
 def reasons_of(block: ContextBlock) -> dict[Key, str]:

@@ -33,7 +33,10 @@ from pages.components.shared.snapshot import store_state
 FIRST, FIRST_PRESENTED = 3, 2
 """Number of hits per memory that are shown at first, normally and when presenting."""
 
-SCALE = "Relevance is from 0 to 1. The mark is the level that this memory needs."
+SCALE = (
+    "The number on a card is its relevance, from 0 to 1. The mark below it is the least that this memory shows. "
+    "Weak matches are just above the mark."
+)
 
 DIFFERENCE_PIXELS = 300
 
@@ -49,11 +52,12 @@ def draw_block(side: Name, answer: Answer, call: str, *, is_low: bool = False) -
         call: Sentence on the equivalent call of an agent.
         is_low: Whether it scrolls within a low frame.
     """
-    st.markdown("##### What an agent is told")
-    if answer.block.text:
-        st.caption(answer.block_sentence)
-    else:
-        st.info(answer.block_sentence, icon=":material/block:")
+    with st.container(gap="xsmall"):
+        st.markdown("##### What an agent is told")
+        if answer.block.text:
+            st.caption(answer.block_sentence)
+        else:
+            st.info(answer.block_sentence, icon=":material/block:")
     if answer.block.text or answer.left_out:
         _block(key=f"ask_block_{side}", data={**block_as_json(answer), "side": side, "is_low": is_low})
     if answer.block.text and not is_presenting():
@@ -73,17 +77,18 @@ def draw_block_difference(left: Answer, right: Answer) -> None:
             st.code(lines, language="diff", wrap_lines=True)
 
 
-def draw_found_heading(missing: str = "") -> None:
+def draw_found_heading(caption: str, missing: str = "") -> None:
     """Draw the heading of the hits, with what their numbers mean.
 
     Args:
+        caption: What is below it.
         missing: Anchor of the part of the page that explains why a record is missing, or empty.
     """
     with st.container(horizontal=True, horizontal_alignment="distribute", vertical_alignment="center"):
         st.markdown("##### What memory found", width="content")
         if missing and not is_presenting():
             st.markdown(f":small[[Something missing? ↓](#{missing})]", width="content")
-    st.caption(SCALE)
+    st.caption(caption, help=SCALE)
 
 
 def draw_parts(memory: MemorySystem, text: str, side: Side, answer: Answer) -> None:

@@ -8,6 +8,7 @@ import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
 
 from atlas import MemorySystem
+from atlas.views.ask.advice import advice_of
 from atlas.views.ask.answer import (
     BUDGET_TOKENS,
     EACH,
@@ -37,6 +38,7 @@ from pages.components.ask.answer import (
     draw_found_heading,
     draw_parts,
 )
+from pages.components.ask.banner import draw_banner
 from pages.components.ask.invitation import draw_invitation
 from pages.components.ask.missing import ANCHOR as MISSING
 from pages.components.ask.missing import draw_hidden, draw_missing
@@ -51,7 +53,7 @@ from pages.components.ask.profiles import (
     first_profile,
     warn_of_problems,
 )
-from pages.components.ask.proof import LIKE, draw_proof, draw_verdict, find_proof
+from pages.components.ask.proof import LIKE, draw_proof, find_proof
 from pages.components.ask.sharing import draw_going_on, draw_link, draw_saving
 from pages.components.ask.trial import draw_trial
 from pages.components.ask.waiting import draw_by_words, is_ready
@@ -119,11 +121,11 @@ def _draw_results(memory: MemorySystem, text: str, sides: list[Side], answers: l
 
 def _draw_one(memory: MemorySystem, text: str, side: Side, answer: Answer, budget: int) -> None:
     proof = find_proof(memory, answer)
-    draw_verdict(answer, proof)
+    draw_banner(answer, advice_of(memory, answer), proof)
     if answer.n_hits:
         hits, block_column = st.columns(2, gap="medium")
         with hits, st.container(gap="xsmall"):
-            draw_found_heading(MISSING)
+            draw_found_heading(answer.inventory, MISSING)
             draw_parts(memory, text, side, answer)
         with block_column, st.container(key="ask_block_place"):
             draw_block(side.name, answer, _call(memory, side, budget))
@@ -145,7 +147,7 @@ def _draw_two(memory: MemorySystem, text: str, sides: list[Side], answers: list[
             st.subheader(side.title, anchor=False)
             draw_block(side.name, answer, _call(memory, side, budget), is_low=True)
     draw_block_difference(*answers)
-    draw_found_heading()
+    draw_found_heading("Relevance of each hit, from 0 to 1")
     for column, side, answer in zip(st.columns(2, gap="medium"), sides, compared(*answers), strict=True):
         with column:
             draw_parts(memory, text, side, answer)

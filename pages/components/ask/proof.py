@@ -46,21 +46,6 @@ def find_proof(memory: MemorySystem, answer: Answer) -> Proof | None:
     return proof_of(memory, answer, effect) if effect.n_tasks else None
 
 
-def draw_verdict(answer: Answer, proof: Proof | None) -> None:
-    """Draw what memory has for the task, and how attempts at a similar one went, with a link to their steps.
-
-    Each is a line of its own, and so is the similar task.
-    """
-    with st.container(border=True, gap="xsmall", key="ask_verdict"):
-        st.markdown(f"**{answer.verdict}**")
-        if proof is None:
-            return
-        without, with_memory = map(_worded, proof.outcomes)
-        link = f"[See both side by side\u00a0↓](#{ANCHOR})"
-        st.markdown(f"A similar task {without} without memory and {with_memory} with it.\u2003{link}")
-        st.text(f"“{proof.quotation}”")
-
-
 def draw_example(memory: MemorySystem) -> None:
     """Draw the task that gained most with memory, with a link to its proof, or nothing if there is none."""
     proof = _example(store_state(memory), _memory=memory)
@@ -79,7 +64,7 @@ def _marked(proof: Proof) -> str:
     return f"without memory {without}\u2003with memory {with_memory}"
 
 
-def _worded(outcomes: tuple[bool, ...]) -> str:
+def outcomes_phrase(outcomes: tuple[bool, ...]) -> str:
     """Return `✗ ✗ failed twice` in the colours of outcomes, or the words alone for many."""
     words = f"**{attempts_phrase(outcomes)}**"
     return words if len(outcomes) > MAX_MARKS else f"{_marks(outcomes)} {words}"

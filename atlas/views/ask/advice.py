@@ -1,0 +1,99 @@
+"""The advice at the head of an answer: what the best reliable memory says to do."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from atlas.core.types import CodeConcept, Experience, Strategy
+from atlas.memory.system import MemorySystem
+from atlas.views.ask.answer import Answer, Part, RankedHit
+from atlas.views.ask.cards import VIEWS
+from atlas.views.shared.wording import first_sentences, shortened
+
+COMPARABLE = 1 / 3
+"""Least relevance of advice, as a share of that of the best hit. Less relevant hits are about something else."""
+
+TEXT_CHARACTERS, TITLE_CHARACTERS = 240, 90
+
+PROVEN, UNTRIED, OTHER = range(3)
+"""Preference of a hit: a strategy that mostly succeeded, one without uses, and another memory."""
+
+_PROSE_END = re.compile(r"[.!?…。\uff01\uff1f]$")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Advice:
+    """What a memory in the block says to do."""
+
+    memory: str
+    """`strategies`, `concepts` or `experience`."""
+
+    place: int
+    """Position in the block, from 1."""
+
+    text: str
+    """Its first sentences. Untrusted. Empty for an attempt whose answer is code."""
+
+    source: str
+    """`Strategy “Rebuild in batches”: succeeded in 5 of 6 uses (likely 42–96%)`. Untrusted."""
+
+
+def advice_of(memory: MemorySystem, answer: Answer) -> Advice | None:
+    """Return the advice of the best strategy that did not mostly fail, or else of another memory, or None.
+
+    Other memories are concepts, and attempts that succeeded. Weak matches, warnings, and hits that the block does not
+    show give no advice.
+    """
+    least = COMPARABLE * max((hit.hit.relevance for part in answer.parts for hit in part.hits), default=0.0)
+    candidates = [candidate for part in answer.parts for candidate in _candidates(part, least)]
+    if not candidates:
+        return None
+    _, _, name, hit = min(candidates, key=lambda candidate: candidate[:2])
+    return _advice(memory, name, hit)
+
+
+def _candidates(part: Part, least: float) -> Iterator[tuple[int, int, str, RankedHit]]:
+    """Yield the preference, the place, the memory and the hit of what can be advised."""
+    for hit in part.hits:
+        preference = _preference(hit.hit.item)
+        is_close = hit.hit.relevance >= least and not part.is_weak(hit)
+        if preference is not None and is_close and hit.is_shown and not hit.is_warning:
+            yield preference, hit.place, part.name, hit
+
+
+def _preference(record: object) -> int | None:
+    match record:
+        case Strategy(usage_count=0):
+            return UNTRIED
+        case Strategy():
+            return PROVEN if 2 * record.n_succeeded >= record.usage_count else None
+        case CodeConcept():
+            return OTHER
+        case Experience(success=True):
+            return OTHER
+    return None
+
+
+def _advice(memory: MemorySystem, name: str, hit: RankedHit) -> Advice:
+    record = hit.hit.item
+    card = VIEWS[name].card(memory, record, "")
+    title = f"“{shortened(' '.join(card.title.split()), TITLE_CHARACTERS)}”"
+    match record:
+        case Strategy():
+            text, source = record.suggestion, f"Strategy {title}: {card.outcome}"
+        case CodeConcept():
+            text, source = record.description, f"Concept {title}: {card.outcome}"
+        case _:
+            text, source = _deed(record), f"What worked for {title}"
+    for parameter in card.parameters:
+        text = text.replace(f"{{{parameter}}}", parameter)
+    brief = first_sentences(" ".join(text.split()), TEXT_CHARACTERS)
+    return Advice(memory=name, place=hit.place, text=brief, source=source)
+
+
+def _deed(experience: Experience) -> str:
+    """Return what an attempt did, in its own sentences, or an empty string if its answer is code."""
+    lines = experience.solution_output.strip().splitlines()
+    return experience.solution_output if lines and _PROSE_END.search(lines[0].rstrip()) else ""
