@@ -21,11 +21,15 @@ from atlas.views.lists.plan_table import (
     plan_columns,
     plan_lines,
 )
+from atlas.views.map.sheet import map_fingerprint
 from atlas.views.shared.plans import CurationLoss, Figure, Offer, Plan, PlanRequest, PlanRow, PlanView, offer
+from atlas.views.shared.results import MemoryMap
+from atlas.views.shared.state import StoreState
 from atlas.views.shared.wording import READ_ONLY, share_text
+from pages.components.lists.filters import digest
 from pages.components.lists.record_table import close_opened, opened_id, plain_table, ticked_table
 from pages.components.lists.selection import unselect
-from pages.components.shared.snapshot import page_map
+from pages.components.shared.snapshot import page_map, store_state
 from pages.components.shared.undo_toast import announce, announce_problem, announcing_problems, set_problem
 
 MAX_ROWS = 500
@@ -180,7 +184,15 @@ def _effect_rows(memory: MemorySystem, plan: Plan) -> tuple[EffectRow, ...]:
     memory_map = page_map(memory) if plan.removed_ids else None
     if memory_map is None:
         return ()
-    return effect_rows(memory_map, frozenset(plan.removed_ids), known_outcomes(memory), plan.view.figures)
+    key = digest(plan.removed_ids, plan.view.figures)
+    return _rows(store_state(memory), map_fingerprint(memory_map), key, _memory=memory, _map=memory_map, _plan=plan)
+
+
+@st.cache_data(max_entries=8, show_spinner=False)
+def _rows(
+    state: StoreState, fingerprint: str, key: str, *, _memory: MemorySystem, _map: MemoryMap, _plan: Plan
+) -> tuple[EffectRow, ...]:
+    return effect_rows(_map, frozenset(_plan.removed_ids), known_outcomes(_memory), _plan.view.figures)
 
 
 def _figure_text(figure: Figure) -> str:
