@@ -11,8 +11,10 @@ from atlas.views.lists.queries import Row
 from atlas.views.shared.rates import LIKELY_MEANS
 from atlas.views.shared.wording import percent
 
+RATE_MEANS = "Share of the attempts with a known outcome that succeeded, of how many. Unknown outcomes do not count."
+
 RATE_COLUMNS = (
-    Column("rate", "Succeeded", 110, "meter", "Share of the attempts with a known outcome that succeeded"),
+    Column("rate", "Succeeded", 110, "meter", RATE_MEANS),
     Column("interval", "Likely", 60, help_text=LIKELY_MEANS),
 )
 """Columns of a rate with its interval. They leave room for a name in half a page, and the rate in half a narrow one."""
@@ -24,10 +26,6 @@ class NamedRate(Protocol):
     @property
     def name(self) -> str:
         """Untrusted text."""
-
-    @property
-    def n(self) -> int:
-        """All attempts."""
 
     @property
     def n_known(self) -> int:
@@ -52,11 +50,10 @@ class RateRow(Row):
 
 
 def rate_row(line: NamedRate, id: str, *, is_weak: bool = False) -> RateRow:
-    """Return the row of a success rate, such as `26% of 19` with its interval, or `26% of 19 known` if some are not.
+    """Return the row of a success rate, such as `26% of 19` with its interval.
 
     A weak one is drawn in red.
     """
     share = None if line.percent_succeeded is None else line.percent_succeeded / 100
-    known = " known" if line.n_known < line.n else ""
-    text = "not known" if share is None else f"{percent(share)} of {line.n_known:,}{known}"
+    text = "not known" if share is None else f"{percent(share)} of {line.n_known:,}"
     return RateRow(id=id, name=line.name, rate=Meter(share, text, weak=is_weak), interval=line.interval)

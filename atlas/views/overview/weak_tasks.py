@@ -26,7 +26,6 @@ class WeakTask:
     name: str
     """Untrusted text."""
 
-    n: int
     n_known: int
     """Attempts whose outcome is known."""
 
@@ -52,7 +51,6 @@ def _weak(experience_id: str, name: str, rate: SuccessRate) -> WeakTask:
     return WeakTask(
         experience_id=experience_id,
         name=name,
-        n=rate.n,
         n_known=rate.n_known,
         percent_succeeded=100 * (rate.share or 0.0),
         interval=interval_text(rate),
