@@ -25,7 +25,7 @@ _PROSE_END = re.compile(r"[.!?…。\uff01\uff1f]$")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Advice:
-    """What a memory in the block says to do."""
+    """A recommendation of a memory in the block."""
 
     memory: str
     """`strategies`, `concepts` or `experience`."""

@@ -85,7 +85,7 @@ class HitCard:
     """Names that stand in braces in the passages. They are shown as words."""
 
     lead: Passage | None = None
-    """What the record says to do, which stands before the passage, or None. Untrusted."""
+    """Advice of the record, which stands before the passage, or None. Untrusted."""
 
     def as_json(self) -> dict[str, Any]:
         """Return the card for the browser.
