@@ -61,13 +61,13 @@ def test_the_meaning_of_likely_stands_where_a_range_first_does(dashboard: Dashbo
     assert heading.proto.help == LIKELY_MEANS
 
 
-def test_a_rate_of_a_group_with_unknown_outcomes_says_how_many_are_known(dashboard: Dashboard, tmp_path):
+def test_a_rate_of_a_group_counts_known_outcomes_alone(dashboard: Dashboard, tmp_path):
     make_store(
         tmp_path,
         [attempt(f"task {n}", success=(None, True, False)[n], task_id=f"t{n}", source="north") for n in range(3)],
     )
     rates = [row["rate"]["text"] for row in rate_rows(dashboard(tmp_path, "overview"), "Success by source")]
-    assert rates == ["50% of 2 known"]
+    assert rates == ["50% of 2"]
 
 
 def test_the_randomised_figure_leads_where_attempts_were_held_out(dashboard: Dashboard, tmp_path):
@@ -141,6 +141,8 @@ def test_it_says_at_how_many_tasks_memory_helped_and_which_they_are(dashboard: D
     assert "By week: 68% of 114 succeeded since 26 Oct 2026, 64% of 244 before." in [
         caption.value for caption in app.caption
     ]
+    verdict = "Not clear yet: +4\xa0points since 26 Oct 2026, likely −6 to +15\xa0points."
+    assert f":small[**{verdict}**]" in [element.value for element in app.markdown]
     assert figures["Without memory"][0] == "35%"
     assert figures["With memory"] == ("68%", "likely +5 to +58\xa0points")
     assert any("better at 11 (likely 7–15)" in element.proto.body for element in app.get("html"))

@@ -3,19 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from datetime import date
 
-from atlas.core.statistics import Day, SuccessRate
+from atlas.core.statistics import ClusteredRate, Day, SuccessRate, difference_interval
 from atlas.views.charts.palette import BAND_COLOUR, GREY, PALETTE, PERCENT_AXIS, Chart
-from atlas.views.shared.rates import interval_text, rate_text
-from atlas.views.shared.wording import OUTCOMES, day_text
+from atlas.views.charts.periods import timeline, total
+from atlas.views.shared.rates import interval_text, points, range_text, rate_text
+from atlas.views.shared.wording import counted, day_text, whole_percent
 
 BAR_COLOUR = "rgba(138, 148, 158, 0.45)"
-
-MAX_DAYS = 14
-MAX_WEEKS = 400
-MAX_MONTHS = 3_660
-"""Numbers of days beyond which a period is a week, a month or a year."""
 
 LEAST_KNOWN = 5
 """Least number of known outcomes of a period whose rate is drawn. The rate of fewer jumps by chance."""
@@ -23,81 +20,98 @@ LEAST_KNOWN = 5
 N_LAST = 4
 """Number of periods that the sentence compares with the earlier ones."""
 
+PROBABLE = 1.281552 / 1.959964
+"""Share of the margin of a 95% interval that the margin of an 80% interval is: that one excludes 0 in `Probably`."""
+
 MAX_NUMBERED = 20
 """Number of periods up to which each bar has its number of attempts above it."""
+
+LOW = 0.25
+"""Least rate with room for a label below its point."""
 
 NUMBER_ROOM = 1.6
 """Height of the axis of numbers over the highest bar, so that the number above it has room."""
 
 TREND_MEANS = (
-    f"The line is the share of attempts that succeeded, without periods of fewer than {LEAST_KNOWN} known outcomes. "
+    "The line is the share of attempts that succeeded. "
+    f"Periods of fewer than {LEAST_KNOWN} known outcomes have no point. "
     "The band is where the true rate lies (95%). The bars are the numbers of attempts."
 )
 
 
 def trend_chart(days: Sequence[Day]) -> Chart:
     """Return a line of success rates with their intervals, above bars of the numbers of attempts."""
-    periods = _periods(days, _span(days))
+    periods = timeline(days).periods
     return {"data": [_bars(periods), *_rates(_measured(periods))], "layout": _layout(periods)}
 
 
 def has_trend(days: Sequence[Day]) -> bool:
     """Return whether there are at least two periods whose rate is drawn."""
-    return len(days) > 1 and len(_measured(_periods(days, _span(days)))) > 1
+    return len(days) > 1 and len(_measured(timeline(days).periods)) > 1
+
+
+def trend_verdict(days: Sequence[Day]) -> str:
+    """Return `Probably: +5 points since 2 Nov 2026, likely +1 to +9 points.`, or nothing without a comparison."""
+    comparison = _comparison(days)
+    if comparison is None:
+        return ""
+    last, before = (ClusteredRate(mean=rate.share or 0.0, n_effective=rate.n_known) for rate in comparison.rates)
+    low, high = difference_interval(last, before)
+    answer = _answer(last.mean - before.mean, low, high)
+    difference = (whole_percent(last.mean) - whole_percent(before.mean)) / 100  # of the rates as they are written
+    return f"{answer}: {points(difference)} since {day_text(comparison.since)}, {range_text(low, high)}."
 
 
 def trend_sentence(days: Sequence[Day]) -> str:
     """Return `By week: 69% of 82 succeeded since 2 Nov 2026, 64% of 282 before.`, or no comparison."""
-    span = _span(days)
-    periods = _periods(days, span)
-    last, before = _total(periods[-N_LAST:]), _total(periods[:-N_LAST])
-    if not last.n_known or not before.n_known:
-        return f"By {span}: {_rate_of(_total(periods))} succeeded."
-    since = day_text(periods[-N_LAST].on)
-    return f"By {span}: {_rate_of(last)} succeeded since {since}, {_rate_of(before)} before."
+    line, comparison = timeline(days), _comparison(days)
+    span = f"By {line.span}: "
+    note = f" The chart leaves out {counted(total(line.earlier).n, 'earlier attempt')}." if line.earlier else ""
+    if comparison is None:
+        return f"{span}{_rate_of(total(days))} succeeded.{note}"
+    last, before = map(_rate_of, comparison.rates)
+    return f"{span}{last} succeeded since {day_text(comparison.since)}, {before} before.{note}"
 
 
 def trend_caption(days: Sequence[Day]) -> str:
     """Return the alternative text of the chart."""
-    return f"Success rate from {day_text(days[0].on)} to {day_text(days[-1].on)}. {trend_sentence(days)}"
+    periods = timeline(days).periods
+    first, last = max(days[0].on, periods[0].on), days[-1].on
+    sentences = [f"Success rate from {day_text(first)} to {day_text(last)}.", trend_verdict(days), trend_sentence(days)]
+    return " ".join(filter(None, sentences))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Comparison:
+    """The rates of the last periods and of all days before."""
+
+    since: date
+    rates: tuple[SuccessRate, SuccessRate]
+
+
+def _comparison(days: Sequence[Day]) -> _Comparison | None:
+    """Return the last periods against all before, or None without known outcomes on both sides."""
+    periods = timeline(days).periods
+    if len(periods) <= N_LAST:
+        return None
+    since = periods[-N_LAST].on
+    last, before = (total([day for day in days if (day.on >= since) == is_last]) for is_last in (True, False))
+    return _Comparison(since=since, rates=(last, before)) if last.n_known and before.n_known else None
+
+
+def _answer(difference: float, low: float, high: float) -> str:
+    """Return whether a difference of rates is an improvement, by its 95% interval."""
+    direction = "Yes" if difference > 0 else "It got worse"
+    if low > 0 or high < 0:
+        return direction
+    margin = difference - low if difference > 0 else high - difference
+    if abs(difference) > PROBABLE * margin:
+        return "Probably" if difference > 0 else "It probably got worse"
+    return "Not clear yet"
 
 
 def _rate_of(rate: SuccessRate) -> str:
     return f"{rate_text(rate)} of {rate.n_known:,}"
-
-
-def _span(days: Sequence[Day]) -> str:
-    n_days = (days[-1].on - days[0].on).days + 1
-    most = {"day": MAX_DAYS, "week": MAX_WEEKS, "month": MAX_MONTHS}
-    return next((span for span, n in most.items() if n_days <= n), "year")
-
-
-def _periods(days: Sequence[Day], span: str) -> list[Day]:
-    """Return the days grouped by span, including empty spans."""
-    groups: dict[int, list[Day]] = {}
-    for day in days:
-        groups.setdefault(_number(day.on, span), []).append(day)
-    return [
-        Day(on=_start(number, span), rate=_total(groups.get(number, ())))
-        for number in range(min(groups), max(groups) + 1)
-    ]
-
-
-def _number(on: date, span: str) -> int:
-    """Return the ordinal number of a day's calendar span."""
-    months = 12 * on.year + on.month - 1
-    return {"day": on.toordinal(), "week": (on.toordinal() - 1) // 7, "month": months, "year": on.year}[span]
-
-
-def _start(number: int, span: str) -> date:
-    """Return the first day of a span: of a week its Monday, as 0001-01-01 was one."""
-    if span in ("day", "week"):
-        return date.fromordinal(number if span == "day" else 7 * number + 1)
-    return date(number // 12, number % 12 + 1, 1) if span == "month" else date(number, 1, 1)
-
-
-def _total(days: Sequence[Day]) -> SuccessRate:
-    return SuccessRate.of({name: sum(getattr(day.rate, f"n_{name}") for day in days) for name in OUTCOMES})
 
 
 def _measured(periods: Sequence[Day]) -> list[Day]:
@@ -106,7 +120,10 @@ def _measured(periods: Sequence[Day]) -> list[Day]:
 
 def _bars(periods: Sequence[Day]) -> Chart:
     counts = [period.rate.n for period in periods]
-    numbers = {"text": [n or "" for n in counts], "textposition": "outside", "cliponaxis": False}
+    labels = [f"{n:,}" if n else "" for n in counts]
+    if periods[-1].rate.n_known < LEAST_KNOWN:
+        labels[-1] = f"too few<br>{labels[-1]}"  # a line that ends before the last bar would look like a mistake
+    numbers = {"text": labels, "textposition": "outside", "cliponaxis": False}
     return {
         "type": "bar",
         "x": [period.on.isoformat() for period in periods],
@@ -124,7 +141,7 @@ def _rates(measured: Sequence[Day]) -> list[Chart]:
     edge = {**line, "line": {"width": 0}, "hoverinfo": "skip"}
     intervals = [interval for period in measured if (interval := period.rate.interval) is not None]
     rates = [period.rate for period in measured]
-    ends = [rate_text(rate) if number in (0, len(rates) - 1) else "" for number, rate in enumerate(rates)]
+    labels = _labels([rate.share or 0.0 for rate in rates])
     return [
         {**edge, "y": [interval.low for interval in intervals]},
         {**edge, "y": [interval.high for interval in intervals], "fill": "tonexty", "fillcolor": BAND_COLOUR},
@@ -134,14 +151,23 @@ def _rates(measured: Sequence[Day]) -> list[Chart]:
             "y": [rate.share for rate in rates],
             "line": {"color": PALETTE[0], "width": 2},
             "marker": {"size": 4},
-            "text": ends,
-            "textposition": "top center",
+            "text": [rate_text(rate) if number in labels else "" for number, rate in enumerate(rates)],
+            "textposition": [labels.get(number, "top center") for number in range(len(rates))],
             "textfont": {"size": 13},
             "cliponaxis": False,
             "customdata": [f"{rate_text(rate)} (likely {interval_text(rate)}, n = {rate.n_known:,})" for rate in rates],
             "hovertemplate": "%{x|%-d %b %Y}: %{customdata}<extra></extra>",
         },
     ]
+
+
+def _labels(shares: Sequence[float]) -> dict[int, str]:
+    """Return where the labels of the first, the last and the lowest point stand, by the number of the point."""
+    if not shares:
+        return {}
+    lowest = min(range(len(shares)), key=lambda number: shares[number])
+    below = "bottom center" if shares[lowest] >= LOW else "top center"
+    return {lowest: below, len(shares) - 1: "top center", 0: "top right"}
 
 
 def _layout(periods: Sequence[Day]) -> Chart:

@@ -9,7 +9,8 @@ from atlas.memory.system import MemorySystem
 from atlas.views.charts.palette import GREY, PALETTE
 from atlas.views.charts.split import Part
 from atlas.views.lists.queries import Row
-from atlas.views.overview.randomised import RandomisedView, randomised_sentence, randomised_view, range_text, rate_text
+from atlas.views.overview.randomised import RandomisedView, randomised_sentence, randomised_view, rate_text
+from atlas.views.shared.rates import range_text
 from atlas.views.shared.wording import counted, percent
 
 SURELY, LIKELY = 0.05, 0.2

@@ -6,7 +6,8 @@ from dataclasses import dataclass
 
 from atlas.memory.effects.randomised import RandomisedEffect
 from atlas.memory.effects.strategy_effects import Tries
-from atlas.views.shared.wording import NO_BREAK, counted, percent
+from atlas.views.shared.rates import points, range_text
+from atlas.views.shared.wording import counted, percent
 
 BY_COIN = "A coin decided which attempts were shown memory, so the difference is its effect on these attempts."
 
@@ -24,7 +25,7 @@ class RandomisedView:
     """`+23 points`."""
 
     interval: str
-    """`likely -4 to +58 points`."""
+    """`likely −4 to +58 points`."""
 
     advice: str
     """How many more attempts decide, or empty if it is decided."""
@@ -61,16 +62,6 @@ def randomised_sentence(effect: RandomisedEffect) -> str:
 def rate_text(tries: Tries) -> str:
     """Return a success rate and the number of attempts: `65% of 28`."""
     return f"{percent(tries.rate or 0.0)} of {tries.n:,}"
-
-
-def points(difference: float) -> str:
-    """Return a difference of rates as percentage points: `+23 points`."""
-    return f"{round(100 * difference):+d}{NO_BREAK}points"
-
-
-def range_text(low: float, high: float) -> str:
-    """Return where a difference of rates is: `likely -4 to +58 points`."""
-    return f"likely {round(100 * low):+d} to {points(high)}"
 
 
 def _advice(effect: RandomisedEffect) -> str:

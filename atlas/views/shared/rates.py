@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from atlas.core.statistics import Interval, SuccessRate
 from atlas.memory.base.success_rates import credible_interval
 from atlas.views.kinds.columns import NARROW
-from atlas.views.shared.wording import counted, percent
+from atlas.views.shared.wording import MINUS, NO_BREAK, counted, percent
 
 NOT_USED = "not used yet"
 
@@ -112,3 +112,17 @@ def rate_sentence(rate: SuccessRate) -> str:
     if not rate.n_known:
         return "outcomes unknown"
     return f"{rate_text(rate)} of {rate.n_known:,} with a known outcome succeeded (likely {interval_text(rate)})"
+
+
+def points(difference: float) -> str:
+    """Return a difference of rates as percentage points: `+23 points`."""
+    return f"{_signed(difference)}{NO_BREAK}points"
+
+
+def range_text(low: float, high: float) -> str:
+    """Return where a difference of rates is with a probability of 95%: `likely −4 to +58 points`."""
+    return f"likely {_signed(low)} to {points(high)}"
+
+
+def _signed(difference: float) -> str:
+    return f"{round(100 * difference):+d}".replace("-", MINUS)

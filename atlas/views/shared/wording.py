@@ -21,13 +21,20 @@ SIGNS = {"succeeded": "✓", "failed": "✗", "unknown": "?"}
 """Signs of outcomes, for people who cannot distinguish the colours."""
 
 
+MINUS = "\N{MINUS SIGN}"
+
 NO_BREAK = "\N{NO-BREAK SPACE}"
 """Stands between a number and its unit, so that no line ends there."""
 
 
 def percent(share: float) -> str:
     """Return `62%`. A half is rounded up, as browsers do."""
-    return f"{math.floor(100 * share + 0.5)}%"
+    return f"{whole_percent(share)}%"
+
+
+def whole_percent(share: float) -> int:
+    """Return the percentage that `percent` writes, so that differences agree with it."""
+    return math.floor(100 * share + 0.5)
 
 
 def share_text(share: float) -> str:

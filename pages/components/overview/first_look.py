@@ -69,7 +69,9 @@ def draw_answers(memory: MemorySystem, view: Overview, health: Health) -> None:
                 _draw_tasks(effect.rows)
     with badly:
         st.markdown("##### What is the agent bad at?")
-        if health.domains:
+        if not view.rate.n_known:
+            st.caption("This is shown once outcomes are known. Curate lists the attempts without one.")
+        elif health.domains:
             draw_domains(health)
         else:
             draw_weak_tasks(_weak_tasks(store_state(memory), _memory=memory))

@@ -7,7 +7,7 @@ from functools import partial
 
 import streamlit as st
 
-from atlas.views.charts.trend import TREND_MEANS, has_trend, trend_caption, trend_chart, trend_sentence
+from atlas.views.charts.trend import TREND_MEANS, has_trend, trend_caption, trend_chart, trend_sentence, trend_verdict
 from atlas.views.curate.attention import AttentionRow
 from atlas.views.curate.health import DOMAIN_ORDER, FAILING, Health
 from atlas.views.kinds.columns import Column
@@ -73,6 +73,8 @@ def draw_trend(days: Sequence[Day]) -> None:
     if has_trend(days):
         with st.container(gap="xxsmall"):
             st.markdown("##### Is it getting better?")
+            if verdict := trend_verdict(days):
+                st.markdown(f":small[**{verdict}**]")
             st.caption(trend_sentence(days), help=TREND_MEANS)
             st.plotly_chart(trend_chart(days), key="overview_trend", config=CHART, alt=trend_caption(days))
 

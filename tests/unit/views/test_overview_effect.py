@@ -50,7 +50,7 @@ def test_tasks_that_all_agree_give_the_mean_difference_no_interval():
     assert gain_text(helped(12, 12)) == ""
 
 
-@pytest.mark.parametrize(("low", "text"), [(-0.001, "likely +0 to +5\xa0points"), (-0.04, "likely -4 to +5\xa0points")])
+@pytest.mark.parametrize(("low", "text"), [(-0.001, "likely +0 to +5\xa0points"), (-0.04, "likely −4 to +5\xa0points")])
 def test_a_difference_that_rounds_to_zero_has_no_minus(low, text):
     assert range_text(low, 0.05) == text
 
@@ -93,7 +93,7 @@ def test_the_randomised_figure_leads_and_names_what_it_needs():
     found = replace(helped(12, 9), randomised=randomised_effect(tossed))
     assert effect_sentence(found).startswith(
         "No clear effect of memory so far. 60% of 20 attempts succeeded with memory, and 30% of 20 held out "
-        "by a coin: a difference of +30\xa0points (likely -4 to +58\xa0points). About 11"
+        "by a coin: a difference of +30\xa0points (likely −4 to +58\xa0points). About 11"
     )
     assert "About 11 more attempts would decide, if the rates stay. Not randomised: 9 of 12 tasks " in effect_sentence(
         found
