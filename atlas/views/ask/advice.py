@@ -17,8 +17,8 @@ COMPARABLE = 1 / 3
 
 TEXT_CHARACTERS, TITLE_CHARACTERS = 240, 90
 
-PROVEN, UNTRIED, OTHER = range(3)
-"""Preference of a hit: a strategy that mostly succeeded, one without uses, and another memory."""
+PROVEN, UNTRIED, OTHER, LESSON = range(4)
+"""Preference of a hit: a strategy that mostly succeeded, one without uses, another memory, and a failed attempt."""
 
 _PROSE_END = re.compile(r"[.!?…。\uff01\uff1f]$")
 
@@ -43,8 +43,8 @@ class Advice:
 def advice_of(memory: MemorySystem, answer: Answer) -> Advice | None:
     """Return the advice of the best strategy that did not mostly fail, or else of another memory, or None.
 
-    Other memories are concepts, and attempts that succeeded. Weak matches, warnings, and hits that the block does not
-    show give no advice.
+    Other memories are concepts, attempts that succeeded, and last the reason why an attempt failed. Weak matches,
+    warnings, and hits that the block does not show give no advice.
     """
     least = COMPARABLE * max((hit.hit.relevance for part in answer.parts for hit in part.hits), default=0.0)
     candidates = [candidate for part in answer.parts for candidate in _candidates(part, least)]
@@ -73,6 +73,8 @@ def _preference(record: object) -> int | None:
             return OTHER
         case Experience(success=True):
             return OTHER
+        case Experience(success=False) if _lesson(record):
+            return LESSON
     return None
 
 
@@ -85,6 +87,8 @@ def _advice(memory: MemorySystem, name: str, hit: RankedHit) -> Advice:
             text, source = record.suggestion, f"Strategy {title}: {card.outcome}"
         case CodeConcept():
             text, source = record.description, f"Concept {title}: {card.outcome}"
+        case Experience(success=False):
+            text, source = _lesson(record), f"What went wrong at {title}"
         case _:
             text, source = _deed(record), f"What worked for {title}"
     for parameter in card.parameters:
@@ -97,3 +101,9 @@ def _deed(experience: Experience) -> str:
     """Return what an attempt did, in its own sentences, or an empty string if its answer is code."""
     lines = experience.solution_output.strip().splitlines()
     return experience.solution_output if lines and _PROSE_END.search(lines[0].rstrip()) else ""
+
+
+def _lesson(experience: Experience) -> str:
+    """Return why an attempt failed, or an empty string if nobody noted it in sentences."""
+    reason = experience.feedback or experience.outcome.error_info or ""
+    return reason if _PROSE_END.search(reason.strip()) else ""

@@ -67,7 +67,15 @@ def test_a_concept_advises_what_it_does(memory):
     assert advice(memory).text == f"To {REFUND}."
 
 
-def test_attempts_that_failed_and_what_the_block_does_not_show_give_no_advice(memory):
+def test_where_all_attempts_failed_the_advice_is_what_went_wrong(memory):
+    memory.experience.store(attempt(REFUND, success=False, feedback="It paid twice. The key was missing."))
+    found = advice(memory)
+    assert (found.text, found.source) == (
+        "It paid twice. The key was missing.", f"What went wrong at “{REFUND}”",
+    )  # fmt: skip
+
+
+def test_attempts_that_failed_for_no_noted_reason_and_what_the_block_does_not_show_give_no_advice(memory):
     memory.experience.store(attempt(REFUND, success=False))
     assert advice(memory) is None
     memory.strategies.add(strategy("shown"))
