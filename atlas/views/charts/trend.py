@@ -123,7 +123,7 @@ def _bars(periods: Sequence[Day]) -> Chart:
     labels = [f"{n:,}" if n else "" for n in counts]
     if periods[-1].rate.n_known < LEAST_KNOWN:
         labels[-1] = f"too few<br>{labels[-1]}"  # a line that ends before the last bar would look like a mistake
-    numbers = {"text": labels, "textposition": "outside", "cliponaxis": False}
+    numbers = {"text": labels, "textposition": "outside", "constraintext": "none", "cliponaxis": False}
     return {
         "type": "bar",
         "x": [period.on.isoformat() for period in periods],

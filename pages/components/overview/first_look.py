@@ -56,9 +56,9 @@ def draw_finding(memory: MemorySystem, view: Overview, rows: Sequence[AttentionR
 def draw_answers(memory: MemorySystem, view: Overview, health: Health) -> None:
     """Draw the effect of memory, and beside it the weak tasks and what is remembered."""
     with st.container(key="halves_overview"):
-        helps, badly = st.columns(2, gap="medium")
+        left, right = st.columns(2, gap="medium")
     effect = current_effect(memory)
-    with helps:
+    with left:
         draw_trend(view.days)
         st.markdown("##### Does memory help?")
         with st.container(gap="xsmall", key="overview_compared"):
@@ -67,15 +67,21 @@ def draw_answers(memory: MemorySystem, view: Overview, health: Health) -> None:
             label = f"The {counted(effect.n_tasks, 'task')}, with and without memory"
             with st.expander(label, icon=":material/table_rows:"):
                 _draw_tasks(effect.rows)
-    with badly:
-        st.markdown("##### What is the agent bad at?")
-        if not view.rate.n_known:
-            st.caption("This is shown once outcomes are known. Curate lists the attempts without one.")
-        elif health.domains:
-            draw_domains(health)
-        else:
-            draw_weak_tasks(_weak_tasks(store_state(memory), _memory=memory))
+    with right:
+        with st.container(gap="xxsmall"):
+            st.markdown("##### What is the agent bad at?")
+            _draw_weaknesses(memory, view, health)
         draw_remembered(view)
+
+
+def _draw_weaknesses(memory: MemorySystem, view: Overview, health: Health) -> None:
+    """Draw the domains with the lowest success rates, or tasks without a map, or that no outcome is known."""
+    if not view.rate.n_known:
+        st.caption("This is shown once outcomes are known. Curate lists the attempts without one.")
+    elif health.domains:
+        draw_domains(health)
+    else:
+        draw_weak_tasks(_weak_tasks(store_state(memory), _memory=memory))
 
 
 def draw_effect(memory: MemorySystem, view: EffectView) -> None:
@@ -98,7 +104,7 @@ def _draw_comparison(view: EffectView) -> None:
     """Draw the success rates without memory and with it, and beside them at how many tasks these differ."""
     with st.container(horizontal=True):
         st.metric("Without memory", view.without, width="content")
-        st.metric("With memory", view.with_it, delta=view.gain or None, delta_color="off", delta_arrow="off",
+        st.metric("With memory", view.with_memory, delta=view.gain or None, delta_color="off", delta_arrow="off",
                   width="content", help=LIKELY_MEANS if view.gain else None)  # fmt: skip
         with st.container(width=SPLIT_PIXELS, gap="xsmall"):
             st.caption(f"{counted(view.n_tasks, 'task')} tried both ways")
