@@ -343,7 +343,7 @@ def _part(
     reasons: Mapping[Key, str],
     forms: Mapping[Key, str],
     configuration: Configuration,
-    n_held: int,
+    n_stored: int,
 ) -> Part:
     hits = []
     for rank, hit in enumerate(result.hits[name], start=1):
@@ -351,7 +351,7 @@ def _part(
         reason = "" if key in places else reasons.get(key, UNWRITTEN)
         place, form = places.get(key, 0), forms.get(key, "")
         hits.append(RankedHit(id=hit.item.id, rank=rank, hit=hit, place=place, reason=reason, form=form))
-    absence = _absence(name, result, configuration, n_held)
+    absence = _absence(name, result, configuration, n_stored)
     return Part(
         name=name,
         hits=tuple(hits),
@@ -362,12 +362,12 @@ def _part(
     )
 
 
-def _absence(name: str, result: MemoryQueryResult, configuration: Configuration, n_held: int) -> Absence | None:
+def _absence(name: str, result: MemoryQueryResult, configuration: Configuration, n_stored: int) -> Absence | None:
     if name in configuration.off:
         return "left out"
     if name in result.errors:
         return "failed"
-    if not n_held:
+    if not n_stored:
         return "no records"
     if result.hits[name]:
         return None

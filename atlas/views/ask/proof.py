@@ -81,9 +81,9 @@ class Proof:
 
 def proof_of(memory: MemorySystem, answer: Answer, effect: MemoryEffect) -> Proof | None:
     """Return the proof for the best hit whose task was tried with memory and without, or None."""
-    of_task = {task.task_id: task for task in effect.tasks}
+    effects = {task.task_id: task for task in effect.tasks}
     task_ids = (hit.hit.item.task.id for part in answer.parts if part.name == "experience" for hit in part.hits)
-    proofs = (_proof(memory, of_task[task_id]) for task_id in dict.fromkeys(task_ids) if task_id in of_task)
+    proofs = (_proof(memory, effects[task_id]) for task_id in dict.fromkeys(task_ids) if task_id in effects)
     return next((proof for proof in proofs if proof is not None), None)
 
 
@@ -117,15 +117,15 @@ def attempts_phrase(outcomes: Sequence[bool]) -> str:
     return verb if n == 1 else f"{verb} twice" if n == 2 else f"{verb} all {n:,} times"
 
 
-def parting_step(one: Sequence[Step], other: Sequence[Step]) -> int | None:
+def parting_step(first: Sequence[Step], second: Sequence[Step]) -> int | None:
     """Return the first differing step, from 1, or None."""
-    pairs = zip(one, other, strict=False)
+    pairs = zip(first, second, strict=False)
     different = (number for number, (left, right) in enumerate(pairs, start=1) if _act(left) != _act(right))
-    shorter, longer = sorted((len(one), len(other)))
+    shorter, longer = sorted((len(first), len(second)))
     return next(different, shorter + 1 if shorter < longer else None)
 
 
-def went(tries: Tries) -> str:
+def tries_phrase(tries: Tries) -> str:
     """Return the outcomes of attempts as `both failed`, `1 succeeded` or `succeeded`."""
     if tries.n == 1:
         return "succeeded" if tries.n_succeeded else "failed"
@@ -148,8 +148,8 @@ def _proof(memory: MemorySystem, task: TaskEffect) -> Proof | None:
     ]
     return Proof(
         task_id=task.task_id,
-        sentence=f"{_tried(task.not_used)} without memory: {went(task.not_used)}. "
-        f"{_tried(task.used)} with memory: {went(task.used)}.",
+        sentence=f"{_tried(task.not_used)} without memory: {tries_phrase(task.not_used)}. "
+        f"{_tried(task.used)} with memory: {tries_phrase(task.used)}.",
         task=" ".join(shortened(traces[1].experience.task.description, TEXT_CHARACTERS).split()),
         outcomes=(_outcomes(sides[0]), _outcomes(sides[1])),
         without=traces[0],

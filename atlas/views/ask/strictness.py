@@ -9,7 +9,7 @@ from atlas.core.settings import RankingWeights
 from atlas.memory.system import MemorySystem
 from atlas.views.ask.answer import TITLES, Configuration, hits_for
 
-TRIED = (0.0, 0.5, 1.0, 1.5, 2.0, 3.0)
+LEVELS = (0.0, 0.5, 1.0, 1.5, 2.0, 3.0)
 
 LEVEL_SENTENCE = (
     "Each memory has a level, which is the relevance that its best hit needs before any hit is shown. ATLAS sets it by "
@@ -37,7 +37,7 @@ def strictness_rows(memory: MemorySystem, text: str, configuration: Configuratio
             is_chosen=strictness == chosen,
             n_hits=_n_hits(memory, text, replace(configuration.weights, strictness=strictness), configuration),
         )
-        for strictness in sorted({*TRIED, chosen})
+        for strictness in sorted({*LEVELS, chosen})
     )
 
 

@@ -53,7 +53,7 @@ class EffectView:
     without: str
     """`35%`, the mean success rate of the compared tasks without memory, or a dash if no task can be compared."""
 
-    with_it: str
+    with_memory: str
     gain: str
     """`likely +5 to +58 points`, the mean difference of the rates, or empty if too few tasks can be compared."""
 
@@ -94,7 +94,7 @@ def effect_view(memory: MemorySystem) -> EffectView:
     return EffectView(
         randomised=randomised_view(found.randomised) if found.randomised is not None else None,
         without=percent(average[0]) if found.n_tasks else "–",
-        with_it=percent(average[1]) if found.n_tasks else "–",
+        with_memory=percent(average[1]) if found.n_tasks else "–",
         gain=gain_text(found),
         parts=_parts(found),
         caution=caution(found),

@@ -41,10 +41,10 @@ def weak_tasks(memory: MemorySystem) -> tuple[WeakTask, ...]:
     tallies = {task: {outcome: counts[outcome].get(task, 0) for outcome in OUTCOMES} for task in counts["failed"]}
     rates = {task: SuccessRate.of(tally) for task, tally in tallies.items()}
     worst = worst_first({task: rate for task, rate in rates.items() if rate.n_known >= TRIED_AGAIN})[:SHOWN]
-    of_worst = memory.experience.column("task_id", {"task_id": {"$in": list(worst)}, "outcome": "failed"})
-    one_of = {task: experience_id for experience_id, task in of_worst.items()}
-    titles = memory.experience.titles(list(one_of.values()))
-    return tuple(_weak(one_of[task], titles.get(one_of[task], task), rates[task]) for task in worst)
+    failed_tasks = memory.experience.column("task_id", {"task_id": {"$in": list(worst)}, "outcome": "failed"})
+    failures = {task: experience_id for experience_id, task in failed_tasks.items()}
+    titles = memory.experience.titles(list(failures.values()))
+    return tuple(_weak(failures[task], titles.get(failures[task], task), rates[task]) for task in worst)
 
 
 def _weak(experience_id: str, name: str, rate: SuccessRate) -> WeakTask:

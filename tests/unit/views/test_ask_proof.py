@@ -21,7 +21,7 @@ from atlas.views.ask.proof import (
     parting_step,
     proof_as_json,
     proof_of,
-    went,
+    tries_phrase,
 )
 
 NOW = datetime(2026, 11, 1, tzinfo=UTC)
@@ -150,7 +150,7 @@ def test_steps_without_an_action_are_compared_by_their_thoughts():
     [(1, 1, "succeeded"), (0, 1, "failed"), (0, 2, "both failed"), (3, 3, "all succeeded"), (2, 3, "2 succeeded")],
 )
 def test_attempts_went_so(n_succeeded, n, text):
-    assert went(Tries(n=n, n_succeeded=n_succeeded)) == text
+    assert tries_phrase(Tries(n=n, n_succeeded=n_succeeded)) == text
 
 
 @pytest.mark.parametrize(
