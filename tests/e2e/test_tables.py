@@ -87,9 +87,11 @@ def test_attempts_at_one_task_are_one_row_that_opens_to_all_of_them(page: Page, 
         + [attempt("Heat the milk", task_id="milk")],
     )
     page.goto(f"{serve(tmp_path / 'kitchen')}/experiences")
-    expect(page.get_by_text("4 experiences at 2 tasks")).to_be_visible()
+    expect(page.get_by_text("2 tasks · 4 attempts")).to_be_visible()
     expect(rows(page)).to_have_count(2)
-    expect(rows(page).filter(has_text="Boil an egg")).to_contain_text("✗")
+    expect(rows(page).filter(has_text="Boil an egg").locator(".outcomes")).to_have_text("✓ 2✗ 1")
+    expect(rows(page).filter(has_text="Heat the milk").locator(".outcomes")).to_have_text("✓ succeeded")
+    expect(page.get_by_role("button", name="Select all 4 attempts")).to_be_visible()
     settle(page)
     shoot(page, "task-rows", themes=True)
     click_row(page, "Boil an egg")

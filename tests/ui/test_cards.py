@@ -95,7 +95,7 @@ def test_one_per_task_tells_how_all_of_its_attempts_went(dashboard: Dashboard, k
     app.toggle(key="experiences_distinct").set_value(True).run()
     assert caption(app) == "5 of 5 experiences are relevant, shown as 2, best first"
     assert [list(labels) for labels in table(app)["outcomes"]] == [["✓ 3 succeeded", "✗ 1 failed"], ["✓ succeeded"]]
-    assert app.button(key="experiences_all").label == "Select all 2"
+    assert app.button(key="experiences_all").label == "Select all 2 experiences"
     asked = {"scope_text": "boil an egg for breakfast", "experiences_form": "Cards"}
     app = dashboard(kitchen, "experiences", **asked)
     assert [card["attempts"] for card in cards(app)] == ["4 attempts: 3 succeeded, 1 failed", ""]

@@ -111,10 +111,10 @@ const FORMS = {
     image.alt = ''
     return [image]
   },
-  // Several are numbers behind their signs, on one line.
+  // Those of several attempts are numbers behind their signs, on one line.
   outcomes: (labels) => labels.map((label) => {
-    const chip = made('span', `chip ${signOf(label)}`, labels.length > 1 ? label.split(' ', 2).join(' ') : label)
-    if (labels.length > 1) {
+    const [number] = label.match(/^. [\d,]+/) ?? [], chip = made('span', `chip ${signOf(label)}`, number ?? label)
+    if (number) {
       chip.setAttribute('role', 'img')
       chip.title = chip.ariaLabel = label.slice(2)
     }
@@ -155,7 +155,7 @@ const FORMS = {
 const ROOMY = 60
 
 function cell(column, row, role, isStill) {
-  const element = made('div', `cell ${column.form}${column.opens ? ' main' : ''}`)
+  const element = made('div', `cell ${column.form}${column.opens ? ' main' : ''}${column.grows ? ' wide' : ''}`)
   const value = row[column.name]
   if (column.opens) {
     const title = made(isStill ? 'span' : 'button', column.form === 'heading' ? 'title' : 'title clip')

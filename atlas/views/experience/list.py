@@ -19,13 +19,16 @@ from atlas.storage.damage import stored_instant
 from atlas.views.experience.ending import ending_of
 from atlas.views.experience.profiles import profile_problems
 from atlas.views.lists.queries import Count, Query, Row, SearchResult, marks_text, ranking, row_state
-from atlas.views.shared.rates import rate_sentence
+from atlas.views.shared.rates import likely, rate_text
 from atlas.views.shared.scope import domain_names
 from atlas.views.shared.wording import OUTCOMES, outcome_labels
 from atlas.views.trace.cost import Cost, duration_text
 
 TASK_CHARACTERS = 400
 """The part of a task's description that is listed."""
+
+MIXED = "mixed"
+"""The domain of a task whose attempts are in several."""
 
 STANDS_IN = "ranked with the built-in weights, because the chosen profile cannot be used (see Evaluation)"
 
@@ -47,7 +50,7 @@ class ExperienceRow(Row):
     """Its use of memory, as `memory_text` returns it."""
 
     domain: str = ""
-    """Its domain on the map, or empty for an outlier."""
+    """The domain of its attempts on the map, `mixed` if these differ in it, or empty for outliers."""
 
     agent: str = ""
     """Who made its attempts, or empty where one agent made all attempts of the store."""
@@ -78,12 +81,12 @@ def placed_and_marked(
     memory: MemorySystem, rows: Sequence[ExperienceRow], memory_map: MemoryMap | None
 ) -> tuple[ExperienceRow, ...]:
     """Return the rows with their domains and marks."""
-    ids = [row.id for row in rows]
-    domains, marks = domain_names(memory_map, ids), memory.experience.marks(ids)
+    marks = memory.experience.marks([row.id for row in rows])
+    domains = domain_names(memory_map, [each for row in rows for each in row.ids])
     return tuple(
         replace(
             row,
-            domain=domains.get(row.id, ""),
+            domain=domain_text(domains.get(each, "") for each in row.ids),
             marks=marks_text(marks.get(row.id, NO_MARKS)),
             state=row_state(marks.get(row.id, NO_MARKS)),
         )
@@ -112,6 +115,12 @@ def agents_text(agents: Iterable[str]) -> str:
     """Return `tern-3`, or `tern-3 +2` for the attempts of three agents. Empty for attempts without a known one."""
     names = list(dict.fromkeys(filter(None, agents)))
     return " +".join(filter(None, [*names[:1], f"{len(names) - 1:,}" if len(names) > 1 else ""]))
+
+
+def domain_text(domains: Iterable[str]) -> str:
+    """Return the domain of attempts, of which some may be in none, or `mixed` for different ones."""
+    names = {*filter(None, domains)}
+    return MIXED if len(names) > 1 else next(iter(names), "")
 
 
 def took_text(metadata: Mapping[str, Any]) -> str:
@@ -178,7 +187,9 @@ def stored_rows(memory: MemorySystem, rows: Sequence[Mapping[str, Any]]) -> tupl
 def count_with_rate(memory: MemorySystem, query: Query) -> Count:
     """Return the number of experiences, with the share that succeeded if outcomes are known."""
     rate = SuccessRate.of(memory.experience.values("outcome", query.where))
-    return Count(rate.n, rate_sentence(rate) if rate.n_known else "")
+    if rate.interval is None:
+        return Count(rate.n)
+    return Count(rate.n, f"{rate_text(rate)} of {rate.n_known:,} succeeded ({likely(rate.interval)})")
 
 
 def profile_note(memory: MemorySystem, result: SearchResult) -> str:

@@ -18,7 +18,7 @@ from atlas.views.experience.list import (
     stored_rows,
     with_memory,
 )
-from atlas.views.kinds.experience import EXPERIENCE
+from atlas.views.kinds.experience import ATTEMPT, EXPERIENCE
 from atlas.views.lists.listing import listed_caption, order_of
 from atlas.views.lists.queries import Listing, Query, on_page
 from atlas.views.shared.wording import counted, outcome_labels
@@ -35,14 +35,14 @@ def task_page(memory: MemorySystem, query: Query, page: int = 1) -> Listing[Expe
     first = [attempts[0] for attempts in grouped_ids(memory, query)]
     shown, count = on_page(first, page), count_with_rate(memory, query)
     n_all = memory.experience.count() if query.where else count.n
-    among = listed_caption(count.n, n_all, EXPERIENCE.noun, is_narrow=bool(query.where))
-    if len(first) < count.n:
-        among = f"{among} at {counted(len(first), 'task')}"
+    is_grouped = len(first) < count.n
+    among = listed_caption(count.n, n_all, ATTEMPT if is_grouped else EXPERIENCE.noun, is_narrow=bool(query.where))
+    tasks = counted(len(first), "task") if is_grouped else ""
     return Listing(
         rows=_rows_of(memory, query.where, shown),
         n=len(first),
         n_records=count.n,
-        caption=" · ".join(filter(None, [among, count.note])),
+        caption=" · ".join(filter(None, [tasks, among, count.note])),
     )
 
 

@@ -15,22 +15,29 @@ from atlas.views.kinds.metadata import scope_pair_filter, scope_pairs
 OUTCOME = Column(
     "outcomes",
     "Outcome",
-    122,
+    104,
     "outcomes",
     help_text="How it ended, or the number of its attempts by how they ended",
 )
 TASK = Column("task", "Task", 460, "task", order_key="title")
 AGENT = Column(
-    "agent", "Agent", 68, is_optional=True, help_text="Who made the attempt. `+1` is one other agent at the same task"
-)
-DOMAIN = Column("domain", "Domain", 104, is_optional=True, least_share=1 / 3, empty="–")
+    "agent", "Agent", 68, is_optional=True, empty="–",
+    help_text="Who made the attempt. +1 is one other agent at the same task",
+)  # fmt: skip
+DOMAIN = Column(
+    "domain", "Domain", 112, is_optional=True, least_share=1 / 3, empty="–",
+    help_text="– is in no domain. In mixed rows, attempts at the same task are in different ones",
+)  # fmt: skip
 DAY = replace(CREATED_AT, form="day", width=88)
 STEPS = Column("n_steps", "Steps", 46, "number", order_key="n_steps")
 TOOK = Column("took", "Took", 52, is_optional=True)
 ENDING = Column(
-    "ending", "Result", 240, is_optional=True,
+    "ending", "Result", 330, is_optional=True, empty="–",
     help_text="Its error, the feedback on it, its answer or its last output: of the attempt that opens with the row",
 )  # fmt: skip
+
+ATTEMPT = "attempt"
+"""Noun for an experience where its task is named too."""
 
 QUEUED = (OUTCOME, TASK, ENDING, DOMAIN, CREATED_AT)
 """On Curate."""

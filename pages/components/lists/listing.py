@@ -13,6 +13,7 @@ from streamlit.delta_generator import DeltaGenerator
 
 from atlas import MemorySystem
 from atlas.views.kinds.columns import VERDICTS_MEAN
+from atlas.views.kinds.experience import ATTEMPT
 from atlas.views.kinds.filters import Filter, Options
 from atlas.views.kinds.kind import Kind
 from atlas.views.lists.hits import HitCard
@@ -32,7 +33,7 @@ from atlas.views.lists.queries import (
 from atlas.views.shared.rates import LIKELY_MEANS
 from atlas.views.shared.scope import BEST_MATCH, BY
 from atlas.views.shared.state import StoreState, uses_seen
-from atlas.views.shared.wording import plural
+from atlas.views.shared.wording import counted, plural
 from pages.components.lists.cards import draw_cards, is_as_cards
 from pages.components.lists.downloads import draw_downloads
 from pages.components.lists.filters import (
@@ -165,7 +166,7 @@ def draw_list(
         with bar:
             as_cards = is_as_cards(answer.result, views.kind)
             if views.kind.is_scoped and listing.rows:
-                _draw_select_all(views, memory, answer, listing.n_records)
+                _draw_select_all(views, memory, answer, listing)
             if listing.rows:
                 draw_downloads(memory, views.kind, partial(_all_ids, views, memory, answer))
         with head:
@@ -184,7 +185,7 @@ def _caption_help(kind: Kind, caption: str) -> str | None:
     """Return the meaning of the verdicts or of the range in the caption of a list, or None without either."""
     if kind.shows_uses:
         return VERDICTS_MEAN
-    return LIKELY_MEANS if "(likely " in caption else None
+    return f"The rate of the attempts with a known outcome. {LIKELY_MEANS}" if "(likely " in caption else None
 
 
 def _turn_to_opened(views: KindViews[Any], memory: MemorySystem, answer: Answer, key: str) -> None:
@@ -297,9 +298,10 @@ def _narrow(kind: Kind, narrowing: Narrowing) -> None:
     st.session_state[f"{kind.page}_{narrowing.filter}"] = narrowing.value
 
 
-def _draw_select_all(views: KindViews[Any], memory: MemorySystem, answer: Answer, n: int) -> None:
-    st.button(f"Select all {n:,}", key=f"{views.kind.page}_all", icon=":material/select_all:", on_click=_select_all,
-              args=(views, memory, answer))  # fmt: skip
+def _draw_select_all(views: KindViews[Any], memory: MemorySystem, answer: Answer, listing: Listing[Any]) -> None:
+    noun = ATTEMPT if listing.n < listing.n_records else views.kind.noun
+    st.button(f"Select all {counted(listing.n_records, noun)}", key=f"{views.kind.page}_all",
+              icon=":material/select_all:", on_click=_select_all, args=(views, memory, answer))  # fmt: skip
 
 
 def _select_all(views: KindViews[Any], memory: MemorySystem, answer: Answer) -> None:

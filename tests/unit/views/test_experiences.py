@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 from datetime import date, timedelta
 
@@ -149,6 +150,16 @@ def test_rows_say_their_domain_and_what_was_said_of_them(memory):
     assert [(row.domain, row.marks) for row in rows] == [("", "pinned, retired, red"), ("eggs", "")]
 
 
+def test_a_task_whose_attempts_are_in_several_domains_is_in_a_mixed_one(memory):
+    ids = memory.experience.store_many(attempt("Boil an egg", task_id="egg", agent=name) for name in "abc")
+    [row] = listed_page(memory, EXPERIENCES, Query(distinct=True)).rows
+
+    def domain(*labels: int) -> str:
+        return placed_and_marked(memory, [row], a_map(ids, labels))[0].domain
+
+    assert (domain(0, 0, 1), domain(0, 0, UNCLUSTERED), domain(*[UNCLUSTERED] * 3)) == ("mixed", "eggs", "")
+
+
 def test_tags_are_counted_most_frequent_first(memory):
     ids = memory.experience.store_many(attempts(3))
     memory.experience.change_marks(ids, add_tags=["blue"])
@@ -230,17 +241,22 @@ def query(**values) -> Query:
     return Query(where=scope_with(**values).where())
 
 
-def a_map(ids: list[str], labels: list[int]) -> MemoryMap:
-    """A map with one domain, of eggs."""
-    n_members = labels.count(0)
-    eggs = Domain(number=0, name="eggs", is_named_by_person=False, terms=(), n=n_members, centre=(0.0, 0.0), typical=())
+def a_map(ids: Sequence[str], labels: Sequence[int]) -> MemoryMap:
+    """A map with the domains eggs, of the number 0, and milk."""
+    eggs, milk = (
+        Domain(
+            number=number, name=name, is_named_by_person=False, terms=(), n=labels.count(number), centre=(0.0, 0.0),
+            typical=(),
+        )
+        for number, name in enumerate(("eggs", "milk"))
+    )  # fmt: skip
     return MemoryMap(
         ids=tuple(ids),
         coordinates=np.zeros((len(ids), 2), np.float32),
         is_placed=np.zeros(len(ids), np.bool_),
         labels=np.array(labels, np.int32),
         strengths=np.ones(len(ids), np.float32),
-        domains=(eggs,),
+        domains=(eggs, milk) if milk.n else (eggs,),
         recipe=MapRecipe(model="m", engine="pca", seed=42, n_neighbours=15, min_domain_size=2, versions=""),
         trustworthiness=1.0,
         revision=1,
