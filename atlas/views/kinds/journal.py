@@ -55,7 +55,7 @@ JOURNAL = Kind(
     when_pinned="Pinned entries are never pruned.",
     filters=(
         Choices(name="types", label="Type", key="entry_type", is_foremost=True, word=type_word),
-        OneOf(name="fixes", label="Show", key="id", values=FIXES, chosen=fix_condition, is_foremost=True, width=210),
+        OneOf(name="fixes", label="Show", key="id", values=FIXES, chosen=fix_condition, is_foremost=True, width=245),
         Day(name="first_day", label="From day", key="created_at", width=130),
         Day(name="last_day", label="Until day", key="created_at", is_last=True, width=130),
         Number(name="since", label="From round", key="generation", operator="$gte", width=120),

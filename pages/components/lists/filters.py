@@ -26,15 +26,14 @@ from atlas.views.kinds.filters import (
 )
 from atlas.views.kinds.kind import Kind
 from atlas.views.shared.scope import offered
-from atlas.views.shared.wording import plural
 from pages.frame.address import replace_linked
 
 URL: Literal["query-params"] = "query-params"
 
 Width = int | Literal["stretch"]
 
-SEARCH_WIDTH = 220
-"""Width of the search box above a list, in pixels."""
+SEARCH_WIDTH, ORDER_WIDTH = 220, 220
+"""Widths of the search box above a list, and of the choice of its order, in pixels."""
 
 
 def draw_filter(
@@ -99,7 +98,7 @@ def _draw_choices(filter: Choices, choices: Sequence[Any], first: Any, width: Wi
             first,
             format_func=words.__getitem__,
             width=width,
-            placeholder="All" if shared["label_visibility"] == "visible" else f"All {plural(filter.label.lower())}",
+            placeholder="All" if shared["label_visibility"] == "visible" else f"{filter.label}: all",
             **shared,
         )
     )
@@ -145,8 +144,8 @@ def draw_order(kind: Kind, *, is_search: bool, is_named: bool = True) -> str:
     Args:
         is_named: Whether its label is seen.
     """
-    return st.selectbox("Sort", list(kind.orders), key=f"{kind.page}_order", disabled=is_search, width=180, bind=URL,
-                        label_visibility=visibility(is_named))  # fmt: skip
+    return st.selectbox("Sort", list(kind.orders), key=f"{kind.page}_order", disabled=is_search, width=ORDER_WIDTH,
+                        bind=URL, label_visibility=visibility(is_named))  # fmt: skip
 
 
 def draw_irrelevant(page: str) -> bool:

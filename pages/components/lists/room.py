@@ -107,7 +107,7 @@ def _draw_list_and_panel(room: Room, memory: MemorySystem) -> None:
     filters = st.container(key="filters")
     beside, panel = split(opened, room.widths)
     with filters:
-        bar = st.container(horizontal=True, vertical_alignment="center", gap="small")
+        bar = st.container(horizontal=True, vertical_alignment="center", gap="xsmall")
         with bar:
             query = room.ask(memory, kind)
         if room.draw_above is not None:

@@ -29,7 +29,7 @@ from pages.components.shared.narrowing import box_key, current_scope, keep_scope
 from pages.components.shared.snapshot import page_map, store_state
 from pages.frame.address import shared_by_pages
 
-DOMAIN_WIDTH = 170
+DOMAIN_WIDTH = 160
 """Width of the box of domains in a row, in pixels."""
 
 _TITLES, _LEFT_OUT = "scope_titles", "scope_left_out"
@@ -188,7 +188,7 @@ def _draw_domains(memory_map: MemoryMap | None, numbers: tuple[int, ...], *, is_
     if not titles:
         return ()
     name: Callable[[int], str] = lambda number: titles.get(number, "")  # noqa: E731
-    placeholder = "All" if is_named else "All domains"
+    placeholder = "All" if is_named else "Domain: all"
     return tuple(
         st.multiselect("Domain", [*titles], first, format_func=name, key=key, placeholder=placeholder,
                        label_visibility=visibility(is_named))
