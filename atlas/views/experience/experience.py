@@ -104,6 +104,14 @@ class ExperienceDetail:
     uses: tuple[Use, ...]
     """The uses of this experience, oldest first."""
 
+    @property
+    def place(self) -> str:
+        """`Attempt 2 of 3 at this task`, or `Attempts at this task` if it is none of the listed ones."""
+        number = next((n for n, attempt in enumerate(self.attempts, start=1) if attempt.id == self.id), None)
+        if number is None:
+            return "Attempts at this task"
+        return f"Attempt {number:,} of {len(self.attempts) + self.n_more_attempts:,} at this task"
+
 
 def experience_detail(
     memory: MemorySystem, experience_id: str, memory_map: MemoryMap | None = None
@@ -220,9 +228,11 @@ def _given(metadata: Mapping[str, Any]) -> str:
 
 
 def _partial_score(experience: Experience) -> str:
-    """Return `0.50`, or an empty string for a score that the outcome says already."""
+    """Return `0.50 of 1, as reported`, or an empty string for a score that the outcome says already."""
     score, success = experience.outcome.partial_score, experience.outcome.success
-    return "" if score is None or (success is not None and score == float(success)) else f"{score:.2f}"
+    return (
+        "" if score is None or (success is not None and score == float(success)) else f"{score:.2f} of 1, as reported"
+    )
 
 
 def _stands_for(metadata: Mapping[str, Any]) -> str:

@@ -40,6 +40,9 @@ class Head:
     """True for a text whose lines, if it has several, are to be shown as they are."""
 
     badges: tuple[Badge, ...] = ()
+    ending: str = ""
+    """What came of it, in one line of untrusted text: behind the badges, in the colour of the first of them."""
+
     facts: tuple[Fact, ...] = ()
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -58,9 +58,18 @@ class Turn:
         return any(words.lower() in text.lower() for text in texts)
 
 
-def turns_of(step: Step) -> tuple[Turn, ...]:
-    """Return the turns of a step in their order."""
-    turns = [*_agent(step), *_answers(step)]
+def is_run(steps: Sequence[Step]) -> bool:
+    """Return whether steps are a run in an environment, which answers actions, and no chat with named speakers."""
+    return any(step.observation.strip() for step in steps) and not any(SPEAKERS in step.metadata for step in steps)
+
+
+def turns_of(step: Step, *, in_run: bool = False) -> tuple[Turn, ...]:
+    """Return the turns of a step in their order.
+
+    Args:
+        in_run: Whether it is part of a run in an environment, where actions look alike with and without an answer.
+    """
+    turns = [*_agent(step, in_run), *_answers(step)]
     n_spoken = len(turns)
     more = as_json({name: value for name, value in step.metadata.items() if not _is_shown(name, value)})
     if more is not None:
@@ -78,11 +87,11 @@ def _is_shown(name: str, value: Any) -> bool:
     return (name in ERROR_KEYS and isinstance(value, bool)) or (name in NUMBERS and isinstance(value, int | float))
 
 
-def _agent(step: Step) -> Iterator[Turn]:
+def _agent(step: Step, in_run: bool) -> Iterator[Turn]:
     if step.thought.strip():
         yield Turn(role=AGENT, speaker="Agent", form=THOUGHT, text=readable(step.thought.strip()))
     parts = tuple(pieces(step.action))
-    form = SPEECH if len(parts) > 1 or _is_speech(step) else CODE
+    form = SPEECH if _is_speech(step, in_run) or (len(parts) > 1 and not in_run) else CODE
     for part in parts:
         if isinstance(part, Call):
             yield Turn(role=AGENT, speaker=readable(part.name), form=CALL, call=_readable_call(part))
@@ -95,9 +104,17 @@ def _readable_call(call: Call) -> Call:
     return replace(call, arguments=tuple((readable(name), readable(value)) for name, value in call.arguments))
 
 
-def _is_speech(step: Step) -> bool:
-    """Return whether an action without calls is a message. Without a chat, it is an action in an environment."""
-    return not _is_code(step.action) and (SPEAKERS in step.metadata or not step.observation.strip())
+def _is_speech(step: Step, in_run: bool) -> bool:
+    """Return whether an action without calls is a message. In a run, only a sentence without an answer is."""
+    if SPEAKERS not in step.metadata and (step.observation.strip() or (in_run and not _is_sentence(step.action))):
+        return False
+    return not _is_code(step.action)
+
+
+def _is_sentence(text: str) -> bool:
+    """Return whether a text begins and ends like a sentence."""
+    text = text.strip()
+    return text[:1].isupper() and " " in text and text.endswith((".", "!", "?"))
 
 
 def _is_code(text: str) -> bool:

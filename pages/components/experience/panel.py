@@ -8,7 +8,7 @@ from atlas import MemorySystem
 from atlas.views.experience.experience import ExperienceDetail
 from atlas.views.journal.promotion import made_of
 from atlas.views.kinds.experience import EXPERIENCE
-from atlas.views.lists.facts import Badge, Head, Part, facts_of
+from atlas.views.lists.facts import Badge, Head, Part
 from atlas.views.shared.wording import signed
 from pages.components.experience.parts import draw_part
 from pages.components.experience.trace import draw_steps
@@ -39,7 +39,8 @@ def _head(detail: ExperienceDetail) -> Head:
     return Head(
         headline=detail.task.headline,
         badges=(Badge(signed(detail.outcome), OUTCOME_COLOURS[detail.outcome]),),
-        facts=(*facts_of({"How it ended": detail.ending}), *detail.facts),
+        ending=detail.ending,
+        facts=detail.facts,
     )
 
 
@@ -68,7 +69,7 @@ def _draw_attempts(detail: ExperienceDetail) -> None:
     if not detail.attempts:
         return
     with st.container(horizontal=True, gap="xsmall", vertical_alignment="center", key="opened_attempts"):
-        st.caption("Attempts at this task", width="content")
+        st.caption(detail.place, width="content")
         for number, attempt in enumerate(detail.attempts):
             st.button(attempt.label, key=f"experience_attempt_{number}", disabled=attempt.id == detail.id,
                       on_click=open_experience, args=(attempt.id,))  # fmt: skip

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from typing import Literal
 
 import streamlit as st
 
-from atlas.views.lists.facts import Fact, Head, RecordLink
+from atlas.views.lists.facts import Badge, Fact, Head, RecordLink
 from atlas.views.shared.texts import Text
 from atlas.views.shared.wording import shortened
 from atlas.views.trace.terminal import readable
@@ -20,10 +21,12 @@ LONG_TEXT, LONG_LINES = 420, 5
 CUT_TEXT, CUT_LINES = 300, 4
 """Most characters and lines of such a beginning."""
 
-SPANS = {24: "narrow", 60: "wide"}
-"""Columns of the grid that a fact takes, by the length up to which its value fits there. A longer one takes a line."""
+SHORT = 60
+"""Characters of a fact up to which others stand beside it."""
 
 _WHOLE = "opened_whole"
+
+Width = Literal["content", "stretch"]
 
 
 def draw_title(head: Head, *, key: str) -> None:
@@ -35,10 +38,19 @@ def draw_title(head: Head, *, key: str) -> None:
     with st.container(horizontal=True, gap="small", key="opened_head"):
         with st.container(key="opened_title"):
             st.text(readable(head.headline.title) or "No text")
-        for badge in head.badges:
-            st.badge(badge.text, color=badge.colour)  # type: ignore[arg-type]
+        if not head.ending:
+            _draw_badges(head.badges)
+    if head.ending:
+        with st.container(horizontal=True, gap="xsmall", key=f"opened_ending_{head.badges[0].colour}"):
+            _draw_badges(head.badges)
+            st.text(readable(head.ending))
     if head.headline.rest:
         _draw_rest(Text(head.headline.rest), draw_prose_or_code if head.is_log else draw_prose, key=key)
+
+
+def _draw_badges(badges: Sequence[Badge]) -> None:
+    for badge in badges:
+        st.badge(badge.text, color=badge.colour)  # type: ignore[arg-type]
 
 
 def _draw_rest(text: Text, draw: Callable[..., None], *, key: str) -> None:
@@ -79,18 +91,18 @@ def draw_record_links(links: Sequence[RecordLink], words: str) -> None:
 
 
 def draw_facts(facts: Sequence[Fact], *, key: str) -> None:
-    """Draw facts with trusted labels, each above its value, in columns.
+    """Draw facts with trusted labels, each before its value, in as few lines as they take.
 
     Args:
         key: Prefix of the keys of its widgets.
     """
     if not facts:
         return
-    with st.container(key=f"facts_{key}"):
+    with st.container(horizontal=True, gap=None, key=f"facts_{key}"):
         for number, fact in enumerate(facts):
-            span = next((name for length, name in SPANS.items() if len(fact.value) <= length), "whole")
-            with st.container(gap=None, key=f"fact_{span}_{key}_{number}"):
-                st.caption(fact.name)
+            width: Width = "content" if len(fact.value) <= SHORT else "stretch"
+            with st.container(horizontal=True, gap=None, width=width, key=f"fact_{key}_{number}"):
+                st.caption(fact.name, width="content")
                 draw_prose(Text(fact.value), key=f"{key}_{fact.name}")
 
 

@@ -220,6 +220,18 @@ def test_a_detail_says_what_an_attempt_took_and_what_its_outcome_does_not(memory
     assert detail.ending == "All seats were taken"
 
 
+def test_a_detail_says_which_of_the_attempts_at_its_task_it_is(memory):
+    ids = memory.experience.store_many(attempt("Boil an egg", task_id="egg", agent=name) for name in "abc")
+    assert experience_detail(memory, ids[1]).place == "Attempt 2 of 3 at this task"
+
+
+def test_a_partial_score_says_of_how_much_it_is(memory):
+    outcome = atlas.Outcome(success=False, partial_score=0.8)
+    experience_id = memory.experience.store(replace(attempt(success=False), outcome=outcome))
+    facts = {fact.name: fact.value for fact in experience_detail(memory, experience_id).facts}
+    assert facts["Partial score"] == "0.80 of 1, as reported"
+
+
 def test_similar_experiences_leave_out_the_one_itself(memory):
     first, second = memory.experience.store_many([attempt("boil an egg"), attempt("boil two eggs")])
     assert [row.id for row in similar_rows(memory, EXPERIENCES, first)] == [second]

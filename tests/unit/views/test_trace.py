@@ -59,6 +59,22 @@ def test_who_a_turn_is_of_and_its_form(step, expected):
     assert forms(step) == expected
 
 
+@pytest.mark.parametrize(
+    ("action", "form"),
+    [("if not rows: raise Empty()", "code"), ("write a.py", "code"), ("git add .", "code"),
+     ("All prices are right now.", "speech")],
+)  # fmt: skip
+def test_actions_of_a_run_look_alike_with_and_without_an_answer(action, form):
+    steps = [atlas.Step(action=action), atlas.Step(action="make", observation="ok")]
+    first, second = conversation_as_json(steps)["steps"]
+    assert [first["turns"][0]["form"], second["turns"][0]["form"]] == [form, "code"]
+
+
+def test_an_action_without_an_answer_is_a_message_in_a_chat():
+    steps = [atlas.Step(observation="Hi", metadata={"observation_from": "user"}), atlas.Step(action="How are you")]
+    assert conversation_as_json(steps)["steps"][1]["turns"][0]["form"] == "speech"
+
+
 @pytest.mark.parametrize("argument", [f'"{HIDDEN}"', '"\\u202edlrow\\u202c"'])
 def test_an_argument_cannot_hide_its_direction(argument):
     [called] = turns_of(atlas.Step(action=f'say({{"text": {argument}}})'))
@@ -181,6 +197,35 @@ def test_a_long_attempt_comes_a_page_at_a_time_with_all_its_errors():
     third = conversation_as_json(steps, Reading().at_step(250))
     assert (third["first"], third["last"], third["at"], third["jump"]) == (201, 300, 250, 1)
     assert [step["number"] for step in third["steps"] if step["is_error"]] == [250]
+
+
+def steps_of(*answers: tuple[str, str]) -> list[atlas.Step]:
+    return [atlas.Step(action=action, observation=observation) for action, observation in answers]
+
+
+@pytest.mark.parametrize(
+    ("steps", "repairs"),
+    [
+        (steps_of(("test", "FAILED test_a - KeyError"), ("fix", "14 passed")), [(2, "The tests of step 2 pass.")]),
+        (steps_of(("make", "Error: no"), ("fix", ""), ("make", "ok")), [(3, "Step 3 does the same without an error.")]),
+        (steps_of(("test", "FAILED test_a"), ("fix", "1 failed, 13 passed")), [None]),
+        (steps_of(("test", "FAILED test_a"), ("submit", "done")), [None]),
+        (steps_of(("look up", "KeyError: 'x'"), ("other", "3 passed")), [None]),
+        (steps_of(("other", "3 passed"), ("test", "FAILED test_a")), [None]),
+        (steps_of(("a", "FAILED x"), ("b", "2 passed"), ("c", "FAILED y")), [(2, "The tests of step 2 pass."), None]),
+    ],
+)
+def test_an_error_is_repaired_only_by_what_a_later_step_reports(steps, repairs):
+    conversation = conversation_as_json(steps)
+    found = [step["repair"] and tuple(step["repair"].values()) for step in conversation["steps"] if step["is_error"]]
+    assert found == repairs
+
+
+def test_the_summary_counts_errors_and_those_that_were_repaired():
+    failed, passed = ("test", "FAILED test_a"), ("fix", "2 passed")
+    assert conversation_as_json(steps_of(failed, passed))["summary"] == "2 steps · 1 with an error, repaired"
+    twice = conversation_as_json(steps_of(failed, passed, ("test b", "FAILED test_b")))
+    assert twice["summary"] == "3 steps · 2 with an error, 1 repaired"
 
 
 def test_a_search_leads_to_the_first_step_that_contains_the_words():

@@ -1,0 +1,51 @@
+"""Errors of an attempt that a later step no longer has: tests that pass then, or the same action without an error.
+
+Only the order of the steps is known, not the cause. So a repair is what a later output reports, and nothing is
+concluded from the outcome of the attempt.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass
+
+from atlas.core.types import Step
+from atlas.views.trace.errors import LOOKED_AT
+
+_FAILED = re.compile(r"^(?:FAILED|FAIL)\b|\b[1-9]\d* fail(?:ed|ing|ures?)\b|\bAssertionError\b", re.MULTILINE)
+"""What the output of tests contains of which one fails."""
+
+_PASSED = re.compile(r"\b[1-9]\d* pass(?:ed|ing)\b|^OK(?: \(.*\))?$|^PASS\b", re.MULTILINE)
+"""What the output of tests contains of which one passes."""
+
+
+@dataclass(frozen=True, slots=True)
+class Repair:
+    """The first step after an error that no longer has it."""
+
+    step: int
+    """Its number, counted from 1."""
+
+    evidence: str
+    """What it shows, in a sentence without text of the step."""
+
+
+def repairs_of(steps: Sequence[Step], errors: Collection[int]) -> Mapping[int, Repair]:
+    """Return where errors were repaired, by the numbers of the steps with an error.
+
+    Args:
+        errors: Numbers of the steps with an error, counted from 1.
+    """
+    repairs, n_passing = dict[int, Repair](), 0
+    clean = dict[str, int]()
+    for number in range(len(steps), 0, -1):
+        action, output = steps[number - 1].action.strip(), steps[number - 1].observation[-LOOKED_AT:]
+        if number not in errors:
+            clean[action] = number
+            n_passing = number if _PASSED.search(output) and not _FAILED.search(output) else n_passing
+        elif n_passing and _FAILED.search(output):
+            repairs[number] = Repair(n_passing, f"The tests of step {n_passing:,} pass.")
+        elif action and action in clean:
+            repairs[number] = Repair(clean[action], f"Step {clean[action]:,} does the same without an error.")
+    return repairs
