@@ -30,7 +30,7 @@ WORDS = {
 """Words for an entry at either end of a link, by the link's type."""
 
 COLOURS = dict.fromkeys(("reflection", "reflection_finding", "task", "observation", "directive", "summary"), "gray")
-COLOURS["crash_log"] = "orange"
+COLOURS["crash_log"] = "red"
 """Colours of our own types in a thread, as in the list."""
 
 THREAD_WORDS = {

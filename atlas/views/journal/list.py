@@ -15,7 +15,7 @@ from atlas.core.types import JournalEntry
 from atlas.memory.journal.links import CRASH
 from atlas.memory.system import MemorySystem
 from atlas.storage.damage import stored_instant
-from atlas.views.kinds.journal import FIXED, NOT_FIXED
+from atlas.views.kinds.journal import FIXED, HAS_FIX, JOURNAL, NOT_FIXED
 from atlas.views.kinds.journal_words import state_word, type_word
 from atlas.views.lists.queries import Count, Narrowing, Query, Row, RowState, marks_text, ranking, row_state
 from atlas.views.shared.wording import counted, day_text, look_at
@@ -127,13 +127,14 @@ def light_rows(memory: MemorySystem, rows: Sequence[Mapping[str, Any]]) -> tuple
 def count_with_crashes(memory: MemorySystem, query: Query) -> Count:
     """Return the number of entries, with how many crashes among them have no fix, unless all entries are such.
 
-    The note on them is what they are, or the days of a whole journal.
+    The note on them is what they are, or the days of a whole journal, and their order.
     """
     fixes = query.values.get("fixes")
     note = str(fixes).lower() if fixes in (NOT_FIXED, FIXED) else "" if query.where else _days(memory)
+    note = " · ".join(filter(None, [note, (query.order or next(iter(JOURNAL.orders))).lower()]))
     count, crashes = memory.journal.count, both(query.where, {"entry_type": CRASH})
     n, n_crashes = count(query.where), count(crashes)
-    n_open = n_crashes - count(both(crashes, {"fixed_by": {"$gte": ""}}))
+    n_open = n_crashes - count(both(crashes, HAS_FIX))
     have = "has" if n_open == 1 else "have"
     if not 0 < n_open < n:
         return Count(n, note=note)

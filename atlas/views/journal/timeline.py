@@ -1,4 +1,7 @@
-"""Timeline of a journal: a bar chart of crashes and other entries by day, or by round if all are of a few days."""
+"""Timeline of a journal: a bar chart of crashes, with and without a fix, and other entries.
+
+The bars are days or weeks, or rounds if all entries are of a few days.
+"""
 
 from __future__ import annotations
 
@@ -7,14 +10,15 @@ from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import dataclass
 from datetime import date, datetime, timedelta
+from functools import partial
 from typing import Any
 
 from atlas.memory.journal.links import CRASH
 from atlas.memory.system import MemorySystem
-from atlas.views.charts.palette import CRASH_COLOUR, GREY, Chart
+from atlas.views.charts.palette import FAILURE_COLOUR, GREY, GREY_BAR_COLOUR, MENDED_COLOUR, Chart
 from atlas.views.journal.list import both
 from atlas.views.kinds.filters import where_of
-from atlas.views.kinds.journal import JOURNAL
+from atlas.views.kinds.journal import FIXED, HAS_FIX, JOURNAL, NOT_FIXED
 from atlas.views.lists.queries import Query
 from atlas.views.shared.wording import counted, day_text
 
@@ -27,8 +31,9 @@ MIN_DAYS = 4
 DAYS_APART, WEEK = 45, 7
 """Maximum number of days that are drawn as a bar each, and the number of days of a wider bar or a part of it."""
 
-CRASHES, OTHERS = "crashes", "other entries"
-"""The two lanes."""
+OTHERS = "Other entries"
+COLOURS = {NOT_FIXED: FAILURE_COLOUR, FIXED: MENDED_COLOUR, OTHERS: GREY_BAR_COLOUR}
+"""The lanes, from the bottom, with their colours."""
 
 BRUSH = "Drag across the bars to narrow the list"
 
@@ -46,9 +51,10 @@ LEFT = 26
 
 @dataclass(frozen=True, slots=True)
 class Lane:
-    """The crashes, or the other entries."""
+    """A part of the entries."""
 
     name: str
+    """One of `COLOURS`."""
 
     counts: Mapping[int, int]
     """Number of entries by position: the ordinal of a day, or a generation."""
@@ -61,10 +67,10 @@ class Lane:
 
 @dataclass(frozen=True, slots=True)
 class Timeline:
-    """How many crashes and other entries each day or generation has."""
+    """How many entries of each lane each day or generation has."""
 
     lanes: tuple[Lane, ...]
-    """Crashes first. A lane without entries is left out."""
+    """In the order of `COLOURS`. A lane without entries is left out."""
 
     is_by_day: bool
 
@@ -106,13 +112,11 @@ def where_in_time(memory: MemorySystem, query: Query) -> dict[str, Any]:
 def timeline(memory: MemorySystem, query: Query) -> Timeline:
     """Return the counts of entries that pass a query's filters, over all days or generations."""
     where = where_in_time(memory, query)
-    every, crashes = (_by_day(memory, each) for each in (where, both(where, {"entry_type": CRASH})))
+    crash = both(where, {"entry_type": CRASH})
     is_by_day = len(_by_day(memory, {})) >= MIN_DAYS
-    if not is_by_day:
-        every = memory.journal.values("generation", where)
-        crashes = memory.journal.values("generation", both(where, {"entry_type": CRASH}))
-    others = {position: n - crashes.get(position, 0) for position, n in every.items()}
-    lanes = (Lane(CRASHES, crashes), Lane(OTHERS, {position: n for position, n in others.items() if n}))
+    count = partial(_by_day, memory) if is_by_day else partial(memory.journal.values, "generation")
+    entries, crashes, fixed = (Counter(count(each)) for each in (where, crash, both(crash, HAS_FIX)))
+    lanes = (Lane(NOT_FIXED, crashes - fixed), Lane(FIXED, fixed), Lane(OTHERS, entries - crashes))
     return Timeline(tuple(lane for lane in lanes if lane.counts), is_by_day)
 
 
@@ -126,7 +130,7 @@ def _by_day(memory: MemorySystem, where: Mapping[str, Any]) -> dict[int, int]:
 
 
 def timeline_chart(timeline: Timeline, since: int | None = None, until: int | None = None) -> Chart:
-    """Return a bar for each day or generation: its crashes, and the other entries above them. A brush narrows the list.
+    """Return a bar for each day or generation, with its lanes upon each other. A brush narrows the list.
 
     Args:
         since: First selected position; None for no bound.
@@ -141,10 +145,9 @@ def timeline_chart(timeline: Timeline, since: int | None = None, until: int | No
 def timeline_caption(timeline: Timeline) -> str:
     """Return the alternative text of the chart, in one line without text of entries."""
     n = sum(lane.n for lane in timeline.lanes)
-    crashes = sum(lane.n for lane in timeline.lanes if lane.name == CRASHES)
     span = f"{counted(n, 'entry')} of {_range(timeline, timeline.first, timeline.last)}"
-    crash_text = f", {crashes:,} of them {'a crash' if crashes == 1 else 'crashes'}" if crashes else ""
-    return f"{span}{crash_text}. {_hint(timeline)}."
+    lanes = " ".join(f"{lane.name}: {lane.n:,}." for lane in timeline.lanes)
+    return f"{span}. {lanes} {_unit(timeline)}. {BRUSH}."
 
 
 def brushed(selection: Mapping[str, Any], timeline: Timeline) -> tuple[int, int] | None:
@@ -173,7 +176,7 @@ def _bars(timeline: Timeline, lane: Lane) -> Chart:
         "x": [_x(timeline, starts[number] + (timeline.width - 1) / 2) for number in counts],
         "y": [*counts.values()],
         "width": timeline.width * 0.9 * (DAY_MILLISECONDS if timeline.is_by_day else 1),
-        "marker": {"color": CRASH_COLOUR} if lane.name == CRASHES else {"color": GREY, "opacity": 0.5},
+        "marker": {"color": COLOURS[lane.name]},
         "customdata": [
             [_range(timeline, start, min(start + timeline.width - 1, timeline.last)), counts[number]]
             for number, start in starts.items()
@@ -248,8 +251,7 @@ def _ticks(timeline: Timeline) -> Chart:
 def _legend(timeline: Timeline) -> list[Chart]:
     """Return the title of the chart with the colours of its bars, above their left end, and what a brush does."""
     place = {"xref": "paper", "yref": "paper", "y": 1, "yanchor": "bottom", "showarrow": False, "font": {"size": 12}}
-    signs = {CRASHES: CRASH_COLOUR, OTHERS: GREY}
-    colours = [f'<span style="color:{signs[lane.name]}">■</span> {lane.name}' for lane in timeline.lanes]
+    colours = [f'<span style="color:{COLOURS[lane.name]}">■</span> {lane.name.lower()}' for lane in timeline.lanes]
     title = "   ".join([_unit(timeline), *colours])
     return [
         {**place, "text": title, "x": 0, "xanchor": "left", "xshift": -LEFT},
@@ -264,10 +266,6 @@ def _highest(timeline: Timeline) -> int:
         for position, n in lane.counts.items():
             bars[(position - timeline.start) // timeline.width] += n
     return max(bars.values())
-
-
-def _hint(timeline: Timeline) -> str:
-    return f"{_unit(timeline)}, crashes in orange. {BRUSH}"
 
 
 def _unit(timeline: Timeline) -> str:

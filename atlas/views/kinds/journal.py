@@ -9,10 +9,10 @@ from typing import Any
 from atlas.core.journal_codec import TIERS
 from atlas.memory.journal.links import CRASH
 from atlas.memory.journal.memory import Journal
-from atlas.views.kinds.columns import CREATED_AT, RELEVANCE, Column, Tables
+from atlas.views.kinds.columns import RELEVANCE, Column, Tables
 from atlas.views.kinds.fields import ChoiceField, Field, NumberField
 from atlas.views.kinds.filters import TAGS, Choices, Day, Number, OneOf, Pairs
-from atlas.views.kinds.journal_words import ROUND, state_word, type_word
+from atlas.views.kinds.journal_words import state_word, type_word
 from atlas.views.kinds.kind import BY_TIME, Kind, Order
 from atlas.views.kinds.metadata import pair_filter, shared_pairs
 
@@ -21,7 +21,6 @@ STATE = (
 )
 
 ENTRY_TYPE = Column("entry_type", "Type", 100, "badge")
-GENERATION = Column("generation", "Round", 64, "number", ROUND, order_key="generation")
 CONTENT = Column("content", "Entry", 430)
 CONTENT_BESIDE = replace(CONTENT, width=340)
 WRITER = Column("writer", "Written by", 110, is_optional=True)
@@ -29,14 +28,16 @@ DAY = Column("created_at", "Day (UTC)", 92, "day", order_key="created_at")
 
 NOT_FIXED, FIXED = "Crashes without a fix", "Crashes with a fix"
 FIXES = ("All entries", NOT_FIXED, FIXED)
+HAS_FIX = {"fixed_by": {"$gte": ""}}
+"""Filter of the crashes with a fix."""
 
-AROUND = (GENERATION, ENTRY_TYPE, CONTENT_BESIDE, CREATED_AT)
+AROUND = (DAY, ENTRY_TYPE, CONTENT_BESIDE)
 """Fields shown for the entries just before and after an entry."""
 
 
 def fix_condition(journal: Journal, state: str) -> Any:
     """Return a filter on the ids of crashes: those with a fix for the state `FIXED`, and otherwise those without."""
-    fixed = journal.ids({"entry_type": CRASH, "fixed_by": {"$gte": ""}})
+    fixed = journal.ids({"entry_type": CRASH, **HAS_FIX})
     if state == FIXED:
         return {"$in": fixed}
     with_fix = {*fixed}
@@ -82,8 +83,8 @@ JOURNAL = Kind(
     tables=Tables(
         listed=(DAY, ENTRY_TYPE, CONTENT, WRITER),
         found=(DAY, ENTRY_TYPE, RELEVANCE, CONTENT, WRITER),
-        beside=(GENERATION, ENTRY_TYPE, RELEVANCE, CONTENT_BESIDE),
-        similar=(GENERATION, ENTRY_TYPE, RELEVANCE, CONTENT_BESIDE),
+        beside=(DAY, ENTRY_TYPE, RELEVANCE, CONTENT_BESIDE),
+        similar=(DAY, ENTRY_TYPE, RELEVANCE, CONTENT_BESIDE),
     ),
     fields=(
         Field(name="content", label="What it says", height=180),

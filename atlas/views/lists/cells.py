@@ -9,7 +9,6 @@ from datetime import datetime
 from typing import Any
 
 from atlas.memory.journal.links import CRASH
-from atlas.views.charts.palette import CRASH_COLOUR
 from atlas.views.kinds.columns import WIDE, Column, Columns
 from atlas.views.kinds.journal_words import type_word
 from atlas.views.kinds.kind import Kind
@@ -21,8 +20,8 @@ from atlas.views.shared.wording import time_text
 MAX_CHARACTERS = 400
 """The part of a text that is sent for a cell. The browser cuts it to the width of its column."""
 
-TONES = {type_word(CRASH): CRASH_COLOUR}
-"""Colours of badges, by their texts. Others are grey."""
+TONES = {type_word(CRASH): "var(--red)"}
+"""Colours of badges in the browser, by their texts. Others are grey."""
 
 _PICTOGRAPHS = re.compile("[\U0001f000-\U0001faff\ufe0f\u200d]+")
 """Signs that carry no words, and that a machine without a font for them draws as boxes."""

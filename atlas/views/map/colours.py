@@ -172,9 +172,9 @@ _ALIKE = _likeness()
 
 
 def by_outcome(outcomes: Categories) -> Colouring:
-    """Return blue, orange and grey, each with a distinct shape for colour-blind people."""
+    """Return blue, red and grey, each with a distinct shape for colour-blind people."""
     counts = np.bincount(outcomes, minlength=3)
-    colours = (0, 1, GREY)
+    colours = (0, RED, GREY)
     entries = (Entry(name=name, n=int(counts[i]), colour=colours[i]) for i, name in enumerate(OUTCOMES))
     return Colouring(title=OUTCOME, entries=tuple(entries), category=outcomes, has_shapes=True)
 

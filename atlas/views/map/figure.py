@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from atlas.core.imports.distribution import extra
-from atlas.views.charts.palette import GREY, PALETTE
+from atlas.views.charts.palette import FAILURE_COLOUR, GREY, PALETTE
 from atlas.views.map.colours import RED
 from atlas.views.map.page import Marks
 from atlas.views.map.sheet import Colours, Sheet
@@ -17,7 +17,6 @@ SYMBOLS = np.array(["circle", "x", "diamond"])
 LABELS = 25
 """Domains whose names are written. A figure cannot keep them apart."""
 
-FAILING = "#a8321f"
 """The colour of weak domains."""
 
 CHOSEN, LEFT_OUT = {"opacity": 1.0}, {"opacity": 0.25}
@@ -85,5 +84,5 @@ def _colour(index: int | None, shade: float | None) -> str:
     if shade is not None:
         return f"hsl(210, 60%, {80 - 50 * shade:.0f}%)"
     if index is None or index < 0:
-        return FAILING if index == RED else GREY
+        return FAILURE_COLOUR if index == RED else GREY
     return PALETTE[index % len(PALETTE)]

@@ -23,9 +23,9 @@ from atlas.views.journal.kind import ENTRIES
 from atlas.views.journal.links import PHRASES, SHOWN, candidates, entry_links, suggested_links
 from atlas.views.journal.proposals import CompactRequest, tier_sizes
 from atlas.views.journal.refused import gate_views, refused_listing
-from atlas.views.journal.timeline import CRASHES, MAX_BARS, OTHERS, brushed, timeline, timeline_caption, timeline_chart
+from atlas.views.journal.timeline import MAX_BARS, OTHERS, brushed, timeline, timeline_caption, timeline_chart
 from atlas.views.kinds.filters import options_of
-from atlas.views.kinds.journal import JOURNAL, NOT_FIXED, fix_condition
+from atlas.views.kinds.journal import FIXED, JOURNAL, NOT_FIXED, fix_condition
 from atlas.views.kinds.journal_words import state_word
 from atlas.views.lists.listing import found_page, listed_page
 from atlas.views.lists.queries import PAGE_ROWS, Narrowing, Query, query_of, search
@@ -74,7 +74,7 @@ def test_a_list_is_narrowed_by_type_generation_tier_tag_and_metadata(memory):
     assert listed(memory, meta=("done=true",)) == [3]
     assert listed(memory, meta=("file=a.py", "line=7")) == [1]
     assert listed(memory, meta=("file=a.py", "line=8")) == []
-    assert listed_page(memory, ENTRIES, asked(memory, since=2)).caption == "2 of 3 entries"
+    assert listed_page(memory, ENTRIES, asked(memory, since=2)).caption == "2 of 3 entries · newest first"
     options = options_of(JOURNAL.filters, memory.journal)
     assert [options[name] for name in ("tiers", "tags", "meta")] == [
         {"hot": 2, "cold": 1},
@@ -95,14 +95,19 @@ def test_a_search_says_why_and_finds_what_is_archived(memory):
     assert listing.caption == "1 that holds any of these words among 5 entries, best match first"
 
 
-def test_the_timeline_counts_every_entry_once_crashes_first(memory):
-    memory.journal.add_entries([entry(n, entry_type="crash_log" if n % 5 == 0 else "task") for n in range(1, 21)])
+def test_the_timeline_counts_every_entry_once_crashes_without_a_fix_first(memory):
+    ids = memory.journal.add_entries([entry(n, entry_type="crash_log" if n % 5 == 0 else "task") for n in range(1, 21)])
+    memory.journal.link(ids[4], ids[5], "fixed_by")
     shown = timeline(memory, asked(memory, since=3))
-    assert [(lane.name, lane.n) for lane in shown.lanes] == [(CRASHES, 4), (OTHERS, 16)]
+    assert [(lane.name, lane.n) for lane in shown.lanes] == [(NOT_FIXED, 3), (FIXED, 1), (OTHERS, 16)]
     assert (shown.first, shown.last, shown.width) == (1, 20, 1)
-    assert "20 entries of rounds 1 to 20, 4 of them crashes" in timeline_caption(shown)
-    [only] = timeline(memory, asked(memory, types=("crash_log",))).lanes
-    assert dict(only.counts) == {5: 1, 10: 1, 15: 1, 20: 1}
+    assert "rounds 1 to 20. Crashes without a fix: 3. Crashes with a fix: 1. Other entries: 16." in timeline_caption(
+        shown
+    )
+    unfixed, fixed = timeline(memory, asked(memory, types=("crash_log",))).lanes
+    assert (dict(unfixed.counts), dict(fixed.counts)) == ({10: 1, 15: 1, 20: 1}, {5: 1})
+    colours = [bars["marker"]["color"] for bars in timeline_chart(shown)["data"]]
+    assert len({*colours}) == 3
 
 
 def test_of_many_generations_a_bar_stands_for_several_and_none_is_lost(memory):
@@ -125,7 +130,7 @@ def days(*numbers: int) -> list[JournalEntry]:
 def test_the_bars_are_of_days_however_few_days_a_filter_leaves(memory):
     memory.journal.add_entries(days(0, 0, 1, 5, 9))
     assert timeline_caption(timeline(memory, asked(memory, types=("crash_log",)))).startswith(
-        "1 entry of 1 Mar 2026, 1 of them a crash. Entries by day"
+        "1 entry of 1 Mar 2026. Crashes without a fix: 1. Entries by day"
     )
 
 
@@ -140,8 +145,8 @@ def test_entries_of_several_days_are_drawn_by_day_and_a_brush_takes_days(memory)
     memory.journal.add_entries(days(0, 0, 1, 5, 9))
     shown = timeline(memory, asked(memory, first_day=date(2026, 3, 6)))
     assert timeline_caption(shown) == (
-        "5 entries of 1 Mar 2026 to 10 Mar 2026, 1 of them a crash. "
-        "Entries by day, crashes in orange. Drag across the bars to narrow the list."
+        "5 entries of 1 Mar 2026 to 10 Mar 2026. Crashes without a fix: 1. Other entries: 4. "
+        "Entries by day. Drag across the bars to narrow the list."
     )
     crashes, others = timeline_chart(shown)["data"]
     assert (crashes["x"], crashes["y"]) == (["2026-03-01T00:00:00"], [1])
@@ -161,7 +166,7 @@ def test_entries_of_many_days_are_drawn_by_weeks_from_monday_to_sunday(memory):
     ]  # fmt: skip
     axis = timeline_chart(shown)["layout"]["xaxis"]
     assert (axis["tickvals"][0], axis["ticktext"][0]) == ("2026-02-26T00:00:00", "23 Feb 2026")
-    assert "Entries by week," in timeline_caption(shown)
+    assert "Entries by week." in timeline_caption(shown)
 
 
 def test_entries_of_several_writers_name_them(memory, tmp_path):
@@ -305,7 +310,7 @@ def test_a_suggested_link_shows_both_ends(memory):
     assert (one.source.entry_type, one.target.entry_type) == ("crash", "reflection")
     assert one.reason.startswith("a reflection 1 round later is on the same subject")
     memory.journal.link(one.source.id, one.target.id, "fixed_by")
-    assert [line.colour for line in entry_links(memory, one.source.id).thread] == ["orange", "gray"]
+    assert [line.colour for line in entry_links(memory, one.source.id).thread] == ["red", "gray"]
     memory.journal.unlink(one.source.id, one.target.id)
     memory.journal.refuse_link(one.suggestion)
     assert suggested_links(memory) == ()
@@ -433,7 +438,7 @@ def test_a_crash_says_whether_it_is_fixed(memory):
     assert [row.id for row in listed_page(memory, ENTRIES, open_crashes).rows] == [crash]
     listing = listed_page(memory, ENTRIES, Query())
     assert (listing.caption, listing.narrowing) == (
-        "2 entries · 1 Mar 2026",
+        "2 entries · 1 Mar 2026 · newest first",
         Narrowing("1 of 1 crash has no fix yet: look at it", "fixes", NOT_FIXED),
     )
 
