@@ -23,6 +23,7 @@ from tests.support.dashboard import (
     of_type,
     plan_tables,
     run_until,
+    said,
     table,
     undo_button,
 )
@@ -88,14 +89,14 @@ def test_the_upkeep_counts_what_waits_for_a_decision(dashboard: Dashboard, tmp_p
 def test_the_list_is_filtered_sorted_and_paged_by_the_store(dashboard: Dashboard, tmp_path, memory):
     memory.journal.add_entries([entry(n, metadata={"file": f"{n % 2}.py"}) for n in range(30)])
     app = dashboard(tmp_path, "journal")
-    assert caption(app) == "30 entries · 1 Mar 2026 to 2 Mar 2026"
+    assert caption(app) == "30 entries · 1 Mar 2026 to 2 Mar 2026 · newest first"
     assert generations(app)[:3] == [29, 28, 27]
     app.pagination(key="journal_page").set_value(2).run()
     assert generations(app) == [4, 3, 2, 1, 0]
     app.selectbox(key="journal_order").select("Oldest first").run()
     assert generations(app)[:3] == [0, 1, 2]
     app.multiselect(key="journal_types").select("crash_log").run()
-    assert caption(app) == "8 of 30 entries"
+    assert caption(app) == "8 of 30 entries · oldest first"
     app.multiselect(key="journal_meta").select("file=1.py").run()
     app.number_input(key="journal_since").set_value(5).run()
     app.number_input(key="journal_until").set_value(13).run()
@@ -109,10 +110,12 @@ def test_the_sentence_on_open_crashes_lists_only_them(dashboard: Dashboard, tmp_
     assert app.button(key="journal_narrowing").label == "8 of 8 crashes have no fix yet: look at them"
     app.button(key="journal_narrowing").click().run()
     assert app.selectbox(key="journal_fixes").value == "Crashes without a fix"
-    assert caption(app) == "8 of 30 entries · crashes without a fix"
+    assert caption(app) == "8 of 30 entries · crashes without a fix · newest first"
     assert len(table(app)) == 8
     assert {*table(app)["entry_type"]} == {"crash"}
     assert "journal_narrowing" not in {button.key for button in app.button}
+    opened = dashboard(tmp_path, "journal", id=table(app)["id"][0])
+    assert "No fix is linked with it yet. **Links** can add one." in said(opened)
     assert_no_problem(app)
 
 
@@ -122,7 +125,7 @@ def test_a_link_brings_its_filters_along(dashboard: Dashboard, tmp_path, memory)
     assert generations(app) == [5]
     assert "More · 2" in [node.proto.popover.label for node in of_type(app, "popover")]
     app.button(key="journal_all_times").click().run()
-    assert caption(app) == "8 of 30 entries"
+    assert caption(app) == "8 of 30 entries · newest first"
 
 
 def test_a_link_with_a_type_as_it_is_stored_is_followed_and_shows_its_word(dashboard: Dashboard, tmp_path, memory):
@@ -131,7 +134,7 @@ def test_a_link_with_a_type_as_it_is_stored_is_followed_and_shows_its_word(dashb
     assert app.multiselect(key="journal_types").value == ["crash_log", "reflection"]
     assert app.query_params["journal_types"] == ["crash", "reflection"]
     app.run()
-    assert caption(app) == "15 of 30 entries"
+    assert caption(app) == "15 of 30 entries · newest first"
     app.multiselect(key="journal_types").unselect("crash_log").run()
     assert app.query_params["journal_types"] == "reflection"
     assert_no_problem(app)

@@ -28,9 +28,6 @@ from pages.components.lists.record_table import open_experience
 from pages.components.shared.snapshot import store_state
 from pages.components.shared.texts import draw_prose
 
-MAX_LINKS = 3
-"""Links from the open entry to the farthest in its thread."""
-
 LINE_CHARACTERS, CANDIDATE_CHARACTERS = 200, 120
 INDENT_PIXELS, MAX_INDENTS = 22, 6
 
@@ -38,10 +35,19 @@ MAX_LINES, THREAD_PIXELS = 8, 480
 """Lines of a thread that are shown in full height, and the height in which a longer one scrolls."""
 
 
-def draw_thread(links: EntryLinks) -> None:
-    """Draw the entries that one is linked with, each indented below the one that it follows from."""
-    if not links.thread:
-        return
+def draw_thread(links: EntryLinks, *, lacks_fix: bool) -> None:
+    """Draw the entries that one is linked with, each indented below the one that it follows from.
+
+    Args:
+        lacks_fix: Whether it is a crash without a fix.
+    """
+    if links.thread:
+        _draw_lines(links)
+    if lacks_fix:
+        st.caption("No fix is linked with it yet. **Links** can add one.")
+
+
+def _draw_lines(links: EntryLinks) -> None:
     st.caption("What led to it, and what followed")
     with st.container(height=THREAD_PIXELS if len(links.thread) > MAX_LINES else "content", border=False, gap="xsmall"):
         for number, line in enumerate(links.thread):

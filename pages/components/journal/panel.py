@@ -11,7 +11,7 @@ from atlas.views.journal.list import NO_FIX
 from atlas.views.journal.promotion import PromoteRequest
 from atlas.views.kinds.journal import AROUND, JOURNAL
 from atlas.views.lists.facts import Badge, Head, facts_of
-from pages.components.journal.links import MAX_LINKS, draw_links, draw_thread
+from pages.components.journal.links import draw_links, draw_thread
 from pages.components.journal.promotion import draw_becoming
 from pages.components.lists.facts import draw_facts, draw_record_links
 from pages.components.lists.panel import Panel
@@ -42,7 +42,7 @@ def _head(detail: EntryDetail) -> Head:
 
 def _draw_links(memory: MemorySystem, detail: EntryDetail) -> None:
     draw_record_links(detail.became, "Promoted to")
-    draw_thread(entry_links(memory, detail.id, MAX_LINKS))
+    draw_thread(entry_links(memory, detail.id), lacks_fix=detail.fix == NO_FIX)
 
 
 def _draw_uses(memory: MemorySystem, detail: EntryDetail, is_open: bool) -> None:
