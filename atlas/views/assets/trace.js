@@ -265,7 +265,7 @@ export default function ({ data, parentElement, setTriggerValue }) {
   const look = JSON.stringify(data)
   if (look !== viewer.look) {
     for (const each of viewer.conversations ?? []) each.top = each.scrolled.scrollTop
-    if (viewer.of !== data.of) Object.assign(viewer, { opened: new Map(), conversations: undefined, of: data.of })
+    if (viewer.id !== data.id) Object.assign(viewer, { opened: new Map(), conversations: undefined, id: data.id })
     draw(viewer, data)
     viewer.look = look
   }

@@ -14,7 +14,7 @@ from atlas.memory.experience.extraction import SHOWN_RECORDS
 from atlas.memory.system import MemorySystem
 from atlas.storage.damage import stored_instant
 from atlas.views.experience.ending import ending_of
-from atlas.views.experience.list import outcome_of, took_text, with_memory
+from atlas.views.experience.list import ids_with_memory, outcome_of, took_text
 from atlas.views.kinds.concept import CONCEPT
 from atlas.views.kinds.experience import EXPERIENCE
 from atlas.views.kinds.journal import JOURNAL
@@ -161,11 +161,11 @@ def _used_records(memory: MemorySystem, attempt_id: str) -> Iterator[RecordLink]
     for kind in (STRATEGY, CONCEPT, EXPERIENCE, JOURNAL):
         records = kind.records(memory)
         titles = records.titles([record_id for collection, record_id in used if collection == records.collection_name])
-        went = _went(memory, kind, [*titles]) if titles else {}
-        yield from (RecordLink(kind, each, title, went.get(each, "")) for each, title in titles.items())
+        results = _results_of(memory, kind, [*titles]) if titles else {}
+        yield from (RecordLink(kind, each, title, results.get(each, "")) for each, title in titles.items())
 
 
-def _went(memory: MemorySystem, kind: Kind, ids: Sequence[str]) -> Mapping[str, str]:
+def _results_of(memory: MemorySystem, kind: Kind, ids: Sequence[str]) -> Mapping[str, str]:
     """Return how records of a kind went, by id: the outcome of an attempt, else the uses that succeeded."""
     if kind is EXPERIENCE:
         outcomes = memory.experience.column("outcome", {"id": {"$in": list(ids)}})
@@ -184,7 +184,7 @@ def _attempts(memory: MemorySystem, experience: Experience) -> tuple[tuple[Attem
     if n_attempts < 2:
         return (), 0
     rows = memory.experience.browse(same, order_by="created_at", descending=False, limit=MAX_ATTEMPTS)
-    users = with_memory(memory, rows)
+    users = ids_with_memory(memory, rows)
     return tuple(_attempt(row["id"], row["metadata"], row["id"] in users) for row in rows), n_attempts - len(rows)
 
 
@@ -205,8 +205,8 @@ def _facts(experience: Experience, usage: Usage, domain: str) -> tuple[Fact, ...
             "Took": took_text(experience.metadata),
             "Tokens": _tokens(experience.metadata),
             "Cost": _price(experience.metadata),
-            "Given": _given(experience.metadata),
-            "Used": _used(usage),
+            "Given": _given_text(experience.metadata),
+            "Used": _uses_text(usage),
         }
     )
 
@@ -221,7 +221,7 @@ def _more_facts(experience: Experience, usage: Usage) -> tuple[Fact, ...]:
     )
 
 
-def _given(metadata: Mapping[str, Any]) -> str:
+def _given_text(metadata: Mapping[str, Any]) -> str:
     """Return `4 records of the memory` that the attempt was given, or an empty string."""
     n = metadata.get(SHOWN_RECORDS)
     return f"{counted(n, 'record')} of the memory" if isinstance(n, int) and n > 0 else ""
@@ -261,7 +261,7 @@ def _retrieval_text(usage: Usage) -> str:
     return f"{counted(usage.n_retrieved, 'time')}{last}" if usage.n_retrieved else "never"
 
 
-def _used(usage: Usage) -> str:
+def _uses_text(usage: Usage) -> str:
     return f"for {counted(usage.n_uses, 'task')}, {usage.n_successes:,} of them succeeded" if usage.n_uses else ""
 
 

@@ -6,7 +6,7 @@ from atlas.core.types import Experience
 from atlas.views.experience.experience import Editable, experience_detail
 from atlas.views.experience.list import count_with_rate, experience_rows, profile_note, stored_rows
 from atlas.views.experience.proposals import MergeRequest, PruneRequest
-from atlas.views.experience.selection import chosen
+from atlas.views.experience.selection import selection_summary
 from atlas.views.experience.trials import grouped_ids, task_page
 from atlas.views.kinds.experience import EXPERIENCE
 from atlas.views.lists.hits import CardText
@@ -45,5 +45,5 @@ EXPERIENCES = KindViews(
         ),
         deleting(lambda ids: PruneRequest(among=ids), "You first see what would be deleted."),
     ),
-    selection=chosen,
+    selection=selection_summary,
 )

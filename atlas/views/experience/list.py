@@ -77,7 +77,7 @@ class ExperienceRow(Row):
         return self.attempt_ids or (self.id,)
 
 
-def placed_and_marked(
+def place_and_mark(
     memory: MemorySystem, rows: Sequence[ExperienceRow], memory_map: MemoryMap | None
 ) -> tuple[ExperienceRow, ...]:
     """Return the rows with their domains and marks."""
@@ -94,7 +94,7 @@ def placed_and_marked(
     )
 
 
-def with_memory(memory: MemorySystem, rows: Iterable[Mapping[str, Any]]) -> frozenset[str]:
+def ids_with_memory(memory: MemorySystem, rows: Iterable[Mapping[str, Any]]) -> frozenset[str]:
     """Return the ids of the attempts that were given records of the memories or used some, of rows as a store lists."""
     attempts = {row["id"]: row["metadata"] for row in rows}
     attempt_ids = [metadata.get("trajectory_id", "") for metadata in attempts.values()]
@@ -129,7 +129,7 @@ def took_text(metadata: Mapping[str, Any]) -> str:
     return "" if seconds is None else duration_text(seconds)
 
 
-def _listed(row: Mapping[str, Any], experience: Experience | None, has_memory: bool, has_agents: bool) -> ExperienceRow:
+def _row(row: Mapping[str, Any], experience: Experience | None, has_memory: bool, has_agents: bool) -> ExperienceRow:
     metadata = row["metadata"]
     return ExperienceRow(
         id=row["id"],
@@ -178,10 +178,10 @@ def outcome_of(metadata: Mapping[str, Any]) -> str:
 
 def stored_rows(memory: MemorySystem, rows: Sequence[Mapping[str, Any]]) -> tuple[ExperienceRow, ...]:
     """Return a row of the list for each row of the store, with the attempt's ending, agent and use of memory."""
-    users = with_memory(memory, rows)
+    users = ids_with_memory(memory, rows)
     experiences = {each.id: each for each in memory.experience.get_many([row["id"] for row in rows])}
     has_agents = len(memory.experience.values("agent_id")) > 1
-    return tuple(_listed(row, experiences.get(row["id"]), row["id"] in users, has_agents) for row in rows)
+    return tuple(_row(row, experiences.get(row["id"]), row["id"] in users, has_agents) for row in rows)
 
 
 def count_with_rate(memory: MemorySystem, query: Query) -> Count:

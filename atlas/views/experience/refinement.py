@@ -12,6 +12,7 @@ from atlas.jobs.refinement import LiveRefinement as LiveRefinement
 from atlas.memory.experience.refinement.plan import DROP, KEEP, MERGE, PlannedDecision
 from atlas.memory.experience.refinement.plan import RefinePlan as RefinePlan
 from atlas.memory.system import MemorySystem
+from atlas.views.kinds.titles import task_title
 from atlas.views.shared.language_model import LanguageModel
 from atlas.views.shared.wording import counted, moment_of, share_text, signed
 
@@ -19,7 +20,6 @@ RULES, MODEL = "rules", "model"
 MOST = (25, 50, 100, 200, MAX_EXPERIENCES)
 """Selectable limits. More experiences take longer, and cost more if a model judges."""
 
-TITLE_CHARACTERS = 300
 GOES, MOVED, ALL = "goes", "moved", "all"
 """Which decisions are shown."""
 
@@ -158,7 +158,7 @@ def _row(planned: PlannedDecision) -> DecisionRow:
         id=planned.id,
         decision=decision,
         outcome=signed(planned.outcome),
-        task=planned.title[:TITLE_CHARACTERS],
+        task=task_title(planned.title).title,
         reason=planned.reason,
         set_number=planned.set_number,
         before=planned.before,

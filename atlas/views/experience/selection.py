@@ -8,6 +8,7 @@ from dataclasses import dataclass
 
 from atlas.core.statistics import SuccessRate
 from atlas.memory.system import MemorySystem
+from atlas.views.kinds.titles import task_title
 from atlas.views.lists.selection import SelectionSummary, chosen_of
 from atlas.views.shared.rates import rate_sentence
 from atlas.views.shared.texts import Text, text_of
@@ -18,7 +19,6 @@ COMPARED = 4
 
 LISTED = 500
 MANY = 5_000
-TITLE_CHARACTERS = 300
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -38,7 +38,7 @@ class ComparisonColumn:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class ChosenRow:
+class SelectionRow:
     """One row of the list of selected experiences."""
 
     outcome: str
@@ -48,7 +48,7 @@ class ChosenRow:
     id: str
 
 
-def chosen(memory: MemorySystem, ids: Sequence[str], origin: str) -> SelectionSummary:
+def selection_summary(memory: MemorySystem, ids: Sequence[str], origin: str) -> SelectionSummary:
     """Return the current state of a selection.
 
     Args:
@@ -66,7 +66,7 @@ def _outcomes(memory: MemorySystem, ids: Sequence[str]) -> dict[str, str]:
     return memory.experience.column("outcome", {"id": {"$in": list(ids)}} if len(ids) <= MANY else None)
 
 
-def compared(memory: MemorySystem, ids: Sequence[str]) -> tuple[ComparisonColumn, ...]:
+def comparison_columns(memory: MemorySystem, ids: Sequence[str]) -> tuple[ComparisonColumn, ...]:
     """Return the first few of these experiences, to be shown side by side."""
     found = [memory.experience.get(record_id) for record_id in ids[:COMPARED]]
     return tuple(
@@ -83,14 +83,14 @@ def compared(memory: MemorySystem, ids: Sequence[str]) -> tuple[ComparisonColumn
     )
 
 
-def chosen_rows(memory: MemorySystem, ids: Sequence[str]) -> tuple[ChosenRow, ...]:
+def selection_rows(memory: MemorySystem, ids: Sequence[str]) -> tuple[SelectionRow, ...]:
     """Return the first of these experiences, as lines of a list."""
     listed = list(ids[:LISTED])
     titles = memory.experience.titles(listed)
     outcomes = memory.experience.column("outcome", {"id": {"$in": listed}})
     return tuple(
-        ChosenRow(
-            outcome=signed(outcomes.get(record_id, "unknown")), task=titles[record_id][:TITLE_CHARACTERS], id=record_id
+        SelectionRow(
+            outcome=signed(outcomes.get(record_id, "unknown")), task=task_title(titles[record_id]).title, id=record_id
         )
         for record_id in listed
         if record_id in titles

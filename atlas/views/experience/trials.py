@@ -13,10 +13,10 @@ from atlas.views.experience.list import (
     ExperienceRow,
     agents_text,
     count_with_rate,
+    ids_with_memory,
     memory_text,
     outcome_of,
     stored_rows,
-    with_memory,
 )
 from atlas.views.kinds.experience import ATTEMPT, EXPERIENCE
 from atlas.views.lists.listing import listed_caption, order_of
@@ -68,7 +68,7 @@ def _rows_of(memory: MemorySystem, where: Mapping[str, Any], ids: Sequence[str])
     rows = {row.id: row for row in stored_rows(memory, stored)}
     tasks = {row["id"]: _key_of(row["metadata"]) for row in stored if row["metadata"].get("task_id")}
     attempts = _attempts(memory, where, sorted({task_id for _, task_id in tasks.values()}))
-    users = with_memory(memory, chain.from_iterable(attempts.values()))
+    users = ids_with_memory(memory, chain.from_iterable(attempts.values()))
     of_row = {record_id: attempts[key] for record_id, key in tasks.items()}
     return tuple(_with_attempts(rows[each], of_row.get(each, ()), users) for each in ids if each in rows)
 

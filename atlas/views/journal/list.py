@@ -132,9 +132,9 @@ def count_with_crashes(memory: MemorySystem, query: Query) -> Count:
     fixes = query.values.get("fixes")
     note = str(fixes).lower() if fixes in (NOT_FIXED, FIXED) else "" if query.where else _days(memory)
     note = " · ".join(filter(None, [note, (query.order or next(iter(JOURNAL.orders))).lower()]))
-    count, crashes = memory.journal.count, both(query.where, {"entry_type": CRASH})
+    count, crashes = memory.journal.count, conjunction(query.where, {"entry_type": CRASH})
     n, n_crashes = count(query.where), count(crashes)
-    n_open = n_crashes - count(both(crashes, HAS_FIX))
+    n_open = n_crashes - count(conjunction(crashes, HAS_FIX))
     have = "has" if n_open == 1 else "have"
     if not 0 < n_open < n:
         return Count(n, note=note)
@@ -166,7 +166,7 @@ def writers_of(memory: MemorySystem, agents: Mapping[str, Any]) -> dict[str, str
     return writers if len({*writers.values()}) > 1 else {}
 
 
-def both(first: Mapping[str, Any], second: Mapping[str, Any]) -> dict[str, Any]:
+def conjunction(first: Mapping[str, Any], second: Mapping[str, Any]) -> dict[str, Any]:
     """Return the filter that both conditions hold, of which the first may be empty."""
     return {"$and": [dict(first), dict(second)]} if first else dict(second)
 

@@ -16,7 +16,7 @@ from typing import Any
 from atlas.memory.journal.links import CRASH
 from atlas.memory.system import MemorySystem
 from atlas.views.charts.palette import FAILURE_COLOUR, GREY, GREY_BAR_COLOUR, MENDED_COLOUR, Chart
-from atlas.views.journal.list import both
+from atlas.views.journal.list import conjunction
 from atlas.views.kinds.filters import where_of
 from atlas.views.kinds.journal import FIXED, HAS_FIX, JOURNAL, NOT_FIXED
 from atlas.views.lists.queries import Query
@@ -112,10 +112,10 @@ def where_in_time(memory: MemorySystem, query: Query) -> dict[str, Any]:
 def timeline(memory: MemorySystem, query: Query) -> Timeline:
     """Return the counts of entries that pass a query's filters, over all days or generations."""
     where = where_in_time(memory, query)
-    crash = both(where, {"entry_type": CRASH})
+    crash = conjunction(where, {"entry_type": CRASH})
     is_by_day = len(_by_day(memory, {})) >= MIN_DAYS
     count = partial(_by_day, memory) if is_by_day else partial(memory.journal.values, "generation")
-    entries, crashes, fixed = (Counter(count(each)) for each in (where, crash, both(crash, HAS_FIX)))
+    entries, crashes, fixed = (Counter(count(each)) for each in (where, crash, conjunction(crash, HAS_FIX)))
     lanes = (Lane(NOT_FIXED, crashes - fixed), Lane(FIXED, fixed), Lane(OTHERS, entries - crashes))
     return Timeline(tuple(lane for lane in lanes if lane.counts), is_by_day)
 
@@ -150,7 +150,7 @@ def timeline_caption(timeline: Timeline) -> str:
     return f"{span}. {lanes} {_unit(timeline)}. {BRUSH}."
 
 
-def brushed(selection: Mapping[str, Any], timeline: Timeline) -> tuple[int, int] | None:
+def brush_range(selection: Mapping[str, Any], timeline: Timeline) -> tuple[int, int] | None:
     """Return the positions that a brush covers, as the chart reports it, or None if there is no brush.
 
     Args:

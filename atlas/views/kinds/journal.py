@@ -23,7 +23,7 @@ STATE = (
 ENTRY_TYPE = Column("entry_type", "Type", 100, "badge")
 CONTENT = Column("content", "Entry", 430)
 CONTENT_BESIDE = replace(CONTENT, width=340)
-WRITER = Column("writer", "Written by", 110, is_optional=True)
+WRITER = Column("writer", "Written by", 88, is_optional=True)
 DAY = Column("created_at", "Day (UTC)", 92, "day", order_key="created_at")
 
 NOT_FIXED, FIXED = "Crashes without a fix", "Crashes with a fix"

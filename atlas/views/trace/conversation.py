@@ -38,17 +38,17 @@ class Reading:
     whole: frozenset[str] = frozenset()
     """Long texts that are shown in full, each `step.turn`."""
 
-    def at_step(self, step: int) -> Reading:
+    def jump_to(self, step: int) -> Reading:
         """Return the reading at another step."""
         return replace(self, at=step, n_jumps=self.n_jumps + 1)
 
-    def looked_for(self, words: str, steps: Sequence[Step]) -> Reading:
+    def search(self, words: str, steps: Sequence[Step]) -> Reading:
         """Return the reading at the first step that contains a text, or at the same step if there is none."""
-        matches = matching(steps, words)
+        matches = steps_with(steps, words)
         reading = replace(self, words=words.strip())
-        return reading.at_step(matches[0]) if matches else reading
+        return reading.jump_to(matches[0]) if matches else reading
 
-    def opened(self, text: str) -> Reading:
+    def unfold(self, text: str) -> Reading:
         """Return the reading with one more text in full."""
         return replace(self, whole=self.whole | {text})
 
@@ -56,7 +56,7 @@ class Reading:
 START = Reading()
 
 
-def matching(steps: Sequence[Step], words: str) -> tuple[int, ...]:
+def steps_with(steps: Sequence[Step], words: str) -> tuple[int, ...]:
     """Return the numbers of the steps that contain a text, ignoring case."""
     sought = words.strip().lower()
     if not sought:
@@ -85,7 +85,7 @@ def conversation_as_json(steps: Sequence[Step], reading: Reading = START) -> dic
         "summary": _summary(steps, len(errors), len(repairs)),
         "errors": errors,
         "words": reading.words,
-        "matches": list(matching(steps, reading.words)),
+        "matches": list(steps_with(steps, reading.words)),
         "at": at,
         "jump": reading.n_jumps,
         "steps": [

@@ -91,7 +91,7 @@ def draw_proof(memory: MemorySystem, answer: Answer, proof: Proof | None) -> Non
         st.caption(f"{RECORDED} {among_sentence(effect)}")
         initial = Reading(at=proof.parting or 0)
         reading = current_reading(_KEY, proof.id, initial)
-        draw_trace(proof_as_json(proof, reading), of=proof.id, key=_KEY, initial=initial)
+        draw_trace(proof_as_json(proof, reading), trace_id=proof.id, key=_KEY, initial=initial)
 
 
 @st.cache_data(max_entries=4, show_spinner=False)

@@ -176,7 +176,7 @@ def _draw_evidence(view: CaseView, key: str) -> None:
         st.dataframe([dict(line) for line in view.differences], hide_index=True,
                      height=table_height(len(view.differences)), alt="How the others differ")  # fmt: skip
     if view.steps:
-        draw_steps(view.steps, of=view.case.ids[0], key="curate_trace")
+        draw_steps(view.steps, trace_id=view.case.ids[0], key="curate_trace")
     if view.attempts:
         _draw_attempts(view, key)
 

@@ -20,7 +20,7 @@ from atlas.views.curate.queues import (
     queue_page,
     staleness,
 )
-from atlas.views.experience.list import placed_and_marked
+from atlas.views.experience.list import place_and_mark
 from atlas.views.experience.proposals import MergeRequest, PruneRequest, criteria_of
 from atlas.views.kinds.experience import QUEUED
 from atlas.views.lists.queries import n_pages
@@ -267,7 +267,7 @@ def draw_queue(memory: MemorySystem, queue: str, ids: tuple[str, ...]) -> None:
     _draw_queue_acts(memory, queue, ids)
     pages, revision = n_pages(len(ids)), memory.revision()
     page = st.pagination(pages, key=f"curate_page_{queue}") if pages > 1 else 1
-    rows = placed_and_marked(memory, queue_page(memory, ids, min(page, pages)), page_map(memory))
+    rows = place_and_mark(memory, queue_page(memory, ids, min(page, pages)), page_map(memory))
     key = f"curate_table_{queue}_{page}_{revision}_{abs(hash(tuple(row.id for row in rows)))}"
     selectable_table(rows, columns=QUEUED, key=key, origin=ROWS, revision=revision)
 

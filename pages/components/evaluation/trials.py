@@ -65,7 +65,7 @@ def _draw_tasks(report: TrialReport) -> None:
                         key=f"evaluation_trial_task_{_name(comparison)}")  # fmt: skip
     of = f"{_name(comparison)} {task.position}"
     data = traces_as_json(report, comparison, task.position, current_reading(_TRACES, of))
-    draw_trace(data, of=of, key=_TRACES)
+    draw_trace(data, trace_id=of, key=_TRACES)
 
 
 def _name(comparison: ArmComparison) -> str:

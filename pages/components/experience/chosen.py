@@ -13,8 +13,8 @@ from atlas.views.experience.selection import (
     COMPARED,
     LISTED,
     ComparisonColumn,
-    chosen_rows,
-    compared,
+    comparison_columns,
+    selection_rows,
 )
 from atlas.views.lists.selection import SelectionSummary
 from atlas.views.shared.wording import counted
@@ -61,7 +61,7 @@ def draw_looking(memory: MemorySystem, now: SelectionSummary, is_planning: bool)
 
 @st.dialog("Side by side", width="large")
 def _compare(memory: MemorySystem, ids: Sequence[str]) -> None:
-    comparison = compared(memory, ids)
+    comparison = comparison_columns(memory, ids)
     for column, experience in zip(st.columns(len(comparison) or 1), comparison, strict=False):
         with column:
             _draw_compared(experience)
@@ -88,7 +88,7 @@ def _draw_compared(experience: ComparisonColumn) -> None:
 
 @st.dialog("Selected", width="large")
 def _list(memory: MemorySystem, ids: Sequence[str]) -> None:
-    rows = chosen_rows(memory, ids)
+    rows = selection_rows(memory, ids)
     st.caption(f"The first {LISTED} of {len(ids):,}" if len(ids) > LISTED else counted(len(ids), "experience"))
     st.dataframe(
         [asdict(row) for row in rows],

@@ -78,7 +78,7 @@ def _draw_attempts(detail: ExperienceDetail) -> None:
 
 
 def _draw_steps(memory: MemorySystem, detail: ExperienceDetail, is_open: bool) -> None:
-    draw_steps(detail.steps, of=detail.id)
+    draw_steps(detail.steps, trace_id=detail.id)
 
 
 def _draw_parts(parts: tuple[Part, ...], *, key: str) -> None:

@@ -11,7 +11,7 @@ import streamlit as st
 from atlas import MemorySystem
 from atlas.views.experience.experience import ExperienceDetail, experience_detail
 from atlas.views.experience.kind import EXPERIENCES
-from atlas.views.experience.list import ExperienceRow, placed_and_marked
+from atlas.views.experience.list import ExperienceRow, place_and_mark
 from atlas.views.kinds.kind import Kind
 from atlas.views.lists.queries import Query
 from atlas.views.shared.scope import BEST_MATCH, Scope
@@ -57,21 +57,21 @@ def _draw_weak_domains(memory: MemorySystem, query: Query) -> None:
         )
 
 
-def _placed(memory: MemorySystem, rows: Sequence[ExperienceRow]) -> Sequence[ExperienceRow]:
-    return placed_and_marked(memory, rows, page_map(memory))
+def _complete(memory: MemorySystem, rows: Sequence[ExperienceRow]) -> Sequence[ExperienceRow]:
+    return place_and_mark(memory, rows, page_map(memory))
 
 
-def _placed_detail(memory: MemorySystem, experience_id: str) -> ExperienceDetail | None:
+def _detail(memory: MemorySystem, experience_id: str) -> ExperienceDetail | None:
     return experience_detail(memory, experience_id, page_map(memory))
 
 
 ROOM = Room(
-    views=replace(EXPERIENCES, detail=_placed_detail),
+    views=replace(EXPERIENCES, detail=_detail),
     panel=PANEL,
     draw_finding=_draw_weak_domains,
     ask=_ask,
     draw_above=lambda memory, query: draw_scope_sentence(memory),
-    finish=_placed,
+    finish=_complete,
     widths=(3, 4),
     draw_acts=draw_outcomes,
     draw_looking=draw_looking,

@@ -14,29 +14,29 @@ from atlas.views.trace.conversation import START, Reading, conversation_as_json
 _conversation = st.components.v2.component("trace", css=asset("trace.css"), js=asset("trace.js"))
 
 
-def draw_steps(steps: Sequence[Step], *, of: str, key: str = "experience_trace") -> None:
+def draw_steps(steps: Sequence[Step], *, trace_id: str, key: str = "experience_trace") -> None:
     """Draw the steps of one attempt.
 
     Args:
-        of: Id of the attempt. The state of another attempt is discarded.
+        trace_id: Id of what they are of. The state of another trace is discarded.
         key: No other component on the page has it.
     """
-    reading = current_reading(key, of)
+    reading = current_reading(key, trace_id)
     traces = [conversation_as_json(steps, reading)]
-    draw_trace({"traces": traces, "parting": None, "finds": True}, of=of, key=key,
-               find=lambda words: current_reading(key, of).looked_for(words, steps))  # fmt: skip
+    draw_trace({"traces": traces, "parting": None, "finds": True}, trace_id=trace_id, key=key,
+               find=lambda words: current_reading(key, trace_id).search(words, steps))  # fmt: skip
 
 
-def current_reading(key: str, of: str, initial: Reading = START) -> Reading:
+def current_reading(key: str, trace_id: str, initial: Reading = START) -> Reading:
     """Return the state of the view of a trajectory."""
-    kept: tuple[str, Reading] = st.session_state.get(f"{key}_reading", ("", initial))
-    return kept[1] if kept[0] == of else initial
+    last_id, reading = st.session_state.get(f"{key}_reading", ("", initial))
+    return reading if last_id == trace_id else initial
 
 
 def draw_trace(
     data: dict[str, Any],
     *,
-    of: str,
+    trace_id: str,
     key: str,
     find: Callable[[str], Reading] | None = None,
     initial: Reading = START,
@@ -48,21 +48,21 @@ def draw_trace(
         initial: Initial state of the view.
     """
 
-    def keep(event: str, change: Callable[[Any], Reading]) -> Callable[[], None]:
-        def kept() -> None:
+    def on_event(event: str, change: Callable[[Any], Reading]) -> Callable[[], None]:
+        def store_reading() -> None:
             value = st.session_state[key].get(event)
             if value is not None:
-                st.session_state[f"{key}_reading"] = (of, change(value))
+                st.session_state[f"{key}_reading"] = (trace_id, change(value))
 
-        return kept
+        return store_reading
 
     def reading() -> Reading:
-        return current_reading(key, of, initial)
+        return current_reading(key, trace_id, initial)
 
     _conversation(
         key=key,
-        data={**data, "of": of},
-        on_step_change=keep("step", lambda step: reading().at_step(int(step))),
-        on_whole_change=keep("whole", lambda text: reading().opened(str(text))),
-        on_words_change=keep("words", lambda words: find(str(words)) if find else reading()),
+        data={**data, "id": trace_id},
+        on_step_change=on_event("step", lambda step: reading().jump_to(int(step))),
+        on_whole_change=on_event("whole", lambda text: reading().unfold(str(text))),
+        on_words_change=on_event("words", lambda words: find(str(words)) if find else reading()),
     )

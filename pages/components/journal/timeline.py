@@ -10,7 +10,7 @@ import streamlit as st
 from atlas import MemorySystem
 from atlas.views.journal.timeline import (
     Timeline,
-    brushed,
+    brush_range,
     timeline,
     timeline_caption,
     timeline_chart,
@@ -49,7 +49,7 @@ def draw_timeline(memory: MemorySystem, query: Query) -> None:
 
 def _narrow(key: str, timeline: Timeline) -> None:
     """Set the filters to the days or generations under the brush. The callback of the chart."""
-    chosen = brushed(st.session_state[key]["selection"], timeline)
+    chosen = brush_range(st.session_state[key]["selection"], timeline)
     _widen()
     for name, position in zip(BOUNDS[timeline.is_by_day], chosen or (), strict=False):
         st.session_state[f"journal_{name}"] = date.fromordinal(position) if timeline.is_by_day else position

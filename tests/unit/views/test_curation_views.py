@@ -25,7 +25,7 @@ from atlas.views.curate.queues import (
     tabs,
 )
 from atlas.views.experience.proposals import MergeRequest, PruneRequest, criteria_of
-from atlas.views.experience.selection import chosen, chosen_rows, compared
+from atlas.views.experience.selection import comparison_columns, selection_rows, selection_summary
 from atlas.views.kinds.experience import EXPERIENCE
 from atlas.views.lists.tables import exported_lines
 from atlas.views.overview.recent import Recent
@@ -175,20 +175,20 @@ def test_a_group_says_how_its_attempts_went(memory):
 def test_a_selection_knows_what_is_gone_and_how_the_rest_went(memory):
     ids = memory.experience.store_many(attempts(6))
     memory.experience.delete([ids[1]])
-    now = chosen(memory, ids, "lasso on the map")
+    now = selection_summary(memory, ids, "lasso on the map")
     assert now.sentence == "6 selected from lasso on the map"
     assert now.figures == "5 still there, 1 gone since · 67% of 3 with a known outcome succeeded (likely 21–94%)"
     assert now.ids == (ids[0], *ids[2:])
     memory.experience.change_marks(now.ids, pinned=True, add_tags=["new"])
-    now = chosen(memory, ids, "")
+    now = selection_summary(memory, ids, "")
     assert (now.is_all_pinned, now.is_all_buried, now.tags) == (True, False, ("new",))
 
 
 def test_few_are_compared_and_all_are_listed_in_their_order(memory):
     ids = memory.experience.store_many(attempts(6))
-    assert [one.id for one in compared(memory, ids[::-1])] == ids[:1:-1]
-    assert [row.id for row in chosen_rows(memory, ids[::-1])] == ids[::-1]
-    assert compared(memory, [ids[1]])[0].facts == "1 Mar 2026, 10:30 UTC · 2 steps"
+    assert [one.id for one in comparison_columns(memory, ids[::-1])] == ids[:1:-1]
+    assert [row.id for row in selection_rows(memory, ids[::-1])] == ids[::-1]
+    assert comparison_columns(memory, [ids[1]])[0].facts == "1 Mar 2026, 10:30 UTC · 2 steps"
 
 
 def test_what_is_exported_can_be_imported_again(memory):

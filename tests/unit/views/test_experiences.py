@@ -14,7 +14,7 @@ from atlas.maps.map import UNCLUSTERED, Domain, MapRecipe, MemoryMap
 from atlas.testing import HashEmbedder
 from atlas.views.experience.experience import Editable, experience_detail
 from atlas.views.experience.kind import EXPERIENCES
-from atlas.views.experience.list import placed_and_marked
+from atlas.views.experience.list import place_and_mark
 from atlas.views.kinds.experience import EXPERIENCE
 from atlas.views.kinds.filters import known_tags, options_of
 from atlas.views.lists.listing import listed_page, similar_rows
@@ -146,7 +146,7 @@ def test_a_number_of_an_address_may_have_leading_zeros(text, steps, n_left_out):
 def test_rows_say_their_domain_and_what_was_said_of_them(memory):
     ids = memory.experience.store_many(attempts(2))
     memory.experience.change_marks([ids[1]], add_tags=["red"], pinned=True, buried=True)
-    rows = placed_and_marked(memory, listed_page(memory, EXPERIENCES, Query()).rows, a_map(ids, [0, UNCLUSTERED]))
+    rows = place_and_mark(memory, listed_page(memory, EXPERIENCES, Query()).rows, a_map(ids, [0, UNCLUSTERED]))
     assert [(row.domain, row.marks) for row in rows] == [("", "pinned, retired, red"), ("eggs", "")]
 
 
@@ -155,7 +155,7 @@ def test_a_task_whose_attempts_are_in_several_domains_is_in_a_mixed_one(memory):
     [row] = listed_page(memory, EXPERIENCES, Query(distinct=True)).rows
 
     def domain(*labels: int) -> str:
-        return placed_and_marked(memory, [row], a_map(ids, labels))[0].domain
+        return place_and_mark(memory, [row], a_map(ids, labels))[0].domain
 
     assert (domain(0, 0, 1), domain(0, 0, UNCLUSTERED), domain(*[UNCLUSTERED] * 3)) == ("mixed", "eggs", "")
 

@@ -23,7 +23,7 @@ from atlas.views.journal.kind import ENTRIES
 from atlas.views.journal.links import PHRASES, SHOWN, candidates, entry_links, suggested_links
 from atlas.views.journal.proposals import CompactRequest, tier_sizes
 from atlas.views.journal.refused import gate_views, refused_listing
-from atlas.views.journal.timeline import MAX_BARS, OTHERS, brushed, timeline, timeline_caption, timeline_chart
+from atlas.views.journal.timeline import MAX_BARS, OTHERS, brush_range, timeline, timeline_caption, timeline_chart
 from atlas.views.kinds.filters import options_of
 from atlas.views.kinds.journal import FIXED, JOURNAL, NOT_FIXED, fix_condition
 from atlas.views.kinds.journal_words import state_word
@@ -151,7 +151,7 @@ def test_entries_of_several_days_are_drawn_by_day_and_a_brush_takes_days(memory)
     crashes, others = timeline_chart(shown)["data"]
     assert (crashes["x"], crashes["y"]) == (["2026-03-01T00:00:00"], [1])
     assert others["customdata"] == [["1 Mar 2026", 1], ["2 Mar 2026", 1], ["6 Mar 2026", 1], ["10 Mar 2026", 1]]
-    chosen = brushed({"box": [{"x": ["2026-03-01 07:12:00.5", "2026-03-06 10:00"]}]}, shown)
+    chosen = brush_range({"box": [{"x": ["2026-03-01 07:12:00.5", "2026-03-06 10:00"]}]}, shown)
     assert [date.fromordinal(position) for position in chosen] == [date(2026, 3, 2), date(2026, 3, 6)]
     assert listed(memory, first_day=date(2026, 3, 2), last_day=date(2026, 3, 6)) == [3, 2]
 
@@ -196,10 +196,10 @@ def test_the_timeline_shows_no_names_of_types_and_shades_what_is_chosen(memory):
 def test_a_brush_takes_whole_generations_that_there_are(memory):
     memory.journal.add_entries([entry(n) for n in range(1, 21)])
     shown = timeline(memory, Query())
-    assert brushed({"box": [{"x": [4.4, 9.7]}]}, shown) == (5, 9)
-    assert brushed({"box": [{"x": [99.0, -5.0]}]}, shown) == (1, 20)
-    assert brushed({"box": []}, shown) is None
-    assert brushed({}, shown) is None
+    assert brush_range({"box": [{"x": [4.4, 9.7]}]}, shown) == (5, 9)
+    assert brush_range({"box": [{"x": [99.0, -5.0]}]}, shown) == (1, 20)
+    assert brush_range({"box": []}, shown) is None
+    assert brush_range({}, shown) is None
 
 
 def test_an_entry_says_what_it_is_worth_and_what_was_written_around_it(memory, clock):

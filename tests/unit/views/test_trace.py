@@ -8,7 +8,7 @@ import pytest
 
 import atlas
 from atlas.views.trace.calls import Call, pieces
-from atlas.views.trace.conversation import MAX_STEPS, Reading, conversation_as_json, matching
+from atlas.views.trace.conversation import MAX_STEPS, Reading, conversation_as_json, steps_with
 from atlas.views.trace.cost import Cost
 from atlas.views.trace.errors import error_line, has_error
 from atlas.views.trace.terminal import readable
@@ -194,7 +194,7 @@ def test_a_long_attempt_comes_a_page_at_a_time_with_all_its_errors():
     first = conversation_as_json(steps)
     assert (first["first"], first["last"], first["n"], first["errors"]) == (1, MAX_STEPS, 350, [5, 250])
     assert first["summary"] == "350 steps · 2 with an error"
-    third = conversation_as_json(steps, Reading().at_step(250))
+    third = conversation_as_json(steps, Reading().jump_to(250))
     assert (third["first"], third["last"], third["at"], third["jump"]) == (201, 300, 250, 1)
     assert [step["number"] for step in third["steps"] if step["is_error"]] == [250]
 
@@ -230,14 +230,14 @@ def test_the_summary_counts_errors_and_those_that_were_repaired():
 
 def test_a_search_leads_to_the_first_step_that_contains_the_words():
     steps = [atlas.Step(action=f"act {n}", metadata={"state": "Idle"}) for n in range(1, 131)]
-    reading = Reading().looked_for(" ACT 119 ", steps)
+    reading = Reading().search(" ACT 119 ", steps)
     assert (reading.at, reading.words) == (119, "ACT 119")
     page = conversation_as_json(steps, reading)
     assert page["matches"] == [119]
     assert [step["number"] for step in page["steps"] if step["turns"][0]["has_words"]] == [119]
-    assert len(matching(steps, "idle")) == 130
-    assert Reading().looked_for("[unclosed", steps).at == 0
-    assert matching(steps, "  ") == ()
+    assert len(steps_with(steps, "idle")) == 130
+    assert Reading().search("[unclosed", steps).at == 0
+    assert steps_with(steps, "  ") == ()
 
 
 def test_a_long_text_is_sent_as_its_beginning_and_in_full_when_it_is_asked_for():
@@ -245,11 +245,11 @@ def test_a_long_text_is_sent_as_its_beginning_and_in_full_when_it_is_asked_for()
     call, output = conversation_as_json(steps)["steps"][0]["turns"]
     assert (len(output["text"]), output["n_cut"], output["n_characters"]) == (20_000, 30_000, 50_000)
     assert (len(call["arguments"][0][1]), call["n_cut"]) == (20_000, 10_000)
-    _, whole = conversation_as_json(steps, Reading().opened(output["key"]))["steps"][0]["turns"]
+    _, whole = conversation_as_json(steps, Reading().unfold(output["key"]))["steps"][0]["turns"]
     assert (len(whole["text"]), whole["n_cut"]) == (50_000, 0)
 
 
 def test_the_step_that_was_jumped_to_may_be_gone():
-    page = conversation_as_json([atlas.Step(action="a")], Reading().at_step(7))
+    page = conversation_as_json([atlas.Step(action="a")], Reading().jump_to(7))
     assert (page["at"], len(page["steps"])) == (1, 1)
-    assert conversation_as_json([], Reading().at_step(7))["steps"] == []
+    assert conversation_as_json([], Reading().jump_to(7))["steps"] == []
