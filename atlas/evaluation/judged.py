@@ -1,15 +1,91 @@
-"""Judged queries of a store as a retrieval task."""
+"""Judged queries of a store as a retrieval task, and those that a search gets wrong."""
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass, replace
 
-from atlas.evaluation.measures import JudgedQuery, RetrievalTask
-from atlas.evaluation.metrics import SAME
+from atlas.evaluation.measures import JudgedQuery, RetrievalTask, Retriever
+from atlas.evaluation.metrics import DEPTH, SAME
 from atlas.storage.marks.judgements import Judgement, by_query
 
 JUDGED_TASK = "your judged queries"
 ONLY_WRONG = "your queries with only wrong hits"
+
+MAX_MISSES = 10
+"""Most missed queries that a report keeps."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class MissedQuery:
+    """A judged query whose first hit was not judged right. It has ids, so that a report contains no stored text."""
+
+    query_id: str
+    """The result of `query_id`."""
+
+    first_id: str
+    """Id of the first hit, or empty if the search returned none."""
+
+    right_id: str
+    """Id of the highest ranked record that was judged right."""
+
+    rank: int | None
+    """The rank of that record, counted from 1, or None if it is not among the first `DEPTH` hits."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class MissedQueries:
+    """The judged queries that an agent's search gets wrong."""
+
+    strictness: float
+    """The strictness at which they were searched."""
+
+    n_judged: int
+    """Number of judged queries."""
+
+    n_missed: int
+    """Number of those whose first hit was not judged right."""
+
+    worst: tuple[MissedQuery, ...]
+    """At most `MAX_MISSES`, those whose right record ranks lowest first."""
+
+    def with_ids(self, ids: Mapping[str, str]) -> MissedQueries:
+        """Return the same with other ids of records, by their present ones. Unknown ids stay."""
+        worst = [
+            replace(
+                miss, first_id=ids.get(miss.first_id, miss.first_id), right_id=ids.get(miss.right_id, miss.right_id)
+            )
+            for miss in self.worst
+        ]
+        return replace(self, worst=tuple(worst))
+
+
+def query_id(text: str) -> str:
+    """Return the id of a query, which does not reveal its text."""
+    return hashlib.blake2b(text.encode("utf-8", "replace"), digest_size=16).hexdigest()
+
+
+def missed_queries(retriever: Retriever, queries: Sequence[JudgedQuery], strictness: float) -> MissedQueries:
+    """Return the judged queries whose first hit is not right.
+
+    Args:
+        retriever: The search of agents.
+        queries: The queries, each with a right record in the store.
+        strictness: The strictness of that search.
+    """
+    misses = [miss for query in queries if (miss := _miss(query, retriever.rank(query.text, (), DEPTH).ids))]
+    worst = sorted(misses, key=lambda miss: -(miss.rank or DEPTH + 1))[:MAX_MISSES]
+    return MissedQueries(strictness=strictness, n_judged=len(queries), n_missed=len(misses), worst=tuple(worst))
+
+
+def _miss(query: JudgedQuery, hit_ids: Sequence[str]) -> MissedQuery | None:
+    """Return the query with its highest ranked right record, or None if that is the first hit."""
+    rank = next((place for place, hit_id in enumerate(hit_ids, 1) if hit_id in query.grades), None)
+    if rank == 1:
+        return None
+    right_id = hit_ids[rank - 1] if rank else next(iter(query.grades))
+    return MissedQuery(query_id=query_id(query.text), first_id=next(iter(hit_ids), ""), right_id=right_id, rank=rank)
 
 
 def judged_queries(judgements: Sequence[Judgement], collection: str, ids: Collection[str]) -> RetrievalTask | None:

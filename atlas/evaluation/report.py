@@ -12,6 +12,7 @@ from atlas.core.statistics import Estimate, Interval
 from atlas.evaluation.blocks import BlockResult
 from atlas.evaluation.bootstrap import SPLIT_SEED, Half
 from atlas.evaluation.foreign import ForeignResult, StrictnessStep
+from atlas.evaluation.judged import MissedQueries
 from atlas.evaluation.leave_one_out import OutcomeAgreement
 from atlas.evaluation.measures import TaskResult
 from atlas.evaluation.metrics import METRICS
@@ -57,6 +58,9 @@ class Report:
     blocks: tuple[BlockResult, ...] = ()
     strictness: tuple[StrictnessStep, ...] = ()
     """Answers at other strictness, in order of strictness. Empty if the report is not of a store's own attempts."""
+
+    missed: MissedQueries | None = None
+    """The judged queries that an agent's search gets wrong. None without judged queries, and in older reports."""
 
     split_seed: int = SPLIT_SEED
 

@@ -31,7 +31,7 @@ from atlas.evaluation.foreign import (
     sample_queries,
     select_foreign_queries,
 )
-from atlas.evaluation.judged import ONLY_WRONG, judged_queries, rejected_queries
+from atlas.evaluation.judged import ONLY_WRONG, judged_queries, missed_queries, rejected_queries
 from atlas.evaluation.leave_one_out import Attempt, leave_one_out, outcome_agreement
 from atlas.evaluation.measures import (
     JudgedCorpus,
@@ -355,14 +355,16 @@ def evaluate_own(memory: MemorySystem, *, half: Half, seed: int, watch: Watch, r
         evaluate(task, texts, rows, half=half, seed=seed, on_progress=watch(name)) for name, task in tasks.items()
     ]
     outcomes = outcome_agreement(attempts, rows, half=half, seed=seed, on_progress=watch("foretelling outcomes"))
+    agents = [row for row in rows if isinstance(row, AgentRow)]
     steps = [
         measure_strictness(
             row, tasks, texts, [text for text, _ in sample_queries(by_source[SHIPPED])],
             half=half, seed=seed, on_progress=watch("trying other strictness"),
         )
-        for row in rows
-        if isinstance(row, AgentRow)
+        for row in agents
     ]  # fmt: skip
+    judged = answerable_queries(tasks[JUDGED], texts, half) if JUDGED in tasks else []
+    missed = [missed_queries(row, judged, memory.strictness()) for row in agents if judged]
     if not any(result.rows for result in results) and outcomes is None:
         raise NotFound(
             "an evaluation needs a task with several attempts, a known outcome, or a hit judged right, but the "
@@ -379,6 +381,7 @@ def evaluate_own(memory: MemorySystem, *, half: Half, seed: int, watch: Watch, r
         foreign=ask_foreign(THIS_STORE, by_source, rows, seed=seed, on_progress=watch("asking foreign queries")),
         blocks=tuple(_evaluate_agent_blocks(tasks.values(), texts, rows, half=half, seed=seed, watch=watch)),
         strictness=next(iter(steps), ()),
+        missed=next(iter(missed), None),
     )
 
 
@@ -479,7 +482,16 @@ def _with_caches(memory: MemorySystem) -> MemorySystem:
 
 
 def read_attempts(memory: MemorySystem) -> list[Attempt]:
-    """Return every searchable experience as an `Attempt`, in order of storage."""
+    """Return every searchable experience as an `Attempt`, in order of storage.
+
+    Those in quarantine and those that wait for review are left out, because a search does not find them.
+    """
+    hidden = {
+        record_id
+        for mark in ("marks.quarantine", "marks.held_for")
+        for record_id, reason in memory.experience.column(mark).items()
+        if reason
+    }
     return [
         Attempt(
             id=row["id"],
@@ -488,6 +500,7 @@ def read_attempts(memory: MemorySystem) -> list[Attempt]:
             success=row["metadata"].get("success"),
         )
         for row in memory.experience.browse({"marks.buried": False}, order_by="", descending=False)
+        if row["id"] not in hidden
     ]
 
 

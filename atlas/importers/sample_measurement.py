@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 import logging
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from datetime import datetime
 from hashlib import sha256
@@ -40,16 +40,35 @@ def store_measurement(memory: MemorySystem, files: Iterable[Path], directory: Pa
     )
     file = EvaluationFile(memory.storage.path.resolve() / CACHE, collection).with_shared_state(ledger.shared)
     position = ledger.position(collection)
+    ids = {trajectory_id: record_id for record_id, trajectory_id in _trajectory_ids(memory).items()}
     file.save(
         replace(
-            measurement, measured_at=measured_at.isoformat(), revision=ledger.revision(), ledger_id=position.ledger_id
+            _with_ids(measurement, ids),
+            measured_at=measured_at.isoformat(),
+            revision=ledger.revision(),
+            ledger_id=position.ledger_id,
         )
     )
     return True
 
 
+def portable(evaluation: OwnEvaluation, memory: MemorySystem) -> OwnEvaluation:
+    """Return the evaluation of a store of sample data with ids of trajectories, which every such store shares."""
+    return _with_ids(evaluation, _trajectory_ids(memory))
+
+
+def _trajectory_ids(memory: MemorySystem) -> dict[str, str]:
+    """Return the trajectory's id of each experience, by its record's id."""
+    return memory.experience.column("trajectory_id")
+
+
+def _with_ids(evaluation: OwnEvaluation, ids: Mapping[str, str]) -> OwnEvaluation:
+    missed = evaluation.report.missed
+    return replace(evaluation, report=replace(evaluation.report, missed=missed and missed.with_ids(ids)))
+
+
 def write_measurement(evaluation: OwnEvaluation, files: Iterable[Path], directory: Path) -> None:
-    """Write the evaluation of a store of sample data to the directory of the data."""
+    """Write the result of `portable` to the directory of the sample data."""
     header = encode_evaluation(evaluation)
     content = {"of": hash_files(files), **header, "report": json.loads(header["report"])}
     (directory / FILE).write_text(json.dumps(content, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
