@@ -25,6 +25,8 @@ from atlas.evaluation.trial.report import as_json
 from atlas.jobs.artefact import CACHE
 from atlas.memory.experience.memory import COLLECTION
 from atlas.storage.profiles import DEFAULT
+from atlas.views.evaluation.verdict import MARKS_MEAN, RULE
+from atlas.views.lists.cells import GOOD
 from atlas.views.shared.rates import LIKELY_MEANS
 from tests.support.dashboard import (
     Dashboard,
@@ -101,7 +103,6 @@ def test_it_says_what_can_be_measured_and_offers_it(dashboard: Dashboard, tmp_pa
     make_store(tmp_path, repeated(6))
     app = dashboard(tmp_path, "evaluation")
     assert [heading.value for heading in app.subheader] == ["Not measured yet."]
-    assert [metric.value for metric in app.metric] == ["–"] * 2
     assert "12 attempts at 6 tasks that were tried more than once, and 12 known outcomes." in texts(app)
     assert app.button(key="evaluation_run").label == "Measure"
     assert "atlas evaluate PATH" in [code.value for code in app.code]
@@ -128,19 +129,18 @@ def test_a_stricter_search_is_applied_beside_what_it_changes_tried_and_taken_bac
         "for your judged queries 100% → 100%"
     )
     assert change in [element.value for element in app.markdown]
-    captions = [caption.value for caption in app.caption]
-    assert "Strictness is how sure search must be before it answers." in captions
-    assert any(caption.startswith(LIKELY_MEANS) and "Good: 80% or more" in caption for caption in captions)
+    assert "Strictness is how sure search must be before it answers." in [caption.value for caption in app.caption]
+    assert {LIKELY_MEANS, MARKS_MEAN, RULE} < {text.value for text in app.text}
     assert [button.label for button in app.button if button.proto.type == "primary"] == ["Make it stricter"]
     app.button(key="evaluation_stricter_preview").click().run()
     [slider] = app.slider
     assert slider.value == 1.8
-    app.segmented_control(key="evaluation_tab").set_value("This store").run()
     app.button(key="evaluation_stricter").click().run()
     assert strictness_of(tmp_path) == 1.8
     assert app.subheader[0].value == (
-        "Keep strictness 1.8: search finds the right memories, and little that is off topic."
+        "Search finds the right attempt first in 100% of cases and answers 10% of off-topic questions."
     )
+    assert "Keep strictness 1.8: search finds the right memories, and little that is off topic." in texts(app)
     with opened_store(tmp_path) as memory:
         assert memory.history(1)[0].reason.endswith("; 0 of 1 task loses its best record")
     undo_button(app).click().run()
@@ -152,7 +152,7 @@ def test_before_queries_are_judged_the_page_leads_to_judging_them(dashboard: Das
     make_store(tmp_path, repeated(6))
     measure(tmp_path, strictness=(step(1.0, 1.0, 0.65, n_judged=5), step(1.8, 1.0, 0.1, n_judged=5)))
     app = dashboard(tmp_path, "evaluation")
-    assert app.subheader[0].value == "Search finds the right memories, and answers 65% of off-topic questions."
+    assert app.subheader[0].value.endswith("but answers 65% of off-topic questions.")
     assert "Judge 15 more to learn whether it should be stricter" in [link.label for link in app.get("page_link")]
     assert not [button for button in app.button if str(button.key).startswith("evaluation_stricter")]
     assert_no_problem(app)
@@ -196,13 +196,18 @@ def test_what_was_measured_is_shown_with_its_intervals_and_its_size(dashboard: D
     save(tmp_path, HOSTILE, success=100)
     measure(tmp_path)
     app = dashboard(tmp_path, "evaluation")
-    assert app.subheader[0].value.startswith("Keep strictness 1:")
-    assert [(metric.label, metric.value, metric.delta) for metric in app.metric][:1] == [
-        ("Own attempts, searched again", "100%", "good, likely 59–100%"),
-    ]
-    assert [cell["text"] for cell in drawn_table(app)["rate"]] == ["100%", "100%", "100%", "9%"]
+    assert app.subheader[0].value.startswith("Search finds the right attempt first in 100% of cases")
+    own = drawn_table(app).iloc[0]
+    assert (own["label"], own["rate"]["text"], own["counts"]) == (
+        "Own attempts: first hit right",
+        "100%",
+        "12 of 12 attempts",
+    )
+    assert (own["interval"], own["mark"], own["better"]) == ("59–100%", GOOD, "higher is better")
+    compared = drawn_table(app, 1)
+    assert [cell["text"] for cell in compared["rate"]] == ["100%", "100%", "100%", "9%"]
     assert MEASURED.search(texts(app))
-    assert {"Words alone", "Meaning alone"} < {*drawn_table(app)["name"]}
+    assert {"Words alone", "Meaning alone"} < {*compared["name"]}
     assert "default" not in texts(app)
     assert "On 12 attempts at 6 tasks, with 95% intervals over tasks. Dotted: a random order (0.091)." in texts(app)
     left, right = chart_of(app)["data"]
@@ -216,7 +221,7 @@ def test_what_was_measured_is_shown_with_its_intervals_and_its_size(dashboard: D
     table = app.dataframe[-1].value.set_index("setting")
     assert table.loc["As an agent gets it", "hit@1"] == "1.000 (1.00–1.00)"
     assert table.loc["As an agent gets it", "found nothing"] == "0.000 (0.00–0.00)"
-    assert "Off-topic questions: 200 queries on many other subjects" in texts(app)
+    assert drawn_table(app).iloc[1]["counts"].endswith("of 200 questions")
     assert table.loc["Chance", "hit@1"] == f"{1 / 11:.3f}"
     assert table.loc[f"Profile {HOSTILE}", "hit@1"] == "0.500 (0.50–0.50)"
     assert "since this was measured" not in texts(app)
@@ -266,7 +271,7 @@ def test_the_button_measures_in_another_process_also_where_the_store_is_read_onl
     app = dashboard(tmp_path, "evaluation", read_only=True)
     app.button(key="evaluation_run").click().run()
     run_until(app, lambda: bool(MEASURED.search(texts(app))))
-    assert len(drawn_table(app)["rate"]) == 4
+    assert len(drawn_table(app, 1)["rate"]) == 4
     assert not (tmp_path / CACHE / "atlas_experiences.evaluation.npz").exists()
     assert_no_problem(app)
 
@@ -430,10 +435,10 @@ def test_judged_queries_whose_first_hit_is_wrong_are_listed_with_what_was_right(
     measure(tmp_path)
     app = dashboard(tmp_path, "evaluation")
     assert "For 1 of 2 judged queries, the first hit is not one that was judged right." in texts(app)
-    row = drawn_table(app).iloc[0]
+    row = drawn_table(app, 1).iloc[0]
     assert (row["query"], row["right"]) == ("Mend report 2 of customer 74", "Mend report 0 of customer 0")
     assert row["first"] != row["right"]
-    touch_table(app, "opened", row["query"])
+    touch_table(app, "opened", row["query"], number=1)
     assert app.text_input(key="ask_text").value == row["query"]
     assert_no_problem(app)
 
@@ -483,31 +488,14 @@ def test_judged_queries_of_a_store_for_reading_only_stay(dashboard: Dashboard, t
     assert_no_problem(app)
 
 
-def test_the_curves_of_strictness_have_their_date_and_are_measured_again_once_the_store_has_changed(
-    dashboard: Dashboard, tmp_path
-):
-    make_store(tmp_path, repeated(6))
-    measure(tmp_path, strictness=(step(1.0, 1.0, 0.65), step(1.8, 1.0, 0.1)))
-    app = dashboard(tmp_path, "evaluation", evaluation_tab="Strictness")
-    assert MEASURED.search(texts(app))
-    assert "evaluation_run" not in [button.key for button in app.button]
-    with opened_store(tmp_path) as memory:
-        memory.experience.store(attempt("Count the boats in the harbour", task_id="boats"))
-    app = dashboard(tmp_path, "evaluation", evaluation_tab="Strictness")
-    assert "1 experience added or changed since this was measured." in texts(app)
-    assert app.button(key="evaluation_run").label == "Measure again"
-    assert_no_problem(app)
-
-
 TEXTS = ("repair the old pump", "the pump in the cellar leaks again")
 
 
 def test_strictness_is_previewed_applied_undone_and_one_click_from_the_calibrated_level(dashboard: Dashboard, tmp_path):
     make_store(tmp_path, repeated(6))
-    app = dashboard(tmp_path, "evaluation", evaluation_tab="Strictness")
-    assert "Strictness is 1 (as measured)." in texts(app)
-    assert app.button(key="evaluation_strictness_apply").disabled
-    [slider] = [slider for slider in app.slider if slider.label == "Strictness"]
+    app = dashboard(tmp_path, "evaluation", evaluation_tab="Strictness")  # of an older link
+    assert "evaluation_strictness_apply" not in [button.key for button in app.button]
+    [slider] = app.slider
     slider.set_value(3.0).run()
     assert "Strictness 1 (as measured) → 3. Of 6 queries of this store" in texts(app)
     assert strictness_of(tmp_path) == 1
@@ -528,9 +516,9 @@ def test_strictness_shows_the_tasks_that_lose_their_best_record_before_it_is_app
         memory.experience.store_many([attempt(text, task_id="pump") for text in TEXTS])
         plan = memory.plan_strictness(3.0)
     assert plan.n_losing
-    app = dashboard(tmp_path, "evaluation", evaluation_tab="Strictness")
+    app = dashboard(tmp_path, "evaluation")
     assert not app.warning
-    [slider] = [slider for slider in app.slider if slider.label == "Strictness"]
+    [slider] = app.slider
     slider.set_value(3.0).run()
     assert [f"{plan.loss_sentence}:".lower()] == [element.value.lower() for element in app.warning]
     assert plan.lost[0].title in texts(app)

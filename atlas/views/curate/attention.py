@@ -82,21 +82,17 @@ def search_row(evaluation: OwnEvaluation, strictness: float) -> AttentionRow | N
     row = AttentionRow(
         id="search",
         severity="routine" if judged.part == JUDGED else "important",
-        what=judged.headline.rstrip("."),
+        what=judged.finding.rstrip("."),
         detail=judged.advice.rstrip("."),
         action="Adjust",
         next_step=judged.advice.rstrip(".").replace(" it ", " search ").lower(),
         page="evaluation",
-        parameters={"evaluation_tab": judged.part},
+        parameters={"evaluation_tab": judged.part} if judged.part else {},
     )
     if better is None:
         return row
-    return replace(
-        row,
-        what="Search answers too many off-topic questions",
-        detail=f"Stricter: {better.off_topic} of them, {better.judged_right} of judged queries right",
-        parameters={},
-    )
+    detail = f"Stricter: {better.off_topic} of them, {better.judged_right} of judged queries right"
+    return replace(row, detail=detail)
 
 
 def _failing_strategy(memory: MemorySystem) -> Iterator[AttentionRow]:

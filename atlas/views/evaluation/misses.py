@@ -2,24 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 
-from atlas.evaluation.judged import judged_queries
-from atlas.evaluation.measures import JudgedQuery
+from atlas.evaluation.judged import MissedQueries as MissedQueries
+from atlas.evaluation.judged import MissedQuery, query_id
+from atlas.evaluation.metrics import DEPTH
 from atlas.memory.system import MemorySystem
 from atlas.views.lists.queries import Row
 from atlas.views.shared.wording import counted, shortened
 
-MAX_SEARCHED = 120
-"""Most judged queries that are searched. More would take many seconds."""
-
-MAX_ROWS = 10
-DEPTH = 10
-"""Number of first hits among which a right one is looked for."""
-
 TITLE_CHARACTERS = 90
-NOTHING, DELETED = "nothing", "deleted since"
+NOTHING, HIDDEN = "nothing", "deleted or hidden"
+
+UNKNOWN = "Measure again to list the judged queries that search gets wrong."
+"""Text for measurements of older versions, which do not contain them."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -28,92 +24,50 @@ class MissRow(Row):
 
     query: str
     first: str
-    """Task of the first hit, or `NOTHING`."""
+    """Task of the first hit, `NOTHING`, or `HIDDEN` if the visitor cannot read it."""
 
     right: str
-    """Task of the best placed record that was judged right."""
+    """Task of the highest ranked record that was judged right."""
 
     rank: str
-    """The place of that record: `3`, or `not in 10`."""
+    """The rank of that record: `3`, or `not in 10`."""
 
     action: str = "Ask"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Miss:
-    """A judged query whose first hit is not right, with ids of experiences."""
+def miss_rows(memory: MemorySystem, missed: MissedQueries) -> tuple[MissRow, ...]:
+    """Return the missed queries that are still judged, with the tasks of their records as the visitor may read them.
 
-    query: str
-    first_id: str
-    """The first hit, or empty."""
-
-    right_id: str
-    """The best placed record that was judged right."""
-
-    rank: int | None
-    """The place of that record, counted from 1, or None if it is not among the first hits."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Misses:
-    """The judged queries that search answers worst."""
-
-    worst: tuple[Miss, ...]
-    """At most `MAX_ROWS`, those whose right record is farthest down first."""
-
-    n: int
-    """Number of queries whose first hit is not right."""
-
-    n_searched: int
-
-    @property
-    def sentence(self) -> str:
-        """The number of queries that failed, and how many of them are listed."""
-        latest = "the latest " if self.n_searched == MAX_SEARCHED else ""
-        of = f"{self.n:,} of {latest}{counted(self.n_searched, 'judged query')}"
-        shown = f" The {len(self.worst)} worst:" if self.n > len(self.worst) else ""
-        return f"For {of}, the first hit is not one that was judged right.{shown}"
-
-
-def missed_queries(memory: MemorySystem) -> Misses:
-    """Return the judged queries whose first hit is not right, of the `MAX_SEARCHED` latest.
-
-    Records that no search may find do not count. No search counts as a retrieval.
+    Queries whose right record the visitor cannot read are left out.
     """
-    quarantined = {record_id for record_id, reason in memory.experience.column("marks.quarantine").items() if reason}
-    ids = {*memory.experience.ids({"marks.buried": False})} - quarantined
-    task = judged_queries(memory.storage.judgements.all(), memory.experience.collection_name, ids)
-    queries = task.queries[-MAX_SEARCHED:] if task is not None else ()
-    misses = [miss for query in queries if (miss := _miss(query, _hit_ids(memory, query.text))) is not None]
-    worst = sorted(misses, key=lambda miss: -(miss.rank or DEPTH + 1))[:MAX_ROWS]
-    return Misses(worst=tuple(worst), n=len(misses), n_searched=len(queries))
-
-
-def miss_rows(memory: MemorySystem, misses: Misses) -> tuple[MissRow, ...]:
-    """Return the worst queries with the tasks of their records, as they are now."""
-    ids = {record_id for miss in misses.worst for record_id in (miss.first_id, miss.right_id) if record_id}
+    texts = {query_id(judgement.query): judgement.query for judgement in memory.judgements()}
+    ids = {record_id for miss in missed.worst for record_id in (miss.first_id, miss.right_id) if record_id}
     tasks = {record.id: record.task.description for record in memory.experience.get_many([*ids])}
     return tuple(
-        MissRow(
-            id=miss.query,
-            query=shortened(miss.query, TITLE_CHARACTERS),
-            first=shortened(tasks.get(miss.first_id, DELETED), TITLE_CHARACTERS) if miss.first_id else NOTHING,
-            right=shortened(tasks.get(miss.right_id, DELETED), TITLE_CHARACTERS),
-            rank=str(miss.rank) if miss.rank else f"not in {DEPTH}",
-        )
-        for miss in misses.worst
+        _row(miss, texts[miss.query_id], tasks)
+        for miss in missed.worst
+        if miss.query_id in texts and miss.right_id in tasks
     )
 
 
-def _hit_ids(memory: MemorySystem, text: str) -> list[str]:
-    """Return the first hits of a query, as an agent gets them."""
-    return [hit.item.id for hit in memory.experience.retrieve(text, DEPTH, count_retrieval=False).hits]
+def misses_sentence(missed: MissedQueries, n_listed: int, strictness: float) -> str:
+    """Return the number of queries that search gets wrong, and how many of them are listed.
+
+    Args:
+        n_listed: Number of rows of the list.
+        strictness: The present strictness.
+    """
+    at = "" if missed.strictness == strictness else f"At strictness {missed.strictness:g}, for "
+    of = f"{at or 'For '}{missed.n_missed:,} of {counted(missed.n_judged, 'judged query')}"
+    listed = f" The {n_listed} worst:" if 0 < n_listed < missed.n_missed else ""
+    return f"{of}, the first hit is not one that was judged right.{listed}"
 
 
-def _miss(query: JudgedQuery, hit_ids: Sequence[str]) -> Miss | None:
-    """Return the query with its best placed right record, or None if that is the first hit."""
-    rank = next((place for place, hit_id in enumerate(hit_ids, 1) if hit_id in query.grades), None)
-    if rank == 1:
-        return None
-    right_id = hit_ids[rank - 1] if rank else next(iter(query.grades))
-    return Miss(query=query.text, first_id=next(iter(hit_ids), ""), right_id=right_id, rank=rank)
+def _row(miss: MissedQuery, query: str, tasks: dict[str, str]) -> MissRow:
+    return MissRow(
+        id=query,
+        query=shortened(query, TITLE_CHARACTERS),
+        first=shortened(tasks.get(miss.first_id, HIDDEN), TITLE_CHARACTERS) if miss.first_id else NOTHING,
+        right=shortened(tasks[miss.right_id], TITLE_CHARACTERS),
+        rank=str(miss.rank) if miss.rank else f"not in {DEPTH}",
+    )

@@ -216,7 +216,7 @@ def simpler_searches(evaluation: OwnEvaluation, strictness: float) -> list[Searc
             id=row.setting,
             name=row.setting,
             rate=Meter(row.value.mean, percent(row.value.mean)),
-            interval=_interval_text(rate_interval(row.value, of.n_tasks)),
+            interval=interval_text(rate_interval(row.value, of.n_tasks)),
             difference="" if row.setting.startswith(NOW) else _difference_text(row.difference),
             off_topic=_off_topic_text(evaluation, row.setting, strictness),
         )
@@ -260,7 +260,8 @@ def rate_interval(rate: Estimate, n_groups: int) -> Interval | None:
     return credible_interval(round(rate.mean * n_groups), n_groups)
 
 
-def _interval_text(interval: Interval | None) -> str:
+def interval_text(interval: Interval | None) -> str:
+    """Return `58–70%`, or an empty string without an interval."""
     return f"{100 * interval.low:.0f}–{percent(interval.high)}" if interval else ""
 
 
@@ -312,22 +313,6 @@ def measured_caption(memory: MemorySystem, evaluation: OwnEvaluation) -> str:
     is_older = bool(first) and at < first[0].created_at
     when = f"Measured {moment(at)}{', when the sample data were made,' if is_older else ''}"
     return f"{when} with {evaluation.report.model}{_profile_in_use(evaluation)}."
-
-
-def foreign_sentence(evaluation: OwnEvaluation, strictness: float) -> str:
-    """Return how many queries on other subjects get a hit, or an empty string if that was not measured.
-
-    Args:
-        strictness: As of `simpler_searches`.
-    """
-    shipped, rate = foreign_result(evaluation), foreign_rate(evaluation, strictness)
-    if shipped is None or rate is None:
-        return ""
-    between = f" (likely {100 * rate.interval.low:.0f}–{percent(rate.interval.high)})" if rate.interval else ""
-    return (
-        f"Off-topic questions: {counted(shipped.n_queries, 'query')} on many other subjects, to which the right answer "
-        f"is nothing. {percent(rate.mean)} of them find something anyway{between}."
-    )
 
 
 def staleness(memory: MemorySystem, evaluation: OwnEvaluation) -> str:

@@ -19,25 +19,27 @@ from atlas.views.settings.store import level_text
 from atlas.views.shared.wording import counted, percent, shortened
 
 MOST, STEP = 3.0, 0.1
-"""The end of the slider, and how finely it moves."""
+"""The end of the slider and of the chart, and how finely the slider moves."""
 
-USUAL_MOST = 2.0
-"""The end of the chart beside a verdict: twice the measured level, beyond which right hits are lost quickly."""
-
-HEIGHT_PIXELS = 300
+HEIGHT_PIXELS = 290
 """Height of the chart."""
 
 LABEL_GAP = 0.09
-"""Least distance of two labels at line ends, as a share of the chart's height."""
+"""Least distance of two labels, as a share of the chart's height."""
+
+BESIDE = 0.05
+"""Distance of a value from its curve, as a share of the chart's height."""
+
+TOP = 1.06
+"""Height of the highest label."""
+
+MARGIN = 0.25
+"""Strictness at either end of the chart beside which there is no room for values."""
 
 QUERY_CHARACTERS = 100
 
 HOW_SURE = "Strictness is how sure search must be before it answers."
-MEANING = f"{HOW_SURE} At a higher one it finds less, and more often answers nothing to questions that are off topic."
-ABOUT = (
-    f"{MEANING} It holds for every agent and on every page. 1 is the level that ATLAS measured on this store, and 0 "
-    "hides nothing."
-)
+ABOUT = f"{HOW_SURE} At 0 it hides nothing. 1 is the level that ATLAS measured on this store."
 
 UNMEASURED = (
     "The level was not measured on this store yet, which the first search does where there are enough records. Until "
@@ -91,18 +93,15 @@ def calibrated_curves(memory: MemorySystem) -> Curves:
     }
 
 
-def curves_chart(curves: Curves, before: float, after: float, *, most: float = MOST) -> Chart:
-    """Return the curves, a dotted line at the present strictness and a full one at another, each with its value.
-
-    Args:
-        most: The largest strictness that is drawn, unless `before` or `after` is larger.
-    """
-    end = max(most, before, after)
-    visible = {name: {at: share for at, share in shares.items() if at <= end} for name, shares in curves.items()}
+def curves_chart(curves: Curves, before: float, after: float) -> Chart:
+    """Return the curves, a dotted line at the present strictness and a full one at another, each with its values."""
+    end = max(MOST, before, after)
     above: Chart = {"y": 1.0, "yref": "paper", "yanchor": "bottom", "showarrow": False}
-    marks, lines = [{**above, "x": before, "text": f"now {before:g}"}], [_line(before, "dot")]
+    labels, lines = [{**above, "x": before, "text": f"now {before:g}"}], [_line(before, "dot")]
+    labels += _values(curves, before, end, is_left=True)
     if after != before:
-        marks.append({**above, "x": after, "text": f"{after:g}"})
+        labels.append({**above, "x": after, "text": f"{after:g}"})
+        labels += _values(curves, after, end, is_left=False)
         lines.append(_line(after, "solid"))
     return {
         "data": [
@@ -113,35 +112,68 @@ def curves_chart(curves: Curves, before: float, after: float, *, most: float = M
                 "line": {"color": _colour(name), "dash": "dash" if name == JUDGED else "solid"},
                 "hovertemplate": "%{text}",
             }
-            for name, shares in visible.items()
+            for name, shares in curves.items()
         ],
         "layout": {
             "height": HEIGHT_PIXELS, "margin": {"l": 10, "r": 220, "t": 24, "b": 10}, "hovermode": "x unified",
             "dragmode": False, "showlegend": False,
             "xaxis": {
-                "title": {"text": "strictness: how sure search must be before it answers"}, "range": [0, end],
-                "fixedrange": True, "zeroline": False, "automargin": True,
+                "title": {"text": "strictness", "standoff": 4}, "range": [0, end], "fixedrange": True,
+                "zeroline": False, "automargin": True,
             },
-            "yaxis": {"range": [0, 1.02], **PERCENT_AXIS, "automargin": True},
+            "yaxis": {"range": [0, TOP + 0.02], **PERCENT_AXIS, "automargin": True},
             "shapes": lines,
-            "annotations": [*marks, *_end_labels(visible)],
+            "annotations": [*labels, *_end_labels(curves)],
         },
     }  # fmt: skip
 
 
+def _values(curves: Curves, at: float, end: float, *, is_left: bool) -> list[Chart]:
+    """Return the value of each curve at a strictness, below it on the left of the line or above it on the right.
+
+    The curves fall, so there is room on these sides.
+
+    Args:
+        end: Strictness at the end of the chart.
+    """
+    is_left = at > MARGIN and (is_left or at > end - MARGIN)
+    shares = {name: shares[min(shares, key=lambda each: abs(each - at))] for name, shares in curves.items()}
+    heights = _heights_below(shares) if is_left else _heights_above(shares)
+    side: Chart = {"xanchor": "right", "xshift": -4} if is_left else {"xanchor": "left", "xshift": 4}
+    return [
+        {**side, "x": at, "y": heights[name], "yanchor": "middle", "showarrow": False, "text": percent(share),
+         "font": {"color": _colour(name)}}
+        for name, share in shares.items()
+    ]  # fmt: skip
+
+
 def _end_labels(curves: Curves) -> list[Chart]:
-    """Return the name of each curve at its end, moved down where it would cover the name of a higher one."""
-    ends = sorted(((list(shares.items())[-1][1], name) for name, shares in curves.items() if shares), reverse=True)
-    labels, height = list[Chart](), 1.0
-    for index, (share, name) in enumerate(ends):
-        lowest = LABEL_GAP * (len(ends) - 1 - index)  # leaves room for the names below it
-        height = min(max(share, lowest), height)
-        labels.append(
-            {"x": 1.0, "xref": "paper", "xanchor": "left", "xshift": 8, "y": height, "yanchor": "middle",
-             "text": f"{name} {percent(share)}", "showarrow": False, "font": {"color": _colour(name)}}
-        )  # fmt: skip
-        height -= LABEL_GAP
-    return labels
+    """Return the name of each curve at its end, with its value there."""
+    ends = {name: list(shares.values())[-1] for name, shares in curves.items() if shares}
+    return [
+        {"x": 1.0, "xref": "paper", "xanchor": "left", "xshift": 8, "y": height, "yanchor": "middle",
+         "text": f"{name} {percent(ends[name])}", "showarrow": False, "font": {"color": _colour(name)}}
+        for name, height in _apart(ends).items()
+    ]  # fmt: skip
+
+
+def _heights_below(shares: Mapping[str, float]) -> dict[str, float]:
+    return _apart({name: share - BESIDE for name, share in shares.items()})
+
+
+def _heights_above(shares: Mapping[str, float]) -> dict[str, float]:
+    upside_down = _apart({name: TOP - share - BESIDE for name, share in shares.items()})
+    return {name: TOP - height for name, height in upside_down.items()}
+
+
+def _apart(heights: Mapping[str, float]) -> dict[str, float]:
+    """Return a height from 0 for each label, moved down where it would cover a higher label."""
+    moved, highest = dict[str, float](), TOP
+    for index, (name, height) in enumerate(sorted(heights.items(), key=lambda item: -item[1])):
+        lowest = LABEL_GAP * (len(heights) - 1 - index)  # leaves room for the labels below it
+        moved[name] = min(max(height, lowest), highest)
+        highest = moved[name] - LABEL_GAP
+    return moved
 
 
 def _colour(name: str) -> str:

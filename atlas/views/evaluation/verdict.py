@@ -1,21 +1,29 @@
-"""The verdict on a store's searches: one sentence on the latest measurement, advice, and what following it changes."""
+"""The verdict on a store's searches: a headline in figures, what to do, and what following it changes."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Literal
 
 from atlas.core.statistics import Estimate
+from atlas.evaluation.foreign import StrictnessStep
 from atlas.evaluation.judged import JUDGED_TASK
 from atlas.evaluation.leave_one_out import OWN_TASK
 from atlas.evaluation.measures import TaskResult
 from atlas.evaluation.metrics import FOUND_NOTHING
 from atlas.evaluation.report import OwnEvaluation
 from atlas.evaluation.tasks import AGENT
-from atlas.views.evaluation.own import foreign_rate, foreign_result, measured_step, rate_interval
-from atlas.views.shared.rates import likely
-from atlas.views.shared.wording import counted, percent
+from atlas.views.evaluation.own import (
+    ANSWERED,
+    WORDS,
+    foreign_rate,
+    foreign_result,
+    interval_text,
+    measured_step,
+    rate_interval,
+)
+from atlas.views.lists.cells import FAIR, GOOD, POOR, Meter
+from atlas.views.lists.queries import Row
+from atlas.views.shared.wording import counted, in_words, percent
 
 MANY_ANSWERED = 0.1
 """Share of foreign questions with an answer above which searches should be stricter. The level is chosen for 0.03."""
@@ -44,8 +52,29 @@ BY_WORDS = "BM25"
 """The search by words alone in the report."""
 
 STRICTER, LESS_STRICT, OTHER_WEIGHTS = "Make it stricter.", "Make it less strict.", "Compare other weights."
-STRICTNESS, PROFILES, JUDGED = "Strictness", "Compare profiles", "Judged queries"
+PROFILES, JUDGED = "Compare profiles", "Judged queries"
 """Parts of the page where the advice can be followed."""
+
+RULE = (
+    f"The advice on strictness: the one that answers the fewest off-topic questions, and for which at most "
+    f"{percent(GIVEN_UP)} of own attempts and of judged queries lose their right first hit. It needs at least "
+    f"{ENOUGH_JUDGED} judged queries."
+)
+
+GOOD_FROM, POOR_BELOW = MANY_FOUND, 0.5
+"""Shares of right first hits between which a figure is fair."""
+
+GOOD_TO, POOR_ABOVE = MANY_ANSWERED, 0.5
+"""Shares of off-topic questions with an answer between which a figure is fair."""
+
+MARKS_MEAN = (
+    f"Good: {percent(GOOD_FROM)} or more of first hits right, or at most {percent(GOOD_TO)} of off-topic questions "
+    f"answered. Poor: less than {percent(POOR_BELOW)} right, or more than {percent(POOR_ABOVE)} answered. Fair: "
+    "between these. The limits are a convention of ATLAS."
+)
+OWN_LABEL, JUDGED_LABEL = "Own attempts: first hit right", "Judged queries: first hit right"
+OFF_TOPIC_LABEL, NOTHING_LABEL = "Off-topic questions: answered", "Own attempts: nothing found"
+HIGHER, LOWER = "higher is better", "lower is better"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -53,12 +82,16 @@ class Verdict:
     """How well a store is searched, in words of our own."""
 
     headline: str
-    sentence: str
+    """The figures: `Search finds the right attempt first in 98% of cases, but answers 65% of off-topic questions.`."""
+
+    finding: str
+    """Meaning of the figures: `Search hides too much of what this store holds.`."""
+
     advice: str = ""
     """Empty if no change is advised."""
 
     part: str = ""
-    """The part of the page where the advice can be followed."""
+    """The part of the page where the advice can be followed, or empty for the first."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -76,72 +109,51 @@ class Stricter:
     """The same of the judged queries."""
 
 
-Mark = Literal["good", "middling", "weak", ""]
-"""How good a figure is, or empty if it rests on too few queries."""
-
-GOOD_FROM, WEAK_BELOW = MANY_FOUND, 0.5
-"""Shares of right first hits between which a figure is middling."""
-
-GOOD_TO, WEAK_ABOVE = MANY_ANSWERED, 0.5
-"""Shares of off-topic questions with an answer between which a figure is middling."""
-
-MARKS_MEAN = (
-    f"Good: {percent(GOOD_FROM)} or more of first hits right, or at most {percent(GOOD_TO)} of off-topic questions "
-    f"answered. Weak: less than {percent(WEAK_BELOW)} right, or more than {percent(WEAK_ABOVE)} answered. These limits "
-    "are a convention of ATLAS. Search by words alone was measured on the same queries."
-)
-OWN_LABEL, JUDGED_LABEL = "Own attempts, searched again", "Queries that a person judged"
-OFF_TOPIC_LABEL, NOTHING_LABEL = "Off-topic questions answered", "Searches that find nothing"
-
-
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Figure:
-    """One figure of a measurement, with its interval."""
+class FigureRow(Row):
+    """One figure of a measurement, as a line of a table."""
 
     label: str
-    value: str = "–"
-    meaning: str = ""
-    """The value in words, and where good lies: `Lower is better: 65 of 100 questions …`."""
+    rate: Meter
+    counts: str
+    """`129 of 200 questions`."""
 
-    interval: str = ""
-    basis: str = ""
-    """Basis of the measurement, and what a simpler search reaches: `222 attempts at 90 tasks. Words alone: 92%`."""
+    interval: str
+    """`58–70%`, or `too few to tell`."""
 
-    mark: Mark = ""
+    mark: str
+    """`GOOD`, `FAIR` or `POOR`, or empty if there are too few queries to tell."""
 
-    @property
-    def chip(self) -> str:
-        """The mark and the interval: `weak, likely 58–70%`."""
-        return ", ".join(filter(None, [self.mark, self.interval]))
+    better: str
+    """`HIGHER` or `LOWER`."""
+
+    words_alone: str = ""
+    """The figure of a search by words alone, or empty if that was not measured."""
 
 
-def verdict(evaluation: OwnEvaluation, strictness: float | None = None) -> Verdict | None:
+def verdict(evaluation: OwnEvaluation, strictness: float) -> Verdict | None:
     """Return the verdict of a measurement, or None if neither attempts nor foreign questions could be measured.
 
     Args:
-        strictness: The present strictness, or None for that of the measurement. The figures are those of the nearest
-            measured one.
+        strictness: The present strictness. The figures are those of the nearest measured one.
     """
     first, nothing, answered = _rates(evaluation, strictness)
-    parts = []
-    if first is not None:
-        parts.append(f"finds another attempt at the same task first in {percent(first.mean)} of searches")
-    if answered is not None:
-        parts.append(f"answers {percent(answered.mean)} of off-topic questions")
-    if not parts:
+    if first is None and answered is None:
         return None
-    is_contrast = _mean(first, 0.0) >= MANY_FOUND and _mean(answered, 0.0) > MANY_ANSWERED
-    sentence = ", but wrongly ".join(parts) if is_contrast else " and ".join(parts)
-    headline, advice, part = _judgement(
-        _mean(first, 1.0), _mean(nothing, 0.0), _mean(answered, 0.0),
-        finds_judged=_finds_judged(evaluation, strictness),
-        n_missing=n_judgements_missing(evaluation),
-        is_measured=bool(evaluation.report.strictness),
-        keep="Keep this strictness" if strictness is None else f"Keep strictness {strictness:g}",
-        fine=_fine(first, answered),
-        can_be_stricter=stricter(evaluation, 1.0 if strictness is None else strictness) is not None,
-    )  # fmt: skip
-    return Verdict(headline=headline, sentence=f"{sentence[:1].upper()}{sentence[1:]}.", advice=advice, part=part)
+    finding, advice, part = _finding(evaluation, strictness)
+    return Verdict(headline=_headline(first, nothing, answered), finding=finding, advice=advice, part=part)
+
+
+def _headline(first: Estimate | None, nothing: Estimate | None, answered: Estimate | None) -> str:
+    parts = list[str]()
+    if first is not None:
+        parts.append(f"finds the right attempt first in {percent(first.mean)} of cases")
+    if nothing is not None and nothing.mean > MUCH_HIDDEN:
+        parts.append(f"finds nothing in {percent(nothing.mean)}")
+    is_contrast = bool(parts) and _mean(answered, 0.0) > MANY_ANSWERED
+    if answered is not None:
+        parts.append(f"{'but ' if is_contrast else ''}answers {percent(answered.mean)} of off-topic questions")
+    return f"Search {', '.join(parts) if is_contrast else in_words(parts)}."
 
 
 def n_judgements_missing(evaluation: OwnEvaluation) -> int:
@@ -163,12 +175,10 @@ def stricter(evaluation: OwnEvaluation, strictness: float) -> Stricter | None:
         return None
     better = [
         step
-        for step in evaluation.report.strictness
-        if step.strictness > strictness
-        and step.first_right.mean >= now.first_right.mean - GIVEN_UP
+        for step in _clearly_stricter(evaluation, strictness, now)
+        if step.first_right.mean >= now.first_right.mean - GIVEN_UP
         and _mean(step.judged_right, 0.0) >= now.judged_right.mean - GIVEN_UP
         and step.found_nothing.mean <= MUCH_HIDDEN
-        and step.foreign_answered.mean <= now.foreign_answered.mean - WORTHWHILE
     ]
     if not better:
         return None
@@ -181,135 +191,96 @@ def stricter(evaluation: OwnEvaluation, strictness: float) -> Stricter | None:
     )
 
 
+def _clearly_stricter(evaluation: OwnEvaluation, strictness: float, now: StrictnessStep) -> list[StrictnessStep]:
+    """Return the stricter steps that answer clearly fewer off-topic questions, the least strict first."""
+    most = now.foreign_answered.mean - WORTHWHILE
+    return [
+        step
+        for step in evaluation.report.strictness
+        if step.strictness > strictness and step.foreign_answered.mean <= most
+    ]
+
+
 def _change(now: Estimate, then: Estimate | None) -> str:
     return f"{percent(now.mean)} → {percent(_mean(then, 0.0))}"
 
 
-def figures(evaluation: OwnEvaluation | None, strictness: float | None = None) -> list[Figure]:
-    """Return the figures behind the verdict, without values before a measurement. Empty results are one if many.
+def figures(evaluation: OwnEvaluation, strictness: float) -> list[FigureRow]:
+    """Return the figures behind the verdict. Empty results are one if many.
 
     Args:
         strictness: As of `verdict`.
     """
-    if evaluation is None:
-        return [Figure(label=OWN_LABEL), Figure(label=OFF_TOPIC_LABEL)]
-    near = _nearby(evaluation, strictness)
-    _, nothing, _ = _rates(evaluation, strictness)
-    measures = [
-        _own_figure(evaluation, strictness, near),
-        *_judged_figure(evaluation, strictness, near),
-        _off_topic_figure(evaluation, strictness, near),
-    ]
-    if (task := _task(evaluation, OWN_TASK)) is not None and nothing is not None and nothing.mean > MUCH_HIDDEN:
-        basis = f"{_attempts(task)}{near}"
-        meaning = f"Lower is better: {_of_hundred(nothing)} searches find nothing, although another attempt exists."
-        measures.append(_figure(NOTHING_LABEL, nothing, task.n_groups, meaning=meaning, basis=basis, mark="weak"))
-    return measures
+    first, nothing, answered = _rates(evaluation, strictness)
+    own, step = _task(evaluation, OWN_TASK), measured_step(evaluation, strictness)
+    rows = list[FigureRow]()
+    if own is not None and first is not None:
+        rows.append(_found_row(OWN_LABEL, first, own.n_queries, own.n_groups, noun="attempt", task=own))
+    if step is not None and step.judged_right is not None:
+        judged, n = _task(evaluation, JUDGED_TASK), step.n_judged
+        rows.append(_found_row(JUDGED_LABEL, step.judged_right, n, n, noun="query", task=judged))
+    questions = foreign_result(evaluation)
+    if answered is not None and questions is not None:
+        n = questions.n_queries
+        mark = GOOD if answered.mean <= GOOD_TO else POOR if answered.mean > POOR_ABOVE else FAIR
+        rows.append(
+            _row(OFF_TOPIC_LABEL, answered, n, n, noun="question", mark=mark, better=LOWER, words_alone=ANSWERED[WORDS])
+        )
+    if own is not None and nothing is not None and nothing.mean > MUCH_HIDDEN:
+        n, n_groups = own.n_queries, own.n_groups
+        rows.append(_row(NOTHING_LABEL, nothing, n, n_groups, noun="attempt", mark=POOR, better=LOWER))
+    return rows
 
 
-def _own_figure(evaluation: OwnEvaluation, strictness: float | None, near: str) -> Figure:
-    """Return how often another attempt at a task is the first hit for it."""
-    rate, task = _rates(evaluation, strictness)[0], _task(evaluation, OWN_TASK)
-    if rate is None or task is None:
-        return Figure(label=OWN_LABEL)
-    meaning = f"Higher is better: for {_of_hundred(rate)} attempts, another one at the same task comes first."
-    basis = f"{_attempts(task)}{near}{_words_alone(task)}"
-    return _figure(OWN_LABEL, rate, task.n_groups, meaning=meaning, basis=basis, mark=_found_mark(rate.mean))
+def _found_row(label: str, rate: Estimate, n: int, n_groups: int, *, noun: str, task: TaskResult | None) -> FigureRow:
+    """Return how often the first hit is right."""
+    mark = GOOD if rate.mean >= GOOD_FROM else POOR if rate.mean < POOR_BELOW else FAIR
+    by_words = next((row for row in task.rows if row.name == BY_WORDS), None) if task is not None else None
+    words_alone = percent(by_words.estimates["hit@1"].mean) if by_words is not None else ""
+    return _row(label, rate, n, n_groups, noun=noun, mark=mark, better=HIGHER, words_alone=words_alone)
 
 
-def _judged_figure(evaluation: OwnEvaluation, strictness: float | None, near: str) -> Iterator[Figure]:
-    """Yield how often the first hit of a judged query is right, if queries were judged."""
-    step = measured_step(evaluation, 1.0 if strictness is None else strictness)
-    if step is None or (rate := step.judged_right) is None:
-        return
-    meaning = f"Higher is better: for {_of_hundred(rate)} queries, the first hit is one that a person marked right."
-    basis = f"{counted(step.n_judged, 'judged query')}{near}{_words_alone(_task(evaluation, JUDGED_TASK))}"
-    yield _figure(JUDGED_LABEL, rate, step.n_judged, meaning=meaning, basis=basis, mark=_found_mark(rate.mean))
-
-
-def _off_topic_figure(evaluation: OwnEvaluation, strictness: float | None, near: str) -> Figure:
-    """Return how many questions that memory knows nothing about get an answer."""
-    rate, questions = _rates(evaluation, strictness)[2], foreign_result(evaluation)
-    if rate is None or questions is None:
-        return Figure(label=OFF_TOPIC_LABEL)
-    meaning = f"Lower is better: {_of_hundred(rate)} questions that memory has nothing about still get an answer."
-    mark: Mark = "good" if rate.mean <= GOOD_TO else "weak" if rate.mean > WEAK_ABOVE else "middling"
-    basis = f"{counted(questions.n_queries, 'question')} on other subjects{near}{_unhidden(evaluation)}"
-    return _figure(OFF_TOPIC_LABEL, rate, questions.n_queries, meaning=meaning, basis=basis, mark=mark)
-
-
-def _attempts(task: TaskResult) -> str:
-    return f"{counted(task.n_queries, 'attempt')} at {counted(task.n_groups, 'task')}"
-
-
-def _of_hundred(rate: Estimate) -> str:
-    return f"{percent(rate.mean).removesuffix('%')} of 100"
-
-
-def _found_mark(share: float) -> Mark:
-    return "good" if share >= GOOD_FROM else "weak" if share < WEAK_BELOW else "middling"
-
-
-def _words_alone(task: TaskResult | None) -> str:
-    """Return what search by words alone reaches on the same queries, as the end of a sentence, if it was measured."""
-    row = next((row for row in task.rows if row.name == BY_WORDS), None) if task is not None else None
-    return f". Words alone: {percent(row.estimates['hit@1'].mean)}" if row is not None else ""
-
-
-def _unhidden(evaluation: OwnEvaluation) -> str:
-    """Return the share that a search without a threshold answers, as the end of a sentence, if it was measured."""
-    step = measured_step(evaluation, 0.0)
-    return f". At strictness 0: {percent(step.foreign_answered.mean)}" if step and step.strictness == 0 else ""
-
-
-def _nearby(evaluation: OwnEvaluation, strictness: float | None) -> str:
-    """Return the strictness that figures are of, or an empty string if they are of the present one."""
-    step = None if strictness is None else measured_step(evaluation, strictness)
-    return "" if step is None or step.strictness == strictness else f", at strictness {step.strictness:g}"
-
-
-def _figure(label: str, rate: Estimate, n_groups: int, *, meaning: str, basis: str, mark: Mark) -> Figure:
+def _row(
+    label: str, rate: Estimate, n: int, n_groups: int, *, noun: str, mark: str, better: str, words_alone: str = ""
+) -> FigureRow:
     interval = rate_interval(rate, n_groups)
-    return Figure(
+    return FigureRow(
+        id=label,
         label=label,
-        value=percent(rate.mean),
-        meaning=meaning,
-        interval=likely(interval) if interval is not None else "too few to tell",
-        basis=f"{basis}.",
+        rate=Meter(rate.mean, percent(rate.mean), weak=mark == POOR and interval is not None),
+        counts=f"{round(rate.mean * n):,} of {counted(n, noun)}",
+        interval=interval_text(interval) or "too few to tell",
         mark=mark if interval is not None else "",
+        better=better,
+        words_alone=words_alone,
     )
 
 
-def _judgement(
-    first: float,
-    nothing: float,
-    answered: float,
-    *,
-    finds_judged: bool,
-    n_missing: int,
-    is_measured: bool,
-    keep: str,
-    fine: str,
-    can_be_stricter: bool,
-) -> tuple[str, str, str]:
-    """Return the headline, the advice and where to follow it. Where both ends are bad, no strictness mends it."""
-    if answered > MANY_ANSWERED and nothing > MUCH_HIDDEN:
-        return "Search cannot tell well what this store holds from what it does not.", "", ""
-    if nothing > MUCH_HIDDEN:
-        return "Search hides too much of what this store holds.", LESS_STRICT, STRICTNESS
-    finds = "Search often misses the right memory"
-    if first >= MANY_FOUND:
-        finds = f"Search finds {'the right memories' if finds_judged else 'other attempts at the same task'}"
-    if answered > MANY_ANSWERED and can_be_stricter:
-        link = "but" if first >= MANY_FOUND else "and"
-        return f"{finds}, {link} answers too many off-topic questions.", STRICTER, STRICTNESS
-    if first < MANY_FOUND:
-        return f"{finds}.", OTHER_WEIGHTS, PROFILES
-    if answered > MANY_ANSWERED:
-        return _answering(finds, answered, n_missing=n_missing, is_measured=is_measured, keep=keep)
-    if not finds_judged:
-        return f"{finds}, but often misses what was judged right.", OTHER_WEIGHTS, PROFILES
-    return f"{keep}: search finds {fine}.", "", ""
+def nearby_sentence(evaluation: OwnEvaluation, strictness: float) -> str:
+    """Return the strictness that the figures are of, or an empty string if they are of the present one."""
+    step = measured_step(evaluation, strictness)
+    if step is None or step.strictness == strictness:
+        return ""
+    return f"The figures are of strictness {step.strictness:g}, the nearest one that was measured."
+
+
+def _finding(evaluation: OwnEvaluation, strictness: float) -> tuple[str, str, str]:
+    """Return the finding, the advice and where to follow it. Where both ends are bad, no strictness mends it."""
+    first, nothing, answered = _rates(evaluation, strictness)
+    answers_many = _mean(answered, 0.0) > MANY_ANSWERED
+    if _mean(nothing, 0.0) > MUCH_HIDDEN:
+        if answers_many:
+            return "Search cannot tell well what this store holds from what it does not.", "", ""
+        return "Search hides too much of what this store holds.", LESS_STRICT, ""
+    if answers_many and stricter(evaluation, strictness) is not None:
+        return "Search answers too many off-topic questions.", STRICTER, ""
+    if _mean(first, 1.0) < MANY_FOUND:
+        return "Search often misses the right memory.", OTHER_WEIGHTS, PROFILES
+    if answers_many:
+        return _answering(evaluation, strictness)
+    if not _finds_judged(evaluation, strictness):
+        return "Search often misses what was judged right.", OTHER_WEIGHTS, PROFILES
+    return f"Keep strictness {strictness:g}: search finds {_fine(first, answered)}.", "", ""
 
 
 def _fine(first: Estimate | None, answered: Estimate | None) -> str:
@@ -319,20 +290,44 @@ def _fine(first: Estimate | None, answered: Estimate | None) -> str:
     return "the right memories" if answered is None else "the right memories, and little that is off topic"
 
 
-def _answering(finds: str, answered: float, *, n_missing: int, is_measured: bool, keep: str) -> tuple[str, str, str]:
-    """Return the judgement of a search that answers many off-topic questions, and should not be stricter yet."""
-    headline = f"{finds}, and answers {percent(answered)} of off-topic questions."
-    if not is_measured:
-        return headline, "", ""
-    if n_missing:
+def _answering(evaluation: OwnEvaluation, strictness: float) -> tuple[str, str, str]:
+    """Return the finding on a search that answers many off-topic questions, and should not be stricter yet."""
+    now = measured_step(evaluation, strictness)
+    if now is None:
+        return "Search answers many off-topic questions.", "", ""
+    if n_missing := n_judgements_missing(evaluation):
         queries = f"{n_missing} queries" if n_missing == ENOUGH_JUDGED else f"{n_missing} more"
-        return headline, f"Judge {queries} to learn whether it should be stricter.", JUDGED
-    return f"{keep}: stricter, search would lose right hits.", "", ""
+        advice = f"Judge {queries} to learn whether it should be stricter."
+        return "Search answers many off-topic questions.", advice, JUDGED
+    return f"Keep strictness {strictness:g}: {_loss(evaluation, strictness, now)}.", "", ""
 
 
-def _finds_judged(evaluation: OwnEvaluation, strictness: float | None) -> bool:
+def _loss(evaluation: OwnEvaluation, strictness: float, now: StrictnessStep) -> str:
+    """Return what the next clearly stricter search would lose."""
+    then = next(iter(_clearly_stricter(evaluation, strictness, now)), None)
+    if then is None:
+        return "no stricter search answers clearly fewer of them"
+    own = _task(evaluation, OWN_TASK)
+    n_judged = _n_fewer(now.judged_right, then.judged_right, now.n_judged)
+    n_own = _n_fewer(now.first_right, then.first_right, own.n_queries if own is not None else 0)
+    losses = [
+        f"get {n_judged} more of {now.n_judged:,} judged queries wrong" if n_judged else "",
+        f"get {n_own} more of {counted(own.n_queries, 'own attempt')} wrong" if own is not None and n_own else "",
+        f"find nothing in {percent(then.found_nothing.mean)} of cases" if then.found_nothing.mean > MUCH_HIDDEN else "",
+    ]
+    answered = f"{percent(then.foreign_answered.mean)} of off-topic questions"
+    return f"at {then.strictness:g}, search would answer {answered}, but {in_words([*filter(None, losses)])}"
+
+
+def _n_fewer(now: Estimate | None, then: Estimate | None, n: int) -> int:
+    """Return of how many of `n` searches the first hit is right now, but not then. 0 if too few to matter."""
+    lost = _mean(now, 0.0) - _mean(then, 0.0)
+    return round(n * lost) if lost > GIVEN_UP else 0
+
+
+def _finds_judged(evaluation: OwnEvaluation, strictness: float) -> bool:
     """Return whether the first hit is right for most judged queries, or too few were judged."""
-    step = measured_step(evaluation, 1.0 if strictness is None else strictness)
+    step = measured_step(evaluation, strictness)
     return step is None or n_judgements_missing(evaluation) > 0 or _mean(step.judged_right, 1.0) >= MANY_FOUND
 
 
@@ -340,11 +335,9 @@ def _mean(rate: Estimate | None, absent: float) -> float:
     return absent if rate is None else rate.mean
 
 
-def _rates(
-    evaluation: OwnEvaluation, strictness: float | None
-) -> tuple[Estimate | None, Estimate | None, Estimate | None]:
+def _rates(evaluation: OwnEvaluation, strictness: float) -> tuple[Estimate | None, Estimate | None, Estimate | None]:
     """Return how often the first hit is right, nothing is found, and a foreign question is answered."""
-    step = None if strictness is None else measured_step(evaluation, strictness)
+    step = measured_step(evaluation, strictness)
     if step is None:
         return _own_rate(evaluation, "hit@1"), _own_rate(evaluation, FOUND_NOTHING), foreign_rate(evaluation)
     return step.first_right, step.found_nothing, step.foreign_answered

@@ -20,7 +20,10 @@ from atlas.views.shared.wording import time_text
 MAX_CHARACTERS = 400
 """The part of a text that is sent for a cell. The browser cuts it to the width of its column."""
 
-TONES = {type_word(CRASH): "var(--red)"}
+GOOD, FAIR, POOR = "●●● good", "●●○ fair", "●○○ poor"
+"""Marks of a figure, best first."""
+
+TONES = {type_word(CRASH): "var(--red)", GOOD: "var(--green)", FAIR: "var(--orange)", POOR: "var(--red)"}
 """Colours of badges in the browser, by their texts. Others are grey."""
 
 _PICTOGRAPHS = re.compile("[\U0001f000-\U0001faff\ufe0f\u200d]+")

@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Literal
-
 import streamlit as st
 
 from atlas import MemorySystem
@@ -15,7 +12,6 @@ from atlas.views.evaluation.own import (
     LiveEvaluation,
     OwnEvaluation,
     Prospects,
-    foreign_sentence,
     is_outdated,
     is_unreadable,
     meaning,
@@ -24,13 +20,22 @@ from atlas.views.evaluation.own import (
     simpler_searches,
     table_rows,
 )
-from atlas.views.evaluation.strictness import HOW_SURE, MEANING, USUAL_MOST
-from atlas.views.evaluation.verdict import MARKS_MEAN, Figure, Mark, Stricter, Verdict, figures, stricter, verdict
+from atlas.views.evaluation.strictness import HOW_SURE
+from atlas.views.evaluation.verdict import (
+    MARKS_MEAN,
+    RULE,
+    Stricter,
+    Verdict,
+    figures,
+    nearby_sentence,
+    stricter,
+    verdict,
+)
 from atlas.views.kinds.columns import Column
 from atlas.views.shared.rates import LIKELY_MEANS
 from pages.components.evaluation.measuring import draw_measured, draw_run, measurable
 from pages.components.evaluation.misses import draw_misses
-from pages.components.evaluation.strictness import draw_curves, plan_and_apply_strictness, preview_strictness
+from pages.components.evaluation.strictness import draw_strictness, plan_and_apply_strictness, preview_strictness
 from pages.components.lists.editing import READ_ONLY
 from pages.components.lists.record_table import plain_table
 from pages.components.overview.parts import CHART
@@ -40,12 +45,31 @@ _OF = dict(zip(QUERIES, ("", "_judged"), strict=True))
 """Suffixes of the widget keys for each kind of query."""
 
 ABOUT = (
-    "No labels are needed. Each attempt at a task that was tried more than once is held out, and a search for its task"
-    " should find the others. The outcomes of the hits are then used to predict the outcome of that attempt."
+    "Own attempts: each attempt at a task that was tried more than once is left out, and a search for its task should "
+    "find another one first. Judged queries: on Ask, people marked hits as right or wrong. Off-topic questions: they "
+    "are about other subjects, so the right answer is nothing."
 )
-COLOURS: Mapping[Mark, Literal["green", "orange", "red", "off"]] = {
-    "good": "green", "middling": "orange", "weak": "red", "": "off",
-}  # fmt: skip
+FIGURES = (
+    Column(
+        "label",
+        "Measured",
+        240,
+        help_text="Own attempts: another attempt at the same task should come first. Judged "
+        "queries: a person marked hits on Ask as right or wrong. Off-topic questions: the right answer is nothing.",
+    ),
+    Column("rate", "Result", 150, "meter"),
+    Column("counts", "", 140),
+    Column("interval", "Likely", 80, help_text=LIKELY_MEANS),
+    Column("mark", "Verdict", 100, "badge", help_text=MARKS_MEAN),
+    Column("better", "", 120),
+    Column(
+        "words_alone",
+        "Words alone",
+        100,
+        help_text="The result of a search by words alone, on the same queries.",
+        is_optional=True,
+    ),
+)
 COMPARED = (
     Column("name", "Search", 170),
     Column("rate", "First hit is right", 240, "meter"),
@@ -78,13 +102,18 @@ def draw_own(memory: MemorySystem) -> None:
         draw_head(memory, ahead, found)
     if found is not None:
         draw_found(memory, found)
+    else:
+        draw_strictness(memory, None)
 
 
 def draw_head(memory: MemorySystem, ahead: Prospects, evaluation: OwnEvaluation | None) -> None:
-    """Draw the verdict, when it was measured with a button that measures again, and its figures."""
+    """Draw the verdict with its advice, and when it was measured with a button that measures again."""
     judged = verdict(evaluation, memory.strictness()) if evaluation is not None else None
     if judged is not None:
         st.subheader(judged.headline, anchor=False)
+        with st.container(horizontal=True, vertical_alignment="center", gap="small", key="evaluation_finding"):
+            st.text(judged.finding, width="content")
+            draw_advice(judged)
     elif evaluation is None:
         is_first = is_running(live_result(memory, LiveEvaluation))
         st.subheader("Search is measured for the first time." if is_first else "Not measured yet.", anchor=False)
@@ -94,32 +123,7 @@ def draw_head(memory: MemorySystem, ahead: Prospects, evaluation: OwnEvaluation 
             draw_measured(memory, evaluation)
         if ahead.can_run:
             draw_run(memory)
-        draw_how_counted(memory, ahead, evaluation)
-    if judged is not None or evaluation is None:
-        _draw_judged(memory, evaluation, judged)
-
-
-def _draw_judged(memory: MemorySystem, evaluation: OwnEvaluation | None, judged: Verdict | None) -> None:
-    """Draw the figures of a verdict, and what a stricter search would change."""
-    now = memory.strictness()
-    measures, is_old = figures(evaluation, now), evaluation is not None and is_outdated(memory, evaluation)
-    better = stricter(evaluation, now) if evaluation is not None and not is_old else None
-    for column, figure in zip(st.columns(len(measures)), measures, strict=True):
-        with column.container(border=True, height="stretch", gap="xsmall"):
-            _draw_figure(figure)
-    if any(figure.interval for figure in measures):
-        st.caption(f"{LIKELY_MEANS} {MARKS_MEAN}")
-    if better is not None:
-        _draw_stricter(memory, better)
-    elif judged is not None and judged.advice and not is_old:
-        draw_advice(judged)
-
-
-def _draw_figure(figure: Figure) -> None:
-    st.metric(figure.label, figure.value, figure.chip or None, delta_color=COLOURS[figure.mark], delta_arrow="off")
-    if figure.meaning:
-        st.text(figure.meaning)
-        st.caption(figure.basis)
+        draw_how_counted(ahead)
 
 
 def _draw_stricter(memory: MemorySystem, better: Stricter) -> None:
@@ -141,23 +145,26 @@ def _draw_stricter(memory: MemorySystem, better: Stricter) -> None:
 
 
 def draw_advice(judged: Verdict) -> None:
-    """Draw a link to the part of the page where the advice of a verdict can be followed."""
-    label, part = judged.advice.rstrip("."), {"evaluation_tab": judged.part}
-    st.page_link(
-        "pages/evaluation.py", label=label, icon=":material/arrow_forward:", query_params=part, width="content"
-    )
+    """Draw a link to the part of the page where the advice of a verdict can be followed, if that is another one."""
+    if judged.part:
+        label, part = judged.advice.rstrip("."), {"evaluation_tab": judged.part}
+        st.page_link(
+            "pages/evaluation.py", label=label, icon=":material/arrow_forward:", query_params=part, width="content"
+        )
 
 
 def draw_found(memory: MemorySystem, evaluation: OwnEvaluation) -> None:
-    """Draw the answers by strictness, the judged queries that fail, and all figures."""
+    """Draw the figures of a measurement, the answers by strictness and the judged queries that fail."""
     now = memory.strictness()
     better = None if is_outdated(memory, evaluation) else stricter(evaluation, now)
-    if evaluation.report.strictness:
-        st.markdown("##### What another strictness would change")
-        if better is None:
-            st.caption(MEANING)
-        draw_curves(memory, now, better.strictness if better is not None else now, most=USUAL_MOST)
-    draw_misses(memory)
+    if rows := figures(evaluation, now):
+        plain_table(rows, columns=FIGURES, key="evaluation_rates", label="Figures of the measurement")
+        if nearby := nearby_sentence(evaluation, now):
+            st.caption(nearby)
+    if better is not None:
+        _draw_stricter(memory, better)
+    draw_strictness(memory, better.strictness if better is not None else None)
+    draw_misses(memory, evaluation.report.missed)
     with st.expander("All figures", key="evaluation_figures"):
         if compared := simpler_searches(evaluation, now):
             st.markdown("**Compared with simpler searches**")
@@ -191,11 +198,10 @@ def draw_figures(evaluation: OwnEvaluation) -> None:
     )
 
 
-def draw_how_counted(memory: MemorySystem, ahead: Prospects, evaluation: OwnEvaluation | None) -> None:
+def draw_how_counted(ahead: Prospects) -> None:
     """Draw what the figures mean, behind a button."""
-    foreign = foreign_sentence(evaluation, memory.strictness()) if evaluation is not None else ""
     with st.popover("How is this counted?", icon=":material/help:", type="tertiary", key="evaluation_how"):
-        for sentence in filter(None, (ABOUT, ahead.sentence, foreign, ahead.hint)):
+        for sentence in filter(None, (ABOUT, f"Now: {ahead.sentence}", LIKELY_MEANS, MARKS_MEAN, RULE, ahead.hint)):
             st.text(sentence)
         st.text("On runs whose answers are known from their source, or on queries that people judged:")
         st.code("atlas evaluate PATH", language=None)

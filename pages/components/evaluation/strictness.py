@@ -12,6 +12,7 @@ from atlas.views.evaluation.own import LiveEvaluation
 from atlas.views.evaluation.strictness import (
     ABOUT,
     CALIBRATED,
+    HOW_SURE,
     MOST,
     STEP,
     UNMEASURED,
@@ -28,9 +29,7 @@ from atlas.views.evaluation.strictness import (
     strictness_plan,
     strictness_queries,
 )
-from atlas.views.evaluation.verdict import STRICTNESS
 from atlas.views.shared.state import StoreState
-from pages.components.evaluation.measuring import draw_measured, draw_run, measurable
 from pages.components.lists.editing import READ_ONLY
 from pages.components.overview.parts import CHART
 from pages.components.shared.jobs import live_result
@@ -46,22 +45,43 @@ COLUMNS = {
     "best": st.column_config.TextColumn("Best hit", width="large"),
 }
 
-
 MAX_LOST = 5
 
 
-def draw_strictness(memory: MemorySystem) -> None:
-    """Draw the slider, the costs of its value, and the queries of the store whose answers change."""
-    now, state = memory.strictness(), store_state(memory)
-    st.caption(ABOUT)
-    st.session_state.setdefault(_slider(state), now)
-    chosen = st.slider("Strictness", 0.0, max(MOST, now), step=STEP, format="%.1f", key=_slider(state))
-    draw_curves(memory, now, chosen)
-    _draw_measured(memory)
+def draw_strictness(memory: MemorySystem, suggested: float | None) -> None:
+    """Draw the answers by strictness with a slider, and the queries of the store whose answers its value changes.
+
+    Args:
+        suggested: The strictness that the measurement advises, or None.
+    """
+    now, slider = memory.strictness(), _slider(store_state(memory))
+    chosen: float = st.session_state.setdefault(slider, now)
+    with st.container(horizontal=True, vertical_alignment="bottom", key="evaluation_strictness_title"):
+        st.markdown("##### What another strictness would change", width="content")
+        st.caption(HOW_SURE, width="content")
+    _draw_curves(memory, now, suggested if suggested is not None and chosen == now else chosen)
+    st.slider("Try another strictness", 0.0, max(MOST, now), step=STEP, format="%.1f", key=slider, help=ABOUT)
+    if chosen != now or now != CALIBRATED:
+        _draw_plan(memory, chosen)
+
+
+def _draw_curves(memory: MemorySystem, now: float, then: float) -> None:
+    """Draw the answers by strictness, as they were measured on the store, or else as its level was set."""
+    found = live_result(memory, LiveEvaluation).current()
+    curves = measured_curves(found) or _calibrated(store_state(memory), _memory=memory)
+    if curves:
+        chart = curves_chart(curves, now, then)
+        st.plotly_chart(chart, key="evaluation_curves", config=CHART, alt="Answers by strictness")
+    else:
+        st.caption(UNMEASURED)
+
+
+def _draw_plan(memory: MemorySystem, chosen: float) -> None:
+    """Draw what a strictness changes for the store's own queries, and buttons that apply it or go back."""
     if draw_awaited(memory):
         return
     with st.spinner("Asking the store's own queries …"):
-        asked = _asked(state, _memory=memory)
+        asked = _asked(store_state(memory), _memory=memory)
         plan = strictness_plan(memory, chosen, asked)
     st.text(plan_sentence(plan))
     if plan.after != plan.before:
@@ -71,31 +91,6 @@ def draw_strictness(memory: MemorySystem) -> None:
         rows = [asdict(row) for row in change_rows(plan.changed)]
         st.dataframe(rows, column_config=COLUMNS, column_order=list(COLUMNS), hide_index=True,
                      key=f"evaluation_changed_{chosen}", alt="Queries that are answered otherwise")  # fmt: skip
-
-
-def draw_curves(memory: MemorySystem, now: float, then: float, *, most: float = MOST) -> None:
-    """Draw the answers by strictness, as they were measured on the store, or else as its level was set.
-
-    Args:
-        most: The largest strictness that is drawn, unless another one is marked.
-    """
-    found = live_result(memory, LiveEvaluation).current()
-    curves = measured_curves(found) or _calibrated(store_state(memory), _memory=memory)
-    if curves:
-        chart = curves_chart(curves, now, then, most=most)
-        st.plotly_chart(chart, key="evaluation_curves", config=CHART, alt="Answers by strictness")
-    else:
-        st.caption(UNMEASURED)
-
-
-def _draw_measured(memory: MemorySystem) -> None:
-    """Draw when the curves were measured, and a button that measures again if the store has changed since."""
-    found = live_result(memory, LiveEvaluation).current()
-    if found is None or not measured_curves(found):
-        return
-    with st.container(horizontal=True, vertical_alignment="center", key="evaluation_curves_measured"):
-        if draw_measured(memory, found) and measurable(memory).can_run:
-            draw_run(memory)
 
 
 def apply_strictness(memory: MemorySystem, plan: StrictnessPlan) -> None:
@@ -112,7 +107,6 @@ def plan_and_apply_strictness(memory: MemorySystem, strictness: float) -> None:
 
 def preview_strictness(memory: MemorySystem, strictness: float) -> None:
     """Show what a strictness changes. Callback of a button."""
-    st.session_state.evaluation_tab = STRICTNESS
     st.session_state[_slider(store_state(memory))] = strictness
 
 

@@ -40,7 +40,7 @@ def _draw_to_models(label: str, *, key: str) -> None:
 
 def _draw_to_strictness() -> None:
     if st.button("Change", key="settings_to_strictness", type="tertiary"):
-        st.switch_page("pages/evaluation.py", query_params={"evaluation_tab": "Strictness"})
+        st.switch_page("pages/evaluation.py")
 
 
 def _draw_to_history() -> None:

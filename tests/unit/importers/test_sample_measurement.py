@@ -16,11 +16,13 @@ import pytest
 import atlas
 from atlas.embedding.sentence_transformers import BUNDLED
 from atlas.evaluation.job import EvaluationFile
+from atlas.evaluation.judged import MAX_MISSES
 from atlas.evaluation.report import OwnEvaluation, Report, as_json
 from atlas.importers.sample import load_sample
-from atlas.importers.sample_measurement import FILE
+from atlas.importers.sample_measurement import FILE, portable
 from atlas.jobs.artefact import CACHE
 from atlas.testing import FixedClock, HashEmbedder
+from atlas.views.evaluation.misses import miss_rows
 from atlas.views.evaluation.own import measured_caption, staleness
 from atlas.views.evaluation.verdict import verdict
 from tests.support.records import attempt
@@ -61,7 +63,8 @@ def test_a_new_store_of_the_sample_data_has_a_verdict_that_came_with_them(tmp_pa
         again = replace(found, measured_at="2100-01-01T09:00:00+00:00")
         assert measured_caption(memory, again).startswith("Measured 1 Jan 2100, 09:00 UTC with")
         assert staleness(memory, found) == ""
-        assert verdict(found).headline.startswith("Keep this strictness:")
+        assert verdict(found, 1.0).finding.startswith("Keep strictness 1:")
+        assert len(miss_rows(memory, found.report.missed)) == MAX_MISSES, "it names records of this store"
         tasks = {task.name: task for task in found.report.tasks}
         assert tasks["own attempts"].n_records == memory.experience.count()
 
@@ -93,8 +96,7 @@ def test_a_damaged_one_is_left_out_with_a_warning(tmp_path, sample, caplog):
 @pytest.mark.slow  # measures for minutes
 def test_it_is_what_the_job_measures(tmp_path):
     with loaded(tmp_path) as memory:
-        found = stored(memory)
-    assert found is not None
+        found = portable(stored(memory), memory)
     assert rounded(measure().report) == rounded(found.report)
 
 

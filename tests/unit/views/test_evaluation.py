@@ -16,7 +16,6 @@ from atlas.testing import HashEmbedder
 from atlas.views.evaluation.charts import measured_chart
 from atlas.views.evaluation.own import (
     MEASURES,
-    foreign_sentence,
     measured,
     measured_caption,
     staleness,
@@ -47,7 +46,6 @@ def show(memory: atlas.MemorySystem, found: OwnEvaluation) -> None:
     """What the page does with it."""
     assert measured_caption(memory, found).encode()
     staleness(memory, found)
-    assert foreign_sentence(found, 1.0).encode()
     for of in filter(None, (measured(found, measure) for measure in MEASURES)):
         assert json.dumps(measured_chart(of))
         assert of.caption

@@ -71,17 +71,32 @@ def test_both_curves_stand_over_the_strictness():
     assert [curve["y"] for curve in chart["data"]] == [[0.0, 0.1], [0.4, 0.03]]
     assert [line["x0"] for line in chart["layout"]["shapes"]] == [1.0, 0.5]
     texts = [note["text"] for note in chart["layout"]["annotations"]]
-    assert texts == ["now 1", "0.5", f"{OWN} 10%", f"{FOREIGN} 3%"]
-    assert curves_chart(curves, 0.5, 0.5, most=0.5)["data"][0]["x"] == [0.5]
+    assert texts == ["now 1", "10%", "3%", "0.5", "0%", "40%", f"{OWN} 10%", f"{FOREIGN} 3%"]
     assert [curve["name"] for curve in chart["data"]] == [OWN, FOREIGN]
+    assert chart["layout"]["xaxis"]["title"]["text"] == "strictness"
     assert len(curves_chart(curves, 1.0, 1.0)["layout"]["shapes"]) == 1
+
+
+@pytest.mark.parametrize("shares", [(0.98, 0.97), (0.0, 0.0), (1.0, 0.0), (0.5, 0.49)])
+@pytest.mark.parametrize(("before", "after"), [(1.0, 1.0), (1.0, 1.2), (0.0, 3.0)])
+def test_values_stand_inside_the_chart_and_apart(shares: tuple[float, float], before: float, after: float):
+    curves = {
+        name: dict.fromkeys((0.0, 1.0, 1.2, 3.0), share) for name, share in zip((OWN, FOREIGN), shares, strict=True)
+    }
+    layout = curves_chart(curves, before, after)["layout"]
+    notes = [note for note in layout["annotations"] if note["text"].endswith("%") and note.get("xref") != "paper"]
+    assert {note["x"] for note in notes} == {before, after}
+    for at in {before, after}:
+        lower, upper = sorted(note["y"] for note in notes if note["x"] == at)
+        assert 0 <= lower <= upper - 0.089
+        assert upper < layout["yaxis"]["range"][1]
 
 
 @pytest.mark.parametrize("ends", [(0.98, 0.97), (0.0, 0.0), (1.0, 0.0), (0.5, 0.49)])
 def test_the_names_of_curves_stand_inside_the_chart_and_apart(ends: tuple[float, float]):
     chart = curves_chart(dict(zip((OWN, FOREIGN), ({1.0: end} for end in ends), strict=True)), 1.0, 1.0)
     upper, lower = (note["y"] for note in chart["layout"]["annotations"][-2:])
-    assert 0 <= lower < upper <= 1
+    assert 0 <= lower < upper < chart["layout"]["yaxis"]["range"][1]
 
 
 def test_the_level_of_each_memory_is_told_with_its_costs():

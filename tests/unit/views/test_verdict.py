@@ -18,8 +18,9 @@ from atlas.evaluation.tasks import AGENT, FUSED
 from atlas.testing import HashEmbedder
 from atlas.views.charts.split import split_bar
 from atlas.views.curate.attention import search_row
-from atlas.views.evaluation.own import foreign_sentence, simpler_searches
-from atlas.views.evaluation.verdict import LESS_STRICT, STRICTER, figures, stricter, verdict
+from atlas.views.evaluation.own import simpler_searches
+from atlas.views.evaluation.verdict import LESS_STRICT, STRICTER, figures, nearby_sentence, stricter, verdict
+from atlas.views.lists.cells import GOOD, POOR
 from atlas.views.overview.effect import effect_view
 from tests.support.records import START, attempt
 
@@ -52,62 +53,94 @@ def with_rates(found: OwnEvaluation, *, first: float, nothing: float, foreign: f
     return replace(found, report=replace(found.report, tasks=(replace(task, rows=rows),), foreign=(result,)))
 
 
+def without_steps(found: OwnEvaluation) -> OwnEvaluation:
+    """The measurement without its answers at other strictness."""
+    return replace(found, report=replace(found.report, strictness=()))
+
+
+def values(found: OwnEvaluation, strictness: float) -> list[str]:
+    return [figure.rate.text for figure in figures(found, strictness)]
+
+
 @pytest.mark.parametrize(
-    ("nothing", "foreign", "headline", "advice"),
+    ("nothing", "foreign", "headline", "finding", "advice"),
     [
         (
             0.0,
             0.64,
-            "Search finds the right memories, and answers 64% of off-topic questions.",
-            "Judge 20 queries to learn whether it should be stricter.",
+            "Search finds the right attempt first in 98% of cases, but answers 64% of off-topic questions.",
+            "Search answers many off-topic questions.",
+            "",
         ),
-        (0.5, 0.02, "Search hides too much of what this store holds.", LESS_STRICT),
-        (0.1, 0.05, "Keep this strictness: search finds the right memories, and little that is off topic.", ""),
-        (0.5, 0.64, "Search cannot tell well what this store holds from what it does not.", ""),
+        (
+            0.5,
+            0.02,
+            "Search finds the right attempt first in 98% of cases, finds nothing in 50% and answers 2% of off-topic "
+            "questions.",
+            "Search hides too much of what this store holds.",
+            LESS_STRICT,
+        ),
+        (
+            0.1,
+            0.05,
+            "Search finds the right attempt first in 98% of cases and answers 5% of off-topic questions.",
+            "Keep strictness 1: search finds the right memories, and little that is off topic.",
+            "",
+        ),
+        (
+            0.5,
+            0.64,
+            "Search finds the right attempt first in 98% of cases, finds nothing in 50%, but answers 64% of off-topic "
+            "questions.",
+            "Search cannot tell well what this store holds from what it does not.",
+            "",
+        ),
     ],
 )
-def test_the_verdict_is_one_sentence_with_what_to_do(measured, nothing, foreign, headline, advice):
-    judged = verdict(with_rates(measured, first=0.98, nothing=nothing, foreign=foreign))
-    link = ", but wrongly" if foreign > 0.1 else " and"
-    assert judged.sentence == (
-        f"Finds another attempt at the same task first in 98% of searches{link} "
-        f"answers {100 * foreign:.0f}% of off-topic questions."
-    )
-    assert (judged.headline, judged.advice) == (headline, advice)
-    assert bool(judged.part) == bool(advice)
+def test_the_headline_has_the_figures_and_the_finding_what_they_mean(
+    measured, nothing, foreign, headline, finding, advice
+):
+    found = without_steps(with_rates(measured, first=0.98, nothing=nothing, foreign=foreign))
+    judged = verdict(found, 1.0)
+    assert (judged.headline, judged.finding, judged.advice) == (headline, finding, advice)
 
 
 def test_a_search_that_misses_much_is_to_be_compared_with_other_weights(measured):
-    found = with_rates(measured, first=0.4, nothing=0.0, foreign=0.0)
-    judged = verdict(found)
-    assert (judged.headline, judged.part) == ("Search often misses the right memory.", "Compare profiles")
-    assert [figure.value for figure in figures(found)] == ["40%", "0%"]
-    assert [figure.value for figure in figures(None)] == ["–"] * 2
+    found = without_steps(with_rates(measured, first=0.4, nothing=0.0, foreign=0.0))
+    judged = verdict(found, 1.0)
+    assert (judged.finding, judged.part) == ("Search often misses the right memory.", "Compare profiles")
+    assert values(found, 1.0) == ["40%", "0%"]
 
 
 def test_a_search_that_hides_much_says_how_much(measured):
-    own, off_topic, hidden = figures(with_rates(measured, first=0.6, nothing=0.25, foreign=0.02))
-    assert (hidden.label, hidden.value) == ("Searches that find nothing", "25%")
+    found = without_steps(with_rates(measured, first=0.6, nothing=0.25, foreign=0.02))
+    own, off_topic, hidden = figures(found, 1.0)
+    assert (hidden.label, hidden.rate.text, hidden.counts) == ("Own attempts: nothing found", "25%", "3 of 12 attempts")
     assert [own.mark, off_topic.mark, hidden.mark] == ["", "", ""], "there are too few tasks to tell"
-    assert len(figures(with_rates(measured, first=0.6, nothing=0.2, foreign=0.02))) == 2
+    assert len(figures(without_steps(with_rates(measured, first=0.6, nothing=0.2, foreign=0.02)), 1.0)) == 2
 
 
-def test_every_figure_has_a_range_that_no_rate_of_zero_narrows_to_nothing(measured):
-    found = with_rates(measured, first=0.98, nothing=0.0, foreign=0.64)
-    assert [figure.interval for figure in figures(found)] == ["too few to tell"] * 2
+def test_every_figure_has_its_counts_and_a_range_that_no_rate_of_zero_narrows_to_nothing(measured):
+    found = without_steps(with_rates(measured, first=0.98, nothing=0.0, foreign=0.64))
+    assert [figure.interval for figure in figures(found, 1.0)] == ["too few to tell"] * 2
     (task,), (asked,) = found.report.tasks, found.report.foreign
     rates = {
-        "hit@1": Estimate(mean=0.98, interval=Interval(0.96, 0.99)),
+        "hit@1": Estimate(mean=0.975, interval=Interval(0.96, 0.99)),
         FOUND_NOTHING: Estimate(mean=0.0, interval=Interval(0.0, 0.0)),
     }
     rows = tuple(replace(row, estimates={**row.estimates, **rates}) if row.name == AGENT else row for row in task.rows)
-    asked = replace(asked, told_something={AGENT: Estimate(mean=1.0, interval=Interval(1.0, 1.0))})
-    report = replace(found.report, tasks=(replace(task, rows=rows, n_groups=90),), foreign=(asked,))
-    own, off_topic = figures(replace(found, report=report))
-    assert (own.chip, off_topic.chip) == ("good, likely 96–99%", "weak, likely 96–100%")
-    assert own.meaning == "Higher is better: for 98 of 100 attempts, another one at the same task comes first."
-    assert own.basis == "12 attempts at 90 tasks. Words alone: 100%."
-    assert off_topic.meaning.startswith("Lower is better: 100 of 100 questions that memory has nothing about")
+    asked = replace(asked, n_queries=200, told_something={AGENT: Estimate(mean=1.0, interval=Interval(1.0, 1.0))})
+    report = replace(found.report, tasks=(replace(task, rows=rows, n_queries=222, n_groups=90),), foreign=(asked,))
+    own, off_topic = figures(replace(found, report=report), 1.0)
+    assert (own.counts, own.interval, own.mark, own.better) == (
+        "216 of 222 attempts",
+        "96–99%",
+        GOOD,
+        "higher is better",
+    )
+    assert own.words_alone == "100%"
+    assert (off_topic.counts, off_topic.interval, off_topic.mark) == ("200 of 200 questions", "98–100%", POOR)
+    assert (off_topic.better, off_topic.rate.weak, own.rate.weak) == ("lower is better", True, False)
 
 
 def test_simpler_searches_differ_only_where_their_interval_leaves_no_doubt(measured):
@@ -128,9 +161,9 @@ def test_simpler_searches_differ_only_where_their_interval_leaves_no_doubt(measu
 
 
 def test_what_was_not_measured_is_not_judged(measured):
-    found = with_rates(measured, first=0.98, nothing=0.0, foreign=None)
-    assert verdict(found).sentence == "Finds another attempt at the same task first in 98% of searches."
-    assert verdict(replace(found, report=replace(found.report, tasks=()))) is None
+    found = without_steps(with_rates(measured, first=0.98, nothing=0.0, foreign=None))
+    assert verdict(found, 1.0).headline == "Search finds the right attempt first in 98% of cases."
+    assert verdict(replace(found, report=replace(found.report, tasks=())), 1.0) is None
 
 
 def step(
@@ -169,7 +202,10 @@ def test_the_advised_strictness_hides_hardly_a_right_first_hit(measured):
 def test_no_stricter_search_is_advised_that_hides_what_was_judged_right(measured):
     loses = with_steps(measured, STEPS[0], step(1.8, 0.97, 0.14, judged=0.3))
     assert stricter(loses, 1.0) is None
-    assert verdict(loses, 1.0).headline == "Keep strictness 1: stricter, search would lose right hits."
+    assert verdict(loses, 1.0).finding == (
+        "Keep strictness 1: at 1.8, search would answer 14% of off-topic questions, but get 12 more of 20 judged "
+        "queries wrong."
+    )
     assert search_row(loses, 1.0) is None
     keeps_some = with_steps(measured, STEPS[0], step(1.5, 0.98, 0.3), step(1.8, 0.97, 0.14, judged=0.3))
     assert stricter(keeps_some, 1.0).strictness == 1.5
@@ -177,12 +213,10 @@ def test_no_stricter_search_is_advised_that_hides_what_was_judged_right(measured
 
 def test_a_search_that_misses_judged_queries_is_not_said_to_find_the_right_memories(measured):
     found = with_steps(measured, step(1.0, 0.98, 0.65, judged=0.51), step(1.8, 0.97, 0.14, judged=0.27))
-    assert verdict(found, 1.0).headline == "Keep strictness 1: stricter, search would lose right hits."
+    assert verdict(found, 1.0).finding.startswith("Keep strictness 1: at 1.8, search would answer 14% of off-topic")
 
     precise = with_steps(measured, step(1.0, 0.98, 0.05, judged=0.3))
-    assert verdict(precise, 1.0).headline == (
-        "Search finds other attempts at the same task, but often misses what was judged right."
-    )
+    assert verdict(precise, 1.0).finding == "Search often misses what was judged right."
 
 
 @pytest.mark.parametrize(("n_judged", "queries"), [(0, "20 queries"), (19, "1 more")])
@@ -191,7 +225,7 @@ def test_with_few_judged_queries_the_advice_is_to_judge_more(measured, n_judged,
     found = with_steps(measured, *(replace(each, n_judged=n_judged) for each in STEPS))
     assert stricter(found, 1.0) is None
     judged = verdict(found, 1.0)
-    assert judged.headline == "Search finds the right memories, and answers 65% of off-topic questions."
+    assert judged.finding == "Search answers many off-topic questions."
     assert judged.advice == f"Judge {queries} to learn whether it should be stricter."
     row = search_row(found, 1.0)
     assert (row.severity, row.detail, row.parameters) == (
@@ -203,51 +237,51 @@ def test_at_the_advised_strictness_nothing_is_advised_and_its_figures_are_shown(
     found = with_steps(measured, *STEPS)
     assert stricter(found, 1.8) is None
     assert search_row(found, 1.8) is None
-    assert verdict(found, 1.8).headline == "Keep strictness 1.8: stricter, search would lose right hits."
-    assert [figure.value for figure in figures(found, 1.8)] == ["97%", "90%", "14%"]
+    assert verdict(found, 1.8).finding == (
+        "Keep strictness 1.8: at 2, search would answer 0% of off-topic questions, but get 1 more of 12 own attempts "
+        "wrong."
+    )
+    assert values(found, 1.8) == ["97%", "90%", "14%"]
 
 
-def test_the_table_and_the_sentence_tell_the_same_of_the_present_strictness_as_the_verdict(measured):
+def test_the_table_of_searches_tells_the_same_of_the_present_strictness_as_the_figures(measured):
     found = with_steps(measured, *STEPS)
     row, *others = simpler_searches(found, 1.8)
     assert (row.rate.text, row.off_topic) == ("97%", "14%")
-    assert [figure.value for figure in figures(found, 1.8)] == ["97%", "90%", "14%"]
-    assert "14% of them find something anyway" in foreign_sentence(found, 1.8)
+    assert values(found, 1.8) == ["97%", "90%", "14%"]
     assert others == simpler_searches(found, 1.0)[1:]
 
 
 def test_a_strictness_between_the_measured_ones_is_judged_by_the_nearest(measured):
     found = with_steps(measured, *STEPS)
-    headline = "Search finds the right memories, but answers too many off-topic questions."
-    assert (verdict(found, 1.25).headline, verdict(found, 1.3).advice) == (headline, STRICTER)
+    finding = "Search answers too many off-topic questions."
+    assert (verdict(found, 1.25).finding, verdict(found, 1.3).advice) == (finding, STRICTER)
     assert (stricter(found, 1.2).strictness, search_row(found, 1.3).detail) == (
         1.8,
         "Stricter: 30% → 14% of them, 90% → 90% of judged queries right",
     )
-    shown = figures(found, 1.4)
-    assert [figure.value for figure in shown] == ["98%", "90%", "30%"]
-    assert [", at strictness 1.5." in figure.basis for figure in shown] == [True, True, True]
-    assert shown[1].basis == "20 judged queries, at strictness 1.5."
-    assert "strictness" not in figures(found, 1.5)[0].basis
+    assert values(found, 1.4) == ["98%", "90%", "30%"]
+    assert nearby_sentence(found, 1.4) == "The figures are of strictness 1.5, the nearest one that was measured."
+    assert nearby_sentence(found, 1.5) == ""
 
 
 def test_beyond_the_measured_strictness_the_strictest_tells(measured):
     found = with_steps(measured, *STEPS)
-    assert (
-        verdict(found, 3.5).headline
-        == "Keep strictness 3.5: search finds the right memories, and little that is off topic."
-    )
-    assert figures(found, 3.5)[2].basis.endswith(", at strictness 2.")
+    finding = "Keep strictness 3.5: search finds the right memories, and little that is off topic."
+    assert verdict(found, 3.5).finding == finding
+    assert nearby_sentence(found, 3.5).startswith("The figures are of strictness 2,")
 
 
 def test_nothing_stricter_is_offered_where_search_hides_much_or_would(measured):
     hides = with_steps(measured, step(1.0, 0.6, 0.5, nothing=0.25), step(1.5, 0.6, 0.1, nothing=0.25))
-    assert verdict(hides, 1.0).headline == "Search cannot tell well what this store holds from what it does not."
+    assert verdict(hides, 1.0).finding == "Search cannot tell well what this store holds from what it does not."
     assert stricter(hides, 1.0) is None
     steps = step(1.0, 0.8, 0.5, nothing=0.15), step(1.2, 0.8, 0.3, nothing=0.2), step(1.5, 0.8, 0.0, nothing=0.35)
     would_hide = with_steps(measured, *steps)
     assert stricter(would_hide, 1.0).strictness == 1.2
-    assert verdict(would_hide, 1.2).headline == "Keep strictness 1.2: stricter, search would lose right hits."
+    assert verdict(would_hide, 1.2).finding == (
+        "Keep strictness 1.2: at 1.5, search would answer 0% of off-topic questions, but find nothing in 35% of cases."
+    )
     assert stricter(with_steps(measured, steps[0], steps[2]), 1.0) is None
 
 
