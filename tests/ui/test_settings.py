@@ -20,7 +20,17 @@ from atlas.infra.actor import Actor, Role
 from atlas.llm.client import KEY
 from atlas.storage.store import LEDGER
 from atlas.views.shared.language_model import language_model
-from tests.support.dashboard import Dashboard, assert_no_problem, counted_on, said, texts, undo_button
+from tests.support.dashboard import (
+    Dashboard,
+    assert_no_problem,
+    counted_on,
+    said,
+    table,
+    tasks,
+    texts,
+    touch_table,
+    undo_button,
+)
 from tests.support.messages_server import completion, message, no_such_path, serving, text
 from tests.support.records import attempt, attempts, concept
 from tests.support.stores import make_library, make_store
@@ -43,12 +53,12 @@ def test_the_store_is_described(dashboard: Dashboard, tmp_path):
 def test_the_status_counts_records_names_the_last_agents_and_tells_how_to_connect(dashboard: Dashboard, tmp_path):
     make_store(tmp_path / "mine", [*attempts(2), attempt("Rotate the logs", agent="**scout**")])
     app = dashboard(tmp_path / "mine", "settings")
+    assert "Experiences\xa03" in [caption.value for caption in app.caption]
+    [agent] = table(app).to_dict("records")
+    assert (agent["name"], agent["n_attempts"], agent["rate"]["text"]) == ("**scout**", "1", "100%")
     shown = [text.value for text in app.text]
-    assert "3" in shown
-    assert "**scout**: 1 attempt" in shown  # as a text and not as Markdown
-    assert shown.count("not yet") == 1  # no near-duplicates were looked for
+    assert shown.count("none yet") == 1  # no near-duplicates were looked for
     assert "none since the dashboard started" in shown
-    assert "none yet" in shown
     claude, python = (code.value for code in app.code)
     assert claude.startswith("claude mcp add atlas -- ")
     assert claude.endswith(f" --store {tmp_path / 'mine'} mcp")
@@ -58,6 +68,15 @@ def test_the_status_counts_records_names_the_last_agents_and_tells_how_to_connec
     shown = [text.value for text in app.text]
     assert any(text.endswith(" UTC") for text in shown)
     assert any(text.endswith("UTC: All 11 checks are fine.") for text in shown)
+    assert_no_problem(app)
+
+
+def test_an_agent_on_the_status_leads_to_its_attempts(dashboard: Dashboard, tmp_path):
+    make_store(tmp_path, [attempt("Bake", agent="cook"), attempt("Rotate the logs", agent="scout")])
+    app = dashboard(tmp_path, "settings")
+    touch_table(app, "opened", "scout")
+    assert app.title[0].value == "Experiences"
+    assert tasks(app) == ["Rotate the logs"]
     assert_no_problem(app)
 
 
@@ -71,6 +90,7 @@ def test_the_doctor_shows_each_check_and_mends_what_it_can(dashboard: Dashboard,
         ledger.execute("DELETE FROM attributes WHERE seq = 2")
     app.button(key="settings_doctor").click().run()
     assert app.warning[-1].value == "1 check found a problem."
+    assert app.subheader[0].value.endswith("1 check found a problem: repair the store.")
     app.button(key="settings_doctor_fix").click().run()
     assert app.success[0].value == "All 11 checks are fine."
     assert any("(repaired)" in verdict for verdict in app.dataframe[0].value["verdict"])
@@ -295,8 +315,8 @@ def test_the_page_opens_with_the_status_of_the_store_its_safety_first(dashboard:
     app = dashboard(tmp_path, "settings", settings_tab="Store")  # its older name
     assert app.title[0].value == "Settings"
     assert [part.value for part in app.markdown if part.value.startswith("#####")] == [
-        "##### The store", "##### Search", "##### Backup, check and background work", "##### Connect an agent",
-        "##### Records", "##### Agents that wrote last (UTC)",
+        "##### The store", "##### Search and background work", "##### Connect an agent",
+        "##### Agents that wrote last",
     ]  # fmt: skip
 
 
@@ -339,10 +359,10 @@ def test_a_visitor_of_a_server_does_not_choose_a_name(dashboard: Dashboard, tmp_
 def test_the_last_backup_stands_beside_the_check(dashboard: Dashboard, tmp_path):
     make_store(tmp_path / "mine", attempts(1))
     app = dashboard(tmp_path / "mine", "settings")
-    missing = ":orange[:material/warning:] There is no backup. If this disk fails, the store is lost."
+    missing = ":orange[:material/warning:] There is no backup. If this disk fails, the store is lost: back it up now."
     assert [finding.value for finding in app.subheader] == [missing]
     app.button(key="settings_back_up").click().run()
-    assert re.fullmatch("Last backup: .* UTC[.]", app.subheader[0].value)
+    assert re.fullmatch("Nothing to do. Last backup: .* UTC[.]", app.subheader[0].value)
     assert len([*(tmp_path / "mine-backups").glob("mine-backup-*.zip")]) == 1
     assert_no_problem(app)
 
@@ -367,7 +387,7 @@ def test_a_backup_on_the_disk_of_its_store_is_told_beside_its_download(dashboard
 def test_an_empty_store_is_filled_first(dashboard: Dashboard, tmp_path):
     make_store(tmp_path)
     app = dashboard(tmp_path, "settings")
-    assert app.subheader[0].value == "The store is empty."
+    assert app.subheader[0].value == "The store is empty: import runs of an agent."
     app.button(key="settings_to_import").click().run()
     assert app.segmented_control(key="settings_tab").value == "Import"
 
@@ -376,4 +396,4 @@ def test_the_time_of_the_last_backup_is_told(dashboard: Dashboard, tmp_path):
     make_store(tmp_path / "mine", attempts(1))
     atlas_command(tmp_path / "mine", "backup", str(tmp_path / "kept.zip"))
     app = dashboard(tmp_path / "mine", "settings")
-    assert re.fullmatch("Last backup: .* UTC[.]", app.subheader[0].value)
+    assert re.fullmatch("Nothing to do. Last backup: .* UTC[.]", app.subheader[0].value)

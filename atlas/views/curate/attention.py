@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
-from datetime import datetime, timedelta
+from datetime import datetime
 from typing import Literal
 
 from atlas.evaluation.report import OwnEvaluation
@@ -14,14 +14,10 @@ from atlas.views.curate.queues import TITLES
 from atlas.views.evaluation.verdict import JUDGED, stricter, verdict
 from atlas.views.kinds.strategy import STRATEGY
 from atlas.views.lists.queries import Row
-from atlas.views.settings.copies import recorded_backups
+from atlas.views.settings.copies import backup_state
 from atlas.views.settings.roles import may_administer
 from atlas.views.shared.wording import counted, day_text
 from atlas.views.strategies.titles import readable_title
-
-OLD_DAYS = 30
-"""Days after which a backup counts as old, if the store has changed since."""
-
 
 Severity = Literal["urgent", "important", "routine"]
 """Urgent is what may lose the store, important what makes agents worse, routine the rest."""
@@ -136,11 +132,11 @@ def _backup(memory: MemorySystem, now: datetime) -> Iterator[AttentionRow]:
     """Yield that the store has no backup, or that its newest one is old."""
     if memory.storage.read_only or not may_administer():
         return
-    made = next(map(datetime.fromisoformat, recorded_backups(memory).values()), None)
-    if made is None:
+    backup = backup_state(memory, now)
+    if backup.made_at is None:
         yield _settings_row("urgent", "No backup", "If this disk fails, the store is lost")
-    elif now - made > timedelta(days=OLD_DAYS) and any(each.created_at > made for each in memory.history(1)):
-        what = f"Last backup {counted((now - made).days, 'day')} ago"
+    elif backup.is_outdated:
+        what = f"Last backup {counted((now - backup.made_at).days, 'day')} ago"
         yield _settings_row("important", what, "The store has changed since")
 
 

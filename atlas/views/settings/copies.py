@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from datetime import datetime, timedelta
 from pathlib import Path, PurePath
 from typing import Any
 
@@ -23,9 +24,12 @@ from atlas.views.overview.summary import size_text
 from atlas.views.settings.store import names_of_collections, record_counts
 from atlas.views.shared.kinds import KINDS
 from atlas.views.shared.state import may_name_paths
-from atlas.views.shared.wording import counted, in_words, moment_of
+from atlas.views.shared.wording import counted, in_words
 
 EXPORT_BATCH = 500
+
+OLD_DAYS = 30
+"""Days after which a backup counts as old, if the store has changed since."""
 
 SAME_DISK = "On the same disk as the store: keep a copy elsewhere."
 """Warning on a backup that is lost together with its store."""
@@ -140,9 +144,23 @@ def recorded_backups(memory: MemorySystem) -> dict[str, str]:
     )
 
 
-def last_backup(memory: MemorySystem) -> str | None:
-    """Return when the newest recorded backup was made, or None if there is none."""
-    return next((moment_of(made_at) for made_at in recorded_backups(memory).values()), None)
+@dataclass(frozen=True, slots=True, kw_only=True)
+class BackupState:
+    """The newest recorded backup of a store."""
+
+    made_at: datetime | None
+    """None if there is none."""
+
+    is_outdated: bool
+    """True if it is older than `OLD_DAYS`, and the store has changed since."""
+
+
+def backup_state(memory: MemorySystem, now: datetime) -> BackupState:
+    """Return the state of the newest recorded backup."""
+    made_at = next(map(datetime.fromisoformat, recorded_backups(memory).values()), None)
+    is_old = made_at is not None and now - made_at > timedelta(days=OLD_DAYS)
+    is_outdated = is_old and made_at is not None and any(each.created_at > made_at for each in memory.history(1))
+    return BackupState(made_at=made_at, is_outdated=is_outdated)
 
 
 def backup_directory(memory: MemorySystem) -> Path:

@@ -64,7 +64,19 @@ def embedding_facts(memory: MemorySystem) -> dict[str, str]:
     facts = {"Embedding model": model.name, "Dimensions": f"{model.dimension:,}"} if model else {}
     if isinstance(embedder, SentenceTransformerEmbedder):
         facts["Run by"] = embedder.engine
-    return facts | {"Level of relevance": level_text(memory.experience.level_costs())}
+    return facts | {"Level of relevance": _level_fact(memory.experience.level_costs())}
+
+
+def _level_fact(costs: LevelCosts | None) -> str:
+    """Return the relevance threshold, and advice if it works badly. Evaluation has its error rates."""
+    if costs is None or _is_overlapping(costs):
+        return level_text(costs)
+    return f"{costs.level:.2f}: agents get no hit below it"
+
+
+def _is_overlapping(costs: LevelCosts) -> bool:
+    """Return whether no level tells the store's own queries from foreign ones."""
+    return costs.foreign_shown > MANY_SHOWN and costs.own_hidden > MANY_HIDDEN
 
 
 def level_text(costs: LevelCosts | None) -> str:
@@ -79,9 +91,7 @@ def level_text(costs: LevelCosts | None) -> str:
         f"{costs.level:.2f}, with which {percent(costs.foreign_shown)} of off-topic questions find something, and "
         f"{percent(costs.own_hidden)} of the store's own find nothing"
     )
-    if costs.foreign_shown > MANY_SHOWN and costs.own_hidden > MANY_HIDDEN:
-        return f"{text}. {OVERLAP}"
-    return text
+    return f"{text}. {OVERLAP}" if _is_overlapping(costs) else text
 
 
 def names_of_collections(memory: MemorySystem) -> dict[str, str]:

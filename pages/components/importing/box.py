@@ -26,7 +26,8 @@ from pages.components.shared.undo_toast import announce, announcing_problems
 
 FORMATS = (
     "Sessions of Claude Code or Codex, ATIF, Langfuse exports, OpenTelemetry traces, runs of τ-bench, Reflexion, "
-    "SWE-agent or Inspect, skills of Voyager, Protea memories, or ATLAS exports"
+    "SWE-agent or Inspect, skills of Voyager, Protea memories, or ATLAS exports. You see what would be added before "
+    "anything is stored."
 )
 MAX_PROBLEMS = 20
 _PREVIEW, _REFUSED, _DONE = "import_preview", "import_refused", "import_done"
@@ -46,7 +47,8 @@ def draw_import_box(memory: MemorySystem) -> None:
 def _draw_asking(memory: MemorySystem) -> None:
     """Draw the boxes for what to import, and the button that previews it."""
     key = f"import_files_{st.session_state.get(_DONE, 0)}"  # another box, and an empty one, after each import
-    files = st.file_uploader(FORMATS, accept_multiple_files=True, key=key)
+    st.caption(FORMATS)
+    files = st.file_uploader("Files of agents' runs", accept_multiple_files=True, key=key)
     path = ""
     if may_name_paths() and _is_near():
         path = st.text_input("Or a file or directory on this machine", key="import_path",

@@ -41,7 +41,8 @@ def draw_copies(memory: MemorySystem) -> None:
 def _draw_export(memory: MemorySystem) -> None:
     st.subheader("Export", anchor=False)
     st.caption("All experiences, strategies and concepts as lines of JSON, which ATLAS can import again.")
-    vectors = st.checkbox("With the vectors of experiences", key="settings_export_vectors")
+    vectors = st.checkbox("With the vectors of experiences", key="settings_export_vectors",
+                          help="Larger, but imported faster by a store with the same embedding model.")  # fmt: skip
     without = st.multiselect("Leave out concepts from", SOURCES, key="settings_export_without", width=320)
     st.download_button("Download the export", on_behalf(partial(_exported, memory, vectors, tuple(without))),
                        f"{memory.storage.path.resolve().name.lstrip('.')}.jsonl", "application/jsonl",

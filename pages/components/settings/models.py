@@ -43,7 +43,7 @@ def draw_models(memory: MemorySystem) -> None:
 def _draw_language_model(memory: MemorySystem) -> None:
     model, settings = opening_model(), Settings.from_environment()
     st.subheader("Language model", anchor=False)
-    draw_facts({"Asked": model.badge}, key="language")
+    draw_facts({"In use": model.badge}, key="language")
     for sentence in model.sentences:
         st.text(HOW_HERE if sentence == HOW else sentence)
     if (checked := st.session_state.pop(_CHECKED, None)) is not None:

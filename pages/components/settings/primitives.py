@@ -24,7 +24,7 @@ from pages.components.lists.editing import READ_ONLY
 from pages.components.shared.snapshot import store_state
 
 COLUMNS = {
-    "state": st.column_config.TextColumn("In this store", width=140),
+    "state": st.column_config.TextColumn("State", width=140),
     "name": st.column_config.TextColumn("Name", width=180),
     "signature": st.column_config.TextColumn("Signature", width="medium"),
     "description": st.column_config.TextColumn("What it does", width="large"),
@@ -33,13 +33,17 @@ COLUMNS = {
 
 def draw_primitives(memory: MemorySystem) -> None:
     """Draw the preview of a library of primitives, and the buttons that load it."""
-    st.caption("Functions of a domain that an agent can start with, each with examples. Loading them can be undone.")
-    name = st.selectbox("Library", loader_names(), format_func=loader_title, key="settings_primitives", width=260)
-    if name is None:
-        st.info("No library of functions is installed.", icon=":material/inbox:")
-        return
-    rows = _rows(store_state(memory), name, _memory=memory)
-    _draw_buttons(memory, name, rows)
+    st.caption(
+        "Functions that an agent can start with, by domain. They become concepts of this store, with examples. Adding "
+        "them can be undone."
+    )
+    with st.container(horizontal=True, vertical_alignment="bottom"):
+        name = st.selectbox("Library", loader_names(), format_func=loader_title, key="settings_primitives", width=260)
+        if name is None:
+            st.info("No library of functions is installed.", icon=":material/inbox:")
+            return
+        rows = _rows(store_state(memory), name, _memory=memory)
+        _draw_buttons(memory, name, rows)
     st.dataframe([asdict(row) for row in rows], column_config=COLUMNS, hide_index=True,
                  alt="Functions of the library")  # fmt: skip
 
@@ -47,30 +51,29 @@ def draw_primitives(memory: MemorySystem) -> None:
 def _draw_buttons(memory: MemorySystem, name: str, rows: tuple[PrimitiveRow, ...]) -> None:
     disabled = memory.storage.read_only
     n_new, n_newer = (sum(row.state == state for row in rows) for state in (NEW, NEWER))
-    with st.container(horizontal=True, vertical_alignment="center"):
-        if n_new:
-            st.button(
-                f"Add {counted(n_new, 'function')}",
-                key="settings_primitives_load",
-                type="primary",
-                icon=":material/download:",
-                disabled=disabled,
-                on_click=load,
-                args=(memory, name, load_primitives),
-                help=READ_ONLY if disabled else "Adds the new ones. It can be undone.",
-            )
-        if n_newer:
-            st.button(
-                f"Update {counted(n_newer, 'function')}",
-                key="settings_primitives_update",
-                icon=":material/upgrade:",
-                disabled=disabled,
-                on_click=load,
-                args=(memory, name, update_primitives),
-                help=READ_ONLY if disabled else "Edited functions are left alone. It can be undone.",
-            )
-        if not n_new and not n_newer:
-            st.text("The store has all of them.")
+    if n_new:
+        st.button(
+            f"Add {counted(n_new, 'function')}",
+            key="settings_primitives_load",
+            type="primary",
+            icon=":material/download:",
+            disabled=disabled,
+            on_click=load,
+            args=(memory, name, load_primitives),
+            help=READ_ONLY if disabled else "Adds the new ones. It can be undone.",
+        )
+    if n_newer:
+        st.button(
+            f"Update {counted(n_newer, 'function')}",
+            key="settings_primitives_update",
+            icon=":material/upgrade:",
+            disabled=disabled,
+            on_click=load,
+            args=(memory, name, update_primitives),
+            help=READ_ONLY if disabled else "Edited functions are left alone. It can be undone.",
+        )
+    if not n_new and not n_newer:
+        st.text("The store has all of them.")
 
 
 @st.cache_data(max_entries=8, show_spinner=False)

@@ -10,24 +10,27 @@ from types import MappingProxyType
 from typing import Any
 
 import streamlit as st
-from streamlit.delta_generator import DeltaGenerator
 
 from atlas import MemorySystem
 from atlas.views.curate.queues import LiveDuplicates
-from atlas.views.settings.activity import agent_facts, backup_facts, connecting_lines, record_facts, work_facts
-from atlas.views.settings.copies import last_backup
+from atlas.views.kinds.columns import Column
+from atlas.views.settings.activity import NEXT, AgentRow, agent_rows, connecting_lines, records_sentence, work_facts
 from atlas.views.settings.doctor import Examination, examined
+from atlas.views.settings.headline import Headline, store_headline
 from atlas.views.settings.roles import may_administer
-from atlas.views.settings.store import record_counts, search_facts, store_facts
+from atlas.views.settings.store import search_facts, store_facts
 from atlas.views.shared.results import LiveResult
+from atlas.views.shared.scope import scope_with
 from atlas.views.shared.state import StoreState
 from atlas.views.shared.wording import moment
 from pages.components.lists.editing import READ_ONLY
+from pages.components.lists.record_table import plain_table
 from pages.components.settings.changing import open_part, status_changes
 from pages.components.settings.copies import WARNING, back_up_beside, draw_download, existing_backup, is_on_same_disk
 from pages.components.shared.commands import atlas_command, server_address
 from pages.components.shared.jobs import live_result
 from pages.components.shared.memory_map import live_map
+from pages.components.shared.narrowing import go_from_click, narrow_to
 from pages.components.shared.snapshot import opening_model, store_state
 from pages.components.shared.undo_toast import announcing_problems
 
@@ -35,8 +38,15 @@ _FOUND = "settings_doctor_found"
 
 CHECK = "Reads the whole database, and compares the search index and all files with it."
 
-NAME_PIXELS = 136
+NAME_PIXELS = 150
 """Width of the names of facts."""
+
+AGENT_COLUMNS = (
+    Column("name", "Agent", 300),
+    Column("n_attempts", "Attempts", 90, "number"),
+    Column("rate", "Succeeded", 240, "meter", "Share of the attempts with a known outcome that succeeded."),
+    Column("last_at", "Last attempt (UTC)", 200, "time"),
+)
 
 FINDING_COLUMNS = {
     "sign": st.column_config.TextColumn("", width=40),
@@ -47,83 +57,92 @@ FINDING_COLUMNS = {
 
 
 def draw_store(memory: MemorySystem) -> None:
-    """Draw the status of the store: its safety first, where it is, and how it is searched."""
-    _draw_safety(memory, is_filled=any(record_counts(memory).values()))
-    model = opening_model()
-    changes = status_changes(memory, has_model=model.client is not None)
-    search = {"Language model": model.badge if model.client else "none, and none is needed"} | search_facts(memory)
-    state = store_state(memory)
-    _draw_cards({"The store": store_facts(memory, _n_free_bytes(memory)), "Search": search}, changes)
-    with _halves("work"):
-        for column, draw in zip(st.columns(2, gap="medium"), (_draw_work, _draw_connecting), strict=True):
-            with column.container(border=True, height="stretch"):
-                draw(memory)
-    agents = _agents(state, _memory=memory) or {"None yet": "No attempt names its agent."}
-    _draw_cards({"Records": _records(state, _memory=memory) or {"None yet": "The store is empty."},
-                 "Agents that wrote last (UTC)": agents})  # fmt: skip
-
-
-def _draw_cards(
-    cards: Mapping[str, Mapping[str, str]], changes: Mapping[str, Callable[[], None]] = MappingProxyType({})
-) -> None:
-    """Draw two groups of facts side by side."""
-    with _halves("_".join(cards).lower().replace(" ", "_")):
-        for column, (title, facts) in zip(st.columns(2, gap="medium"), cards.items(), strict=True):
-            with column.container(border=True, height="stretch"):
+    """Draw the state of the store and what to do next, its facts, how agents connect, and which wrote last."""
+    _draw_headline(memory)
+    _draw_checked(memory)
+    changes = status_changes(memory, has_model=opening_model().client is not None)
+    facts = {"The store": _store_facts(memory), "Search and background work": _work_facts(memory)}
+    with st.container(key="halves_settings"):
+        for column, (title, each) in zip(st.columns(2, gap="medium"), facts.items(), strict=True):
+            with column.container(gap="xsmall"):
                 st.markdown(f"##### {title}")
-                draw_facts(facts, changes, key=title)
+                draw_facts(each, changes, key=title)
+    _draw_connecting(memory)
+    _draw_agents(memory)
 
 
-def _halves(key: str) -> DeltaGenerator:
-    return st.container(key=f"halves_settings_{key}")
-
-
-def _draw_work(memory: MemorySystem) -> None:
-    """Draw when the store was last backed up and checked, and what background work did last."""
-    st.markdown("##### Backup, check and background work")
-    results: dict[str, LiveResult[Any]] = {
-        "Map made": live_map(memory),
-        "Near-duplicates": live_result(memory, LiveDuplicates),
-    }
+def _store_facts(memory: MemorySystem) -> dict[str, str]:
     state = store_state(memory)
-    checked = {"Last check": _last_check(state.path, state.ledger_id).get("text", "none since the dashboard started")}
-    draw_facts(backup_facts(memory) | checked | work_facts(results), key="work")
+    last_check = _last_check(state.path, state.ledger_id).get("text", "none since the dashboard started")
+    return store_facts(memory, _n_free_bytes(memory)) | {"Last check": last_check}
+
+
+def _work_facts(memory: MemorySystem) -> dict[str, str]:
+    model = opening_model()
+    results: dict[str, LiveResult[Any]] = {
+        "Last map": live_map(memory),
+        "Last duplicate search": live_result(memory, LiveDuplicates),
+    }
+    language_model = {"Language model": model.badge if model.client else "none, and none is needed"}
+    return language_model | search_facts(memory) | work_facts(results)
 
 
 def _draw_connecting(memory: MemorySystem) -> None:
-    """Draw the lines that connect an agent to this store."""
-    st.markdown("##### Connect an agent")
-    for name, line in connecting_lines(memory, atlas_command(), server_address()).items():
-        st.caption(name)
-        st.code(line, language=None, wrap_lines=True)
+    """Draw the lines that connect an agent to this store, with buttons that copy them."""
+    with st.container(key="settings_connect", gap="xsmall"):
+        with st.container(horizontal=True, vertical_alignment="bottom"):
+            st.markdown("##### Connect an agent", width="content")
+            st.caption(NEXT, width="content")
+        lines = connecting_lines(memory, atlas_command(), server_address())
+        for column, (name, line) in zip(st.columns(len(lines), gap="medium"), lines.items(), strict=True):
+            with column.container(gap="xsmall"):
+                st.caption(name)
+                st.code(line, language=None, wrap_lines=True)
 
 
-def _draw_safety(memory: MemorySystem, *, is_filled: bool) -> None:
-    """Draw when the last backup was made, and buttons that make or download one and check the store."""
-    made, backup = last_backup(memory), existing_backup(memory)
-    if is_filled and made is None:
-        finding = ":orange[:material/warning:] There is no backup. If this disk fails, the store is lost."
+def _draw_agents(memory: MemorySystem) -> None:
+    """Draw the agents that wrote last. A click lists the attempts of one."""
+    rows = _agents(store_state(memory), _memory=memory)
+    st.markdown("##### Agents that wrote last")
+    if rows:
+        plain_table(rows, columns=AGENT_COLUMNS, key="settings_agents", label="Agents", on_opened=_list_attempts)
     else:
-        finding = f"Last backup: {made}." if is_filled else "The store is empty."
+        st.caption("No attempt names its agent yet.")
+
+
+def _list_attempts(agent: str) -> None:
+    """Open the attempts of an agent. Callback of the table."""
+    narrow_to(scope_with(agents=(agent,)))
+    go_from_click("pages/experiences.py")
+
+
+def _draw_headline(memory: MemorySystem) -> None:
+    """Draw the state of the store, with buttons for what is to be done."""
+    _, examination = st.session_state.get(_FOUND) or (None, None)
+    headline = store_headline(memory, datetime.now(UTC), examination.n_left if examination is not None else 0)
+    sign = ":orange[:material/warning:] " if headline.next_step in ("repair", "back up") else ""
     with st.container(horizontal=True, horizontal_alignment="distribute", vertical_alignment="center"):
-        st.subheader(finding, anchor=False, width="content")
+        st.subheader(f"{sign}{headline.sentence}", anchor=False, width="content")
         with st.container(horizontal=True, width="content"):
-            _draw_next(memory, is_filled=is_filled, has_backup=made is not None)
+            _draw_next(memory, headline)
             st.button("Check the store", key="settings_doctor", icon=":material/stethoscope:", help=CHECK,
                       on_click=_examine, args=(memory,))  # fmt: skip
-    if is_filled and backup is not None and is_on_same_disk(memory, backup):
-        st.caption(WARNING)
-    _draw_checked(memory)
+    backup = existing_backup(memory)
+    is_unsafe = headline.is_filled and backup is not None and is_on_same_disk(memory, backup)
+    if captions := [*filter(None, [_records(store_state(memory), _memory=memory), WARNING if is_unsafe else ""])]:
+        with st.container(gap=None):
+            for caption in captions:
+                st.caption(caption)
 
 
-def _draw_next(memory: MemorySystem, *, is_filled: bool, has_backup: bool) -> None:
+def _draw_next(memory: MemorySystem, headline: Headline) -> None:
     """Draw the button that fills an empty store, or those that make and download a backup."""
-    if not is_filled:
+    if not headline.is_filled:
         st.button("Import", key="settings_to_import", icon=":material/upload:", type="primary", on_click=open_part,
                   args=("Import",))  # fmt: skip
     elif may_administer():
         st.button("Back it up", key="settings_back_up", icon=":material/archive:", on_click=back_up_beside,
-                  args=(memory,), type="secondary" if has_backup else "primary")  # fmt: skip
+                  args=(memory,), type="primary" if headline.next_step == "back up" else "secondary")  # fmt: skip
         draw_download(memory, key="settings_download")
 
 
@@ -185,10 +204,10 @@ def _last_check(path: str, ledger_id: str) -> dict[str, str]:
 
 
 @st.cache_data(max_entries=8, show_spinner=False)
-def _records(state: StoreState, *, _memory: MemorySystem) -> dict[str, str]:
-    return record_facts(_memory)
+def _records(state: StoreState, *, _memory: MemorySystem) -> str:
+    return records_sentence(_memory)
 
 
 @st.cache_data(max_entries=8, show_spinner=False)
-def _agents(state: StoreState, *, _memory: MemorySystem) -> dict[str, str]:
-    return agent_facts(_memory)
+def _agents(state: StoreState, *, _memory: MemorySystem) -> tuple[AgentRow, ...]:
+    return agent_rows(_memory)

@@ -1,0 +1,51 @@
+"""The headline of Settings: what is wrong with the store, and what to do first."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime, timedelta
+
+import pytest
+
+import atlas
+from atlas.testing import FixedClock, HashEmbedder
+from atlas.views.settings.copies import make_own_backup
+from atlas.views.settings.headline import store_headline
+from tests.support.records import attempt
+
+NOW = datetime(2026, 3, 1, 9, tzinfo=UTC)
+
+
+@pytest.fixture
+def clock():
+    return FixedClock(NOW)
+
+
+@pytest.fixture
+def memory(tmp_path, clock):
+    with atlas.open_memory(tmp_path / "store", embedder=HashEmbedder(), clock=clock) as opened:
+        yield opened
+
+
+def test_a_store_goes_from_empty_to_without_a_backup_to_nothing_to_do(memory):
+    empty = store_headline(memory, NOW, 0)
+    assert (empty.sentence, empty.next_step) == ("The store is empty: import runs of an agent.", "import")
+    memory.experience.store(attempt("Bake"))
+    unsafe = store_headline(memory, NOW, 0)
+    assert unsafe.sentence == "There is no backup. If this disk fails, the store is lost: back it up now."
+    assert unsafe.next_step == "back up"
+    make_own_backup(memory)
+    safe = store_headline(memory, NOW, 0)
+    assert (safe.sentence, safe.next_step) == ("Nothing to do. Last backup: 1 Mar 2026, 09:00 UTC.", "")
+    assert store_headline(memory, NOW, 2).sentence == "2 checks found a problem: repair the store."
+
+
+def test_an_old_backup_is_to_be_made_again_once_the_store_has_changed(memory, clock):
+    memory.experience.store(attempt("Bake"))
+    make_own_backup(memory)
+    later = NOW + timedelta(days=40)
+    assert store_headline(memory, later, 0).next_step == ""
+    clock.advance(timedelta(days=39))
+    memory.experience.store(attempt("Rotate the logs"))
+    old = store_headline(memory, later, 0)
+    assert old.sentence == "The last backup is 40 days old, and the store has changed since: back it up again."
+    assert old.next_step == "back up"
