@@ -276,7 +276,7 @@ def test_a_hit_is_judged_and_the_judged_query_is_on_the_evaluation_page(page: Pa
 
     page.get_by_role("link", name="Evaluation").click()
     expect(page.get_by_text("1 judged query with an experience that was judged right")).to_be_visible()
-    page.get_by_text("Judged queries").click()
+    page.get_by_text("Judged queries", exact=True).click()
     expect(page.get_by_role("button", name="Delete the chosen ones")).to_be_visible()
     expect_row(page, f"{TASK}1 experience")
     tick_row(page, TASK)

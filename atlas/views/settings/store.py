@@ -71,7 +71,7 @@ def _level_fact(costs: LevelCosts | None) -> str:
     """Return the relevance threshold, and advice if it works badly. Evaluation has its error rates."""
     if costs is None or _is_overlapping(costs):
         return level_text(costs)
-    return f"{costs.level:.2f}: agents get no hit below it"
+    return f"{costs.level:.2f}: without a hit that reaches it, nothing is shown"
 
 
 def _is_overlapping(costs: LevelCosts) -> bool:

@@ -50,26 +50,17 @@ ABOUT = (
     "are about other subjects, so the right answer is nothing."
 )
 FIGURES = (
-    Column(
-        "label",
-        "Measured",
-        240,
-        help_text="Own attempts: another attempt at the same task should come first. Judged "
-        "queries: a person marked hits on Ask as right or wrong. Off-topic questions: the right answer is nothing.",
-    ),
-    Column("rate", "Result", 150, "meter"),
+    Column("label", "Measured", 240, help_text=ABOUT),
+    Column("rate", "Result", 104, "meter"),
     Column("counts", "", 140),
+    Column("mark", "Verdict", 92, "badge", help_text=MARKS_MEAN),
+    Column("better", "", 116),
     Column("interval", "Likely", 80, help_text=LIKELY_MEANS),
-    Column("mark", "Verdict", 100, "badge", help_text=MARKS_MEAN),
-    Column("better", "", 120),
     Column(
-        "words_alone",
-        "Words alone",
-        100,
-        help_text="The result of a search by words alone, on the same queries.",
+        "words_alone", "Words alone", 100, help_text="The result of a search by words alone, on the same queries.",
         is_optional=True,
     ),
-)
+)  # fmt: skip
 COMPARED = (
     Column("name", "Search", 170),
     Column("rate", "First hit is right", 240, "meter"),

@@ -94,7 +94,7 @@ def _draw_connecting(memory: MemorySystem) -> None:
             st.markdown("##### Connect an agent", width="content")
             st.caption(NEXT, width="content")
         lines = connecting_lines(memory, atlas_command(), server_address())
-        for column, (name, line) in zip(st.columns(len(lines), gap="medium"), lines.items(), strict=True):
+        for column, (name, line) in zip(st.columns([4, 3], gap="medium"), lines.items(), strict=True):
             with column.container(gap="xsmall"):
                 st.caption(name)
                 st.code(line, language=None, wrap_lines=True)
