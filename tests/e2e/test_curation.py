@@ -296,7 +296,8 @@ def test_a_preview_names_what_tasks_would_lose_and_keeps_it_by_one_click(page: P
     rows = dialog.get_by_role("grid", name="Plan")
     expect(rows.get_by_role("checkbox", checked=True)).to_have_count(3)  # with that of all
     rows.get_by_role("checkbox", name=re.compile("Select (?!all)")).first.click()
-    expect(dialog.get_by_text("1 of 40 experiences would be deleted (3%). 1 more stays, because")).to_be_visible()
+    expect(dialog.get_by_role("heading", name="Delete 1 experience: 1 ")).to_be_visible()
+    expect(dialog.get_by_text("1 of the 2 you chose stays")).to_be_visible()
     expect(dialog.get_by_text("1 of 1 task loses its best record")).to_be_visible()
     dialog.get_by_role("button", name="Delete 1 experience").click()
     expect(page.get_by_text("Deleted 1 experience")).to_be_visible()

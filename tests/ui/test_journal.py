@@ -290,7 +290,7 @@ def test_compacting_is_previewed_confirmed_and_undone(dashboard: Dashboard, tmp_
     run_until(app, lambda: "journal_preview" in keys(app))
     assert memory.journal.values("tier") == {"hot": 30}
     app.button(key="journal_preview").click().run()
-    assert any(element.value.startswith("**15 of 30 entries would move") for element in app.markdown)
+    assert any(element.value.startswith("15 of 30 entries would move") for element in app.text)
     assert app.button(key="plan_apply").disabled
     app.text_input(key="plan_count").set_value("15").run()
     app.button(key="plan_apply").click().run()
@@ -310,7 +310,7 @@ def test_a_cap_is_previewed_with_what_goes_applied_and_undone(dashboard: Dashboa
     app.button(key="journal_compact").click().run()
     run_until(app, lambda: "journal_preview" in keys(app))
     app.button(key="journal_preview").click().run()
-    assert any("19 would be deleted, 1 summary would be written." in element.value for element in app.markdown)
+    assert any("19 would be deleted, 1 summary would be written." in element.value for element in app.text)
     assert [why.split(":")[0] for why in plan_tables(app)[0]["why"]] == ["active → deleted"] * 19 + [
         "active → search only"
     ]
@@ -356,7 +356,7 @@ def test_a_plan_that_another_session_made_is_there_and_says_what_it_keeps(dashbo
     app.number_input(key="journal_keep_recent").set_value(10).run()
     assert warnings(app) == []
     app.button(key="journal_preview").click().run()
-    assert any(element.value.startswith("**20 of 30 entries would move") for element in app.markdown)
+    assert any(element.value.startswith("20 of 30 entries would move") for element in app.text)
     assert_no_problem(app)
 
 

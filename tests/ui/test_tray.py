@@ -143,12 +143,14 @@ def test_what_tasks_need_is_unticked_and_goes_once_it_is_ticked(dashboard: Dashb
     )
     app = selecting(dashboard(tmp_path, "history"), *alike)
     app.button(key="tray_delete").click().run()
-    assert "2 of 43 experiences would be deleted (5%). 1 more stays, because 1 task finds it first." in said(app)
+    assert "2 of 43 experiences would be deleted (5%)." in said(app)
+    assert "1 of the 3 you chose stays: it is the best record for 1 task." in said(app)
+    assert "Delete 2 experiences: 2 failed" in [element.value for element in app.subheader]
     assert "No task loses its best record" in said(app)
     (effect,) = [drawn["rows"] for drawn in drawn_by(app, "records") if drawn["label"] == "What changes"]
-    assert {name: effect[0][name] for name in ("name", "experiences", "rate")} == {
-        "name": "All", "experiences": "43 → 41", "rate": "50% → 54%",
-    }  # fmt: skip
+    assert [effect[0][name] for name in ("name", "experiences", "rate", "rate_afterwards")] == [
+        "All", "43 → 41", "50% of 30 (likely 33–67%)", "54% of 28 (likely 36–70%)",
+    ]  # fmt: skip
     (rows,) = plan_tables(app)
     assert (rows["id"][0], rows["advice"][0]) == (alike[0], "kept: best for 1 task")
     assert (app.button(key="plan_apply").label, bool(app.button(key="plan_apply").proto.shortcut)) == (
@@ -157,9 +159,12 @@ def test_what_tasks_need_is_unticked_and_goes_once_it_is_ticked(dashboard: Dashb
     touch_table(app, "chosen", {"ids": [alike[0]], "isChosen": True}, tables(app) - 1)
     assert "1 of 1 task loses its best record" in said(app)
     assert app.button(key="plan_apply").label == "Delete 3 experiences"
+    assert not app.button(key="plan_apply").proto.shortcut
+    assert "No shortcut while a task loses its best record." in said(app)
+    assert "Delete 3 experiences: 1 succeeded, 2 failed" in [element.value for element in app.subheader]
     touch_table(app, "chosen", {"ids": [alike[0], alike[2]], "isChosen": False}, tables(app) - 1)
     assert "1 of 43 experiences would be deleted (2%)." in said(app)
-    assert "1 task finds it first. 1 more stays, because you unticked it." in said(app)
+    assert "1 of the 3 you chose stays: you unticked it." in said(app)
     app.button(key="plan_apply").click().run()
     assert set(alike) & set(memory.experience.ids()) == {alike[0], alike[2]}
 

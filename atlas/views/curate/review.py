@@ -65,6 +65,7 @@ class RejectRequest:
             rows=tuple(PlanRow(id=row.id, title=row.title, goes=True, why=f"written by {row.writer}") for row in going),
             subject="What was written",
             caption="Written under review",
+            is_deletion=True,
             n_going=len(going),
             share=len(going) / n_total if n_total else 0.0,
         )

@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from atlas.memory.effects.withdrawal import Withdrawal
 from atlas.memory.kinds.table import known_kinds
 from atlas.memory.system import MemorySystem
-from atlas.views.shared.plans import PlanRow, PlanView, deletion_words
+from atlas.views.shared.plans import PlanRow, PlanView, deletion_words, undo_of_removals
 from atlas.views.shared.wording import counted
 
 
@@ -77,6 +77,8 @@ def withdrawal_view(plan: Withdrawal, n_total: int) -> PlanView:
         rows=tuple(_rows(plan)),
         subject="Record or task",
         caption="What would be deleted, and tasks whose contexts would contain it now",
+        undo=undo_of_removals(n, "record"),
+        is_deletion=True,
         n_going=n,
         share=share,
     )

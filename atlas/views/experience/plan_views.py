@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Collection, Iterator
 from dataclasses import replace
 
@@ -9,7 +10,7 @@ from atlas.memory.experience.merging import MergeGroup, MergePlan
 from atlas.memory.experience.pruning import PruneDecision, PrunePlan
 from atlas.memory.experience.refinement.plan import RefinePlan
 from atlas.views.shared.plans import PlanRow, PlanView, deletion_words, gone_notes, merging_view, undo_of_removals
-from atlas.views.shared.wording import counted
+from atlas.views.shared.wording import counted, outcomes_text
 
 SUBJECT = "Task"
 
@@ -37,17 +38,21 @@ def prune_plan_view(plan: PrunePlan, unticked: Collection[str] = ()) -> PlanView
         unticked: Ids of records that the headline does not count as protected, as an `Offer` counts them itself.
     """
     n_going, n_saved = len(plan.removals), sum(decision.id not in unticked for decision in plan.saved)
+    outcomes = Counter(decision.outcome for decision in plan.removals if decision.outcome)
     verb = "Prune" if has_rule(plan) else "Delete"
     protected = f" {n_saved:,} more {'is' if n_saved == 1 else 'are'} protected." if n_saved else ""
     return PlanView(
         title=verb,
         headline=f"{deletion_words(n_going, plan.n_total, 'experience')}.{protected}",
         button=f"{verb} {counted(n_going, 'experience')}" if n_going else "",
+        outcomes=outcomes_text(outcomes),
         rule=_rule(plan),
         notes=tuple(_prune_notes(plan)),
         undo=undo_of_removals(n_going, "experience"),
         rows=tuple(_prune_row(decision) for decision in (*plan.removals, *plan.saved)),
         subject=SUBJECT,
+        is_deletion=True,
+        n_chosen=n_going + len(plan.saved),
         n_going=n_going,
         share=plan.share,
         loss=plan.loss,
@@ -123,12 +128,10 @@ def has_rule(plan: PrunePlan) -> bool:
 
 
 def _rule(plan: PrunePlan) -> str:
-    """Return what chose the experiences, how many that are, and what it spares. Empty if there are none."""
+    """Return the rule that chose the experiences, how many match, and what it spares. Empty if a person chose them."""
     n = len(plan.removals) + len(plan.saved)
-    if not n:
+    if not n or not has_rule(plan):
         return ""
-    if not has_rule(plan):
-        return f"No rule: you chose these {n:,}. Pinned ones stay." if n > 1 else "No rule: you chose this one."
     used, is_tagged = plan.criteria.in_use(), plan.criteria.tag is not None
     parts = [clause.format(_limit_text(name, used[name])) for name, clause in CLAUSES.items() if name in used]
     chosen = "has the tag" if is_tagged else "was chosen"

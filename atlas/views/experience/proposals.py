@@ -15,7 +15,7 @@ from atlas.storage.damage import stored_instant
 from atlas.views.experience.plan_views import has_rule, merge_plan_view, prune_plan_view, refine_plan_view, refine_words
 from atlas.views.kinds.experience import EXPERIENCE
 from atlas.views.shared.plans import N_FIGURE, RATE_FIGURE, Figure, PlanRow, PlanView
-from atlas.views.shared.rates import rate_text
+from atlas.views.shared.rates import rate_line, rate_of_rest, rate_text
 from atlas.views.shared.removals import MergeProposal
 from atlas.views.shared.wording import counted
 
@@ -192,7 +192,7 @@ def _with_figures(memory: MemorySystem, view: PlanView, going: Sequence[str]) ->
     new = SuccessRate.of({outcome: n - leaving.get(outcome, 0) for outcome, n in before.items()})
     figures = (
         Figure(N_FIGURE, f"{new.n:,}", f"{old.n:,}"),
-        Figure(RATE_FIGURE, rate_text(new), rate_text(old)),
+        Figure(RATE_FIGURE, rate_of_rest(new), rate_line(old)),
     )
     return replace(view, figures=figures, notes=(*_rate_notes(old, new), *view.notes))
 

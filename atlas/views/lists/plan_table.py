@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import re
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 
+from atlas.core.statistics import SuccessRate
 from atlas.maps.domains import UNCLUSTERED
 from atlas.maps.map import MemoryMap
 from atlas.memory.experience.pruning import CHOSEN
@@ -15,7 +16,8 @@ from atlas.memory.system import MemorySystem
 from atlas.views.kinds.columns import Column, Columns
 from atlas.views.lists.queries import Row
 from atlas.views.shared.plans import N_FIGURE, RATE_FIGURE, CurationLoss, Figure, Offer, PlanRow
-from atlas.views.shared.wording import counted, percent, signed
+from atlas.views.shared.rates import rate_line, rate_of_rest
+from atlas.views.shared.wording import counted, signed
 
 ALIKE = 0.5
 """Least share of common words, in [0, 1], of titles that are compared word by word."""
@@ -59,13 +61,17 @@ class EffectRow(Row):
     """`17 → 6`, or `unchanged`."""
 
     rate: str = ""
-    """`25% → 60%`, or one rate if it stays."""
+    """`25% of 16 (likely 10–49%)`, or empty if nothing changes."""
+
+    rate_afterwards: str = ""
+    """`50% of 4 (likely 15–85%), too few to judge`."""
 
 
 EFFECT_COLUMNS = (
-    Column("name", "Domain", 240),
-    Column("experiences", N_FIGURE, 110),
-    Column("rate", RATE_FIGURE, 110),
+    Column("name", "Domain", 150),
+    Column("experiences", N_FIGURE, 80),
+    Column("rate", RATE_FIGURE, 160),
+    Column("rate_afterwards", "Rate afterwards", 262),
 )
 
 
@@ -135,9 +141,13 @@ def effect_rows(
     if n_same := len(domains) - len(losing):
         others = "The other domain" if n_same == 1 else f"The other {n_same:,} domains"
         rows.append(EffectRow(id="same", name=others, experiences="unchanged"))
-    totals = {figure.name: _change(figure.before, figure.value) for figure in figures}
-    total = EffectRow(id="all", name="All", experiences=totals.get(N_FIGURE, ""), rate=totals.get(RATE_FIGURE, ""))
-    return (total, *rows) if totals else tuple(rows)
+    totals = {figure.name: figure for figure in figures}
+    if not totals:
+        return tuple(rows)
+    number, rate = totals[N_FIGURE], totals[RATE_FIGURE]
+    total = EffectRow(id="all", name="All", experiences=f"{number.before} → {number.value}", rate=rate.before,
+                      rate_afterwards=rate.value)  # fmt: skip
+    return (total, *rows)
 
 
 def known_outcomes(memory: MemorySystem) -> dict[str, bool]:
@@ -149,36 +159,29 @@ def _effect_row(
     row_id: str, name: str, members: Sequence[str], leaving: Collection[str], succeeded: Mapping[str, bool]
 ) -> EffectRow:
     staying = [member for member in members if member not in leaving]
-    before, after = (_rate(ids, succeeded) for ids in (members, staying))
     return EffectRow(
         id=row_id,
         name=name,
         experiences=f"{len(members):,} → {len(staying):,}",
-        rate=_change(before, after),
+        rate=rate_line(_rate(members, succeeded)),
+        rate_afterwards=rate_of_rest(_rate(staying, succeeded)),
     )
 
 
-def _change(before: str, after: str) -> str:
-    return before if before == after else f"{before} → {after}"
-
-
-def _rate(ids: Sequence[str], succeeded: Mapping[str, bool]) -> str:
-    """Return the success rate of experiences, or a dash if no outcome is known."""
-    outcomes = [succeeded[record_id] for record_id in ids if record_id in succeeded]
-    return percent(sum(outcomes) / len(outcomes)) if outcomes else "–"
+def _rate(ids: Sequence[str], succeeded: Mapping[str, bool]) -> SuccessRate:
+    outcomes = Counter(succeeded.get(record_id) for record_id in ids)
+    return SuccessRate(n_succeeded=outcomes[True], n_failed=outcomes[False], n_unknown=outcomes[None])
 
 
 def plan_columns(lines: Sequence[PlanLine], subject: str) -> Columns:
     """Return the columns that tell lines apart, given the heading of their titles."""
+    is_alike = 2 * sum(bool(line.difference) for line in lines) >= len(lines)
     columns = (
         (Column("sign", "", 50), len({line.sign for line in lines}) > 1),
         (Column("outcomes", "Outcome", 105, "outcomes"), any(line.outcomes for line in lines)),
         (Column("advice", "Advice", 170, "badge"), any(line.advice for line in lines)),
-        (Column("title", subject, 400), True),
-        (
-            Column("difference", "What differs", 230, "badge"),
-            2 * sum(bool(line.difference) for line in lines) >= len(lines),
-        ),
+        (Column("difference", "What differs", 230, "badge"), is_alike),
+        (Column("title", subject, 400, "task" if subject == "Task" else "text"), True),
         (Column("why", "Why", 300), any(line.why not in ("", CHOSEN) for line in lines)),
         (Column("at", "When (UTC)", 135, "time"), any(line.at for line in lines)),
     )

@@ -6,7 +6,7 @@ alike.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from datetime import datetime
@@ -103,11 +103,16 @@ class PlanView:
     """The name of the dialog."""
 
     headline: str
+    """A sentence on what would change, and in how much of the memory."""
+
     button: str
     """Label of the button that applies it: `Prune 9 experiences`, or empty for a plan without changes."""
 
+    outcomes: str = ""
+    """Outcomes of the records that a deletion removes: `2 succeeded, 10 failed`, or empty if they have none."""
+
     rule: str = ""
-    """The sentence on what chose the records and what it spares, or empty where the headline says so."""
+    """The sentence on the rule that chose the records and what it spares, or empty if a person chose them."""
 
     notes: tuple[str, ...] = ()
     """Sentences on records that were not judged or not found."""
@@ -128,6 +133,12 @@ class PlanView:
     nothing: str = "Nothing would be deleted."
     """The sentence for a plan without changes."""
 
+    is_deletion: bool = False
+    """True if its purpose is to delete, and not to merge or shorten."""
+
+    n_chosen: int = 0
+    """Number of records that a rule or a person chose to delete, with the protected ones. 0 for other plans."""
+
     n_going: int = 0
     """Number of records that the plan removes or moves, which a person may have to type."""
 
@@ -136,6 +147,11 @@ class PlanView:
 
     loss: CurationLoss | None = None
     """Loss to agents, or None if it was not measured. Titles and tasks in it are untrusted."""
+
+    @property
+    def heading(self) -> str:
+        """The change in a few words: `Delete 12 experiences: 2 succeeded, 10 failed`, or the title if nothing would."""
+        return ": ".join(filter(None, (self.button or self.title, self.outcomes)))
 
     @property
     def is_large(self) -> bool:
@@ -158,22 +174,24 @@ class Offer:
     """The ids of the unticked removals."""
 
     @property
-    def headline(self) -> str:
-        """The plan's headline, and why unticked records stay: `1 more stays, because 10 tasks find it first.`."""
-        return " ".join(filter(None, (self.plan.view.headline, *self._whys)))
-
-    @property
-    def _whys(self) -> Iterator[str]:
-        """Why unticked records stay: tasks need them, or a person unticked them."""
+    def reasons(self) -> tuple[str, ...]:
+        """Why unticked records stay: `1 of the 13 you chose stays: it is the best record for 10 tasks.`."""
         loss = self.whole.view.loss
         needed = [record for record in (loss.lost if loss else ()) if record.id in self.kept]
-        n_others = len(self.kept) - len(needed)
-        if needed:
-            n_tasks = len({task for record in needed for task in record.tasks})
-            find = "finds" if n_tasks == 1 else "find"
-            yield f"{_more_stay(len(needed))} {counted(n_tasks, 'task')} {find} {_it(len(needed))} first."
-        if n_others:
-            yield f"{_more_stay(n_others)} you unticked {_it(n_others)}."
+        n_needed, n_others = len(needed), len(self.kept) - len(needed)
+        tasks = counted(len({task for record in needed for task in record.tasks}), "task")
+        are_best = "it is the best record" if n_needed == 1 else "they are the best records"
+        parts = (
+            (n_needed, f"{are_best} for {tasks}"),
+            (n_others, f"you unticked {'it' if n_others == 1 else 'them'}"),
+        )
+        return tuple(f"{self._stay(n)}: {why}." for n, why in parts if n)
+
+    def _stay(self, n: int) -> str:
+        """Return `1 of the 13 you chose stays`, or `1 stays` for a plan that is no deletion."""
+        view = self.whole.view
+        chosen = f" of the {view.n_chosen:,} {'that match' if view.rule else 'you chose'}" if view.n_chosen > 1 else ""
+        return f"{n:,}{chosen} {'stays' if n == 1 else 'stay'}"
 
     @property
     def can_untick(self) -> bool:
@@ -193,14 +211,6 @@ class Offer:
         if not kept or not isinstance(self.request, SparingRequest):
             return replace(self, plan=self.whole, kept=frozenset())
         return replace(self, plan=self.request.sparing(sorted(kept)).propose(memory), kept=kept)
-
-
-def _more_stay(n: int) -> str:
-    return f"{n:,} more {'stays' if n == 1 else 'stay'}, because"
-
-
-def _it(n: int) -> str:
-    return "it" if n == 1 else "them"
 
 
 def offer(memory: MemorySystem, request: PlanRequest[Any], kept: Iterable[str] | None = None) -> Offer:
@@ -280,6 +290,8 @@ def deleting_view(
         subject=noun.capitalize(),
         caption=caption,
         undo=undo_of_removals(n_going, noun),
+        is_deletion=True,
+        n_chosen=n_going,
         n_going=n_going,
         share=share,
     )
@@ -308,8 +320,8 @@ def hiding_view(titles: Mapping[str, str], noun: str) -> PlanView:
 
 
 def undo_of_removals(n: int, noun: str) -> str:
-    """Return the sentence on what undoing a removal gives back."""
-    return f"Undo brings back {f'the {noun}' if n == 1 else f'all {counted(n, noun)}'}."
+    """Return the sentence on where removed records are, and what undoing gives back."""
+    return f"Undo brings {f'the {noun}' if n == 1 else f'all {counted(n, noun)}'} back from the trash."
 
 
 def gone_notes(n_gone: int) -> tuple[str, ...]:

@@ -14,6 +14,9 @@ NOT_USED = "not used yet"
 LIKELY_MEANS = "Likely: the true value lies in this range with a probability of 95%."
 """The meaning of a range, where a page first shows one, and of a column of ranges."""
 
+FEW_KNOWN = 10
+"""Known outcomes below which a rate is called too few to judge."""
+
 RELIABLE, FAILING, HALF, NOT_CLEAR = "reliable", "mostly fails", "about half", "not clear yet"
 """Verdicts on a rate, from its interval."""
 
@@ -103,8 +106,13 @@ def interval_text(rate: SuccessRate) -> str:
 
 
 def rate_line(rate: SuccessRate) -> str:
-    """Return `62% (likely 58–66%, n = 9)`, or a dash if no outcome is known."""
-    return f"{rate_text(rate)} (likely {interval_text(rate)}, n = {rate.n_known:,})" if rate.n_known else "–"
+    """Return `62% of 9 (likely 58–66%)`, or a dash if no outcome is known."""
+    return f"{rate_text(rate)} of {rate.n_known:,} (likely {interval_text(rate)})" if rate.n_known else "–"
+
+
+def rate_of_rest(rate: SuccessRate) -> str:
+    """Return the rate of the attempts that are left: `50% of 4 (likely 15–85%), too few to judge`."""
+    return f"{rate_line(rate)}{', too few to judge' if 0 < rate.n_known < FEW_KNOWN else ''}"
 
 
 def rate_sentence(rate: SuccessRate) -> str:

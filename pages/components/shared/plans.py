@@ -34,7 +34,7 @@ from pages.components.shared.undo_toast import announce, announce_problem, annou
 
 MAX_ROWS = 500
 
-EFFECT_PIXELS = 560
+EFFECT_PIXELS = 725
 """Width of the table of what changes, whose numbers stand near their names."""
 
 APPLYING = "Mod+Enter"
@@ -140,11 +140,10 @@ def _draw(memory: MemorySystem) -> None:
         st.rerun()
         return
     plan = open_plan.offer.plan
-    with st.container(gap="xsmall"):
-        st.markdown(f"**{open_plan.offer.headline}**")
-        if plan.view.rule:
-            st.text(plan.view.rule)
-        _draw_change(memory, plan)
+    with st.container(gap="xsmall", key="plan_head"):
+        st.subheader(plan.view.heading, anchor=False)  # the dialog's own title does not follow the ticks
+        st.text(plan.view.headline)
+        _draw_change(memory, open_plan.offer)
     _draw_rows(memory, open_plan)
     if refused := st.session_state.get(_REFUSED):
         st.warning("The rest cannot be planned. The ticks stay as they were.", icon=":material/error:")
@@ -153,16 +152,18 @@ def _draw(memory: MemorySystem) -> None:
     _draw_buttons(memory, open_plan)
 
 
-def _draw_change(memory: MemorySystem, plan: Plan) -> None:
-    """Draw what changes, by domain once there is a map, and beside it what tasks lose and the notes."""
-    rows = _effect_rows(memory, plan)
+def _draw_change(memory: MemorySystem, shown: Offer) -> None:
+    """Draw what changes, by domain once there is a map, and beside it what tasks lose, what stays, and the notes."""
+    view, rows = shown.plan.view, _effect_rows(memory, shown.plan)
     with st.container(horizontal=bool(rows)):
         if rows:
             with st.container(width=EFFECT_PIXELS):
                 plain_table(rows, columns=EFFECT_COLUMNS, key="plan_effect", label="What changes")
-        with st.container(gap="xsmall"):
-            _draw_effect(replace(plan.view, figures=()) if rows else plan.view)
-            for note in plan.view.notes:
+        with st.container(gap="xsmall", key="plan_facts"):
+            _draw_effect(replace(view, figures=()) if rows else view)
+            for sentence in filter(None, (*shown.reasons, view.rule)):
+                st.text(sentence)
+            for note in view.notes:
                 st.caption(note)
 
 
@@ -225,7 +226,7 @@ def _draw_rows(memory: MemorySystem, open_plan: _OpenPlan) -> None:
 
 def _draw_table(memory: MemorySystem, open_plan: _OpenPlan, rows: Sequence[PlanRow], caption: str) -> None:
     n_more, shown = len(rows) - MAX_ROWS, open_plan.offer
-    st.caption(f"{caption}; the first {MAX_ROWS} are shown" if n_more > 0 else f"{caption}.")
+    st.caption(f"{caption}; the first {MAX_ROWS} are shown." if n_more > 0 else f"{caption}.")
     lines = plan_lines(shown, rows, MAX_ROWS)
     columns = plan_columns(lines, shown.whole.view.subject)
     fixed = [row.id for row in rows if not row.goes]
@@ -271,20 +272,22 @@ def _draw_buttons(memory: MemorySystem, open_plan: _OpenPlan) -> None:
 def _draw_foot(memory: MemorySystem, open_plan: _OpenPlan) -> None:
     """Draw all decisions on the plan, which stay in view while the rest is scrolled."""
     plan, view = open_plan.offer.plan, open_plan.offer.plan.view
+    loses = view.loss is not None and bool(view.loss.lost)
     with st.container(horizontal=True, vertical_alignment="bottom" if view.is_large else "center"):
         is_confirmed = _draw_confirmation(view)
-        st.button(
-            view.button,
-            key="plan_apply",
-            type="primary",
-            icon=":material/check:",
-            shortcut=None if view.loss is not None and view.loss.lost else APPLYING,
-            on_click=_apply,
-            args=(memory, plan),
-            disabled=not is_confirmed or memory.storage.read_only,
-        )
+        with st.container(width="content", key="plan_deletion" if view.is_deletion else "plan_change"):
+            st.button(
+                view.button,
+                key="plan_apply",
+                type="primary",
+                icon=f":material/{'delete' if view.is_deletion else 'check'}:",
+                shortcut=None if loses else APPLYING,
+                on_click=_apply,
+                args=(memory, plan),
+                disabled=not is_confirmed or memory.storage.read_only,
+            )
         st.button("Cancel", key="plan_cancel", on_click=close_plan)
-        st.caption(view.undo)
+        st.caption(f":red[No shortcut while a task loses its best record.] {view.undo}" if loses else view.undo)
 
 
 def _draw_outdated(memory: MemorySystem, open_plan: _OpenPlan, outdated: str) -> None:

@@ -203,10 +203,10 @@ def test_a_proposal_shows_the_memory_before_and_after_and_does_just_that(memory)
     assert proposal.removed_ids == tuple(ids[:3])
     assert [(figure.value, figure.before) for figure in proposal.view.figures] == [
         ("3", "6"),
-        ("50%", "50%"),
+        ("50% of 2 (likely 9–91%), too few to judge", "50% of 4 (likely 15–85%)"),
     ]
-    assert proposal.view.rule == "No rule: you chose these 3. Pinned ones stay."
-    assert proposal.view.undo == "Undo brings back all 3 experiences."
+    assert proposal.view.heading == "Delete 3 experiences: 1 succeeded, 1 failed, 1 unknown"
+    assert (proposal.view.rule, proposal.view.undo) == ("", "Undo brings all 3 experiences back from the trash.")
     assert proposal.view.is_large
     operation_id = proposal.apply(memory)
     assert proposal.done_sentence == "Deleted 3 experiences"
@@ -221,11 +221,14 @@ def test_a_proposal_tells_that_removing_outcomes_changes_the_success_rate(memory
         [attempt(success=True), attempt(success=False), attempt(success=None)]
     )
     rising, falling = (PruneRequest(among=(record_id,)).propose(memory).view for record_id in (bad, good))
-    assert [(figure.value, figure.before) for figure in rising.figures] == [("2", "3"), ("100%", "50%")]
+    assert rising.figures == (
+        Figure("Experiences", "2", "3"),
+        Figure("Success rate", "100% of 1 (likely 21–100%), too few to judge", "50% of 2 (likely 9–91%)"),
+    )
     assert rising.notes[0] == "The rate rises because failures are deleted, not because the agent improved."
-    assert falling.figures[1] == Figure("Success rate", "0%", "50%")
+    assert falling.figures[1].value == "0% of 1 (likely 0–79%), too few to judge"
     assert falling.notes[0] == "The rate falls because successes are deleted, not because the agent got worse."
-    assert PruneRequest(among=(other,)).propose(memory).view.rule == "No rule: you chose this one."
+    assert PruneRequest(among=(other,)).propose(memory).view.heading == "Delete 1 experience: 1 unknown"
 
 
 def test_a_proposal_that_no_longer_holds_does_nothing(memory):

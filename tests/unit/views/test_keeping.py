@@ -51,14 +51,14 @@ def test_an_offer_unticks_what_tasks_need_and_follows_the_ticks(memory):
     assert needed < {*ids[:3]}
     assert (advised.kept, {*advised.plan.removed_ids}) == (needed, {*ids[:3]} - needed)
     assert advised.plan.view.loss.n_losing == 0
-    assert (
-        advised.headline == "1 of 4 experiences would be deleted (25%). 2 more stay, because 2 tasks find them first."
-    )
+    assert (advised.plan.view.heading, *advised.reasons) == (
+        "Delete 1 experience: 1 succeeded", "2 of the 3 you chose stay: they are the best records for 2 tasks.",
+    )  # fmt: skip
     ticked = advised.keeping(memory, ())
     assert ticked.plan is advised.whole
-    assert ticked.headline == "3 of 4 experiences would be deleted (75%)."
+    assert (ticked.plan.view.heading, ticked.reasons) == ("Delete 3 experiences: 3 succeeded", ())
     assert offer(memory, ticked.request, ids[1:3]).plan.removed_ids == (ids[0],)
-    assert offer(memory, ticked.request, ticked.kept).headline == ticked.headline
+    assert offer(memory, ticked.request, ticked.kept).plan.view.heading == ticked.plan.view.heading
 
 
 def test_an_offer_unticks_nothing_if_nothing_would_be_left(memory, ids):
@@ -79,7 +79,7 @@ def test_an_unticked_record_that_was_deleted_since_is_not_counted_as_kept(memory
     memory.experience.delete(ids[:1])
     again = offer(memory, request, unticked.kept)
     assert again.kept == {ids[1]}
-    assert again.headline == "1 of 2 experiences would be deleted (50%). 1 more stays, because 1 task finds it first."
+    assert again.reasons == ("1 of the 2 you chose stays: it is the best record for 1 task.",)
 
 
 def test_a_record_to_keep_leaves_its_group(memory, ids):

@@ -30,8 +30,8 @@ def test_words_outcomes_and_sources_are_told_with_n_and_interval():
     assert [fact.name for fact in found.facts] == [
         "Succeeded", "Source: south", "Source: north", "Source: desk", "Median day",
     ]  # fmt: skip
-    assert found.facts[0].selected == "25% (likely 11–47%, n = 20)"
-    assert found.facts[0].rest == "100% (likely 95–100%, n = 80)"
+    assert found.facts[0].selected == "25% of 20 (likely 11–47%)"
+    assert found.facts[0].rest == "100% of 80 (likely 95–100%)"
     assert found.facts[-1].selected == "10 May 2026"
     assert found.caption == "20 selected experiences against the other 80."
 

@@ -58,19 +58,19 @@ def map_of(*domains: tuple[str, int], labels: list[int]) -> SimpleNamespace:
 
 def effects(shown: SimpleNamespace, ids: set[str], outcomes: dict[str, bool] | None = None, figures=()) -> list[tuple]:
     rows = effect_rows(shown, ids, outcomes or {}, figures)
-    return [(row.name, row.experiences, row.rate) for row in rows]
+    return [(row.name, row.experiences, row.rate, row.rate_afterwards) for row in rows]
 
 
 def test_the_domains_that_lose_records_have_a_row_each_the_largest_loss_first():
     shown = map_of(("eggs", 2), ("shoes", 4), ("pumps", 1), labels=[0, 1, 1, 1, 0, 1, 2, -1])
     assert effects(shown, {"b", "c", "a"}) == [
-        ("shoes", "4 → 2", "–"),
-        ("eggs", "2 → 1", "–"),
-        ("The other domain", "unchanged", ""),
+        ("shoes", "4 → 2", "–", "–"),
+        ("eggs", "2 → 1", "–", "–"),
+        ("The other domain", "unchanged", "", ""),
     ]
     assert effects(shown, {"h", "not on the map"}) == [
-        ("In no domain", "1 → 0", "–"),
-        ("The other 3 domains", "unchanged", ""),
+        ("In no domain", "1 → 0", "–", "–"),
+        ("The other 3 domains", "unchanged", "", ""),
     ]
     assert effects(shown, {"not on the map"}) == []
 
@@ -78,19 +78,19 @@ def test_the_domains_that_lose_records_have_a_row_each_the_largest_loss_first():
 def test_a_domain_that_would_look_better_without_its_failures_is_said_to():
     shown = map_of(("eggs", 2), ("shoes", 4), ("pumps", 1), labels=[0, 1, 1, 1, 0, 1, 2, -1])
     outcomes = {"b": False, "c": False, "d": True, "f": False, "a": True, "e": True}
-    figures = (Figure("Experiences", "5", "8"), Figure("Success rate", "62%", "50%"))
+    figures = (Figure("Experiences", "5", "8"), Figure("Success rate", "62% of 8", "50% of 8"))
     assert effects(shown, {"b", "c", "a"}, outcomes, figures)[:3] == [
-        ("All", "8 → 5", "50% → 62%"),
-        ("shoes", "4 → 2", "25% → 50%"),
-        ("eggs", "2 → 1", "100%"),
+        ("All", "8 → 5", "50% of 8", "62% of 8"),
+        ("shoes", "4 → 2", "25% of 4 (likely 5–70%)", "50% of 2 (likely 9–91%), too few to judge"),
+        ("eggs", "2 → 1", "100% of 2 (likely 34–100%)", "100% of 1 (likely 21–100%), too few to judge"),
     ]
 
 
 def test_of_many_losing_domains_the_rest_are_counted_together():
     shown = map_of(*((f"domain {number}", 1) for number in range(6)), labels=[0, 1, 2, 3, 4, 5, -1, -1])
     assert effects(shown, set("abcdef"))[2:] == [
-        ("domain 2", "1 → 0", "–"),
-        ("3 other domains together", "3 → 0", "–"),
+        ("domain 2", "1 → 0", "–", "–"),
+        ("3 other domains together", "3 → 0", "–", "–"),
     ]
 
 

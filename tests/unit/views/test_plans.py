@@ -12,8 +12,9 @@ from atlas.views.experience.plan_views import merge_plan_view, prune_plan_view
 
 def decision(name, saved_because=""):
     return PruneDecision(
-        id=name, title=f"title {name}", reasons=("it is old", "it failed"), saved_because=saved_because
-    )
+        id=name, title=f"title {name}", reasons=("it is old", "it failed"), saved_because=saved_because,
+        outcome="failed",
+    )  # fmt: skip
 
 
 def pruning(n_total=40, **options):
@@ -31,7 +32,8 @@ def test_a_prune_plan_says_how_many_go_and_why():
     view = prune_plan_view(pruning())
     assert view.headline == "2 of 40 experiences would be deleted (5%). 1 more is protected."
     assert view.rule == "Rule: delete what is older than 90 days. 3 match. Pinned ones stay."
-    assert view.undo == "Undo brings back all 2 experiences."
+    assert view.heading == "Prune 2 experiences: 2 failed"
+    assert view.undo == "Undo brings all 2 experiences back from the trash."
     assert [(row.id, row.goes, row.why) for row in view.rows] == [
         ("a", True, "it is old; it failed"),
         ("b", True, "it is old; it failed"),
