@@ -35,7 +35,8 @@ def draw_operations(memory: MemorySystem, wanted: Operations) -> None:
 
 
 memory = page_memory()
-draw_heading("History", "Every change to records of this store, and who made it. All but a purge can be undone.")
+draw_heading("History", "Every change to records of this store, and who made it. All but a purge can be undone.",
+             is_one_line=True)  # fmt: skip
 if opened := parameter(OPERATION):
     operation_panel(memory, opened)
 else:

@@ -13,18 +13,17 @@ from atlas.memory.system import MemorySystem
 from atlas.views.history.sentences import change_of, only_kind, reason_of, sentence_of, undo_label, undo_sentence
 from atlas.views.kinds.experience import EXPERIENCE
 from atlas.views.kinds.kind import Kind
+from atlas.views.kinds.titles import task_title
 from atlas.views.lists.word_diff import word_diff
 from atlas.views.shared.kinds import kind_of
 from atlas.views.shared.texts import Text
-from atlas.views.shared.wording import counted, moment, plural, shortened, signed
+from atlas.views.shared.wording import counted, moment, plural, signed
 
 PAGE_OPERATIONS = 25
 PAGE_CHANGES = 50
 PAGE_TRASH = 25
 MAX_CHECKED = 50
 """Changes up to which an operation is checked for later changes of its records before it is undone."""
-
-TITLE_CHARACTERS = 60
 
 MEANINGS = {
     "store": "An agent stored attempts",
@@ -86,9 +85,6 @@ class OperationRow:
 
     counts: str
     """`597 added`, `51 concepts added`, or several such. `concept crop added`, if it is one: untrusted text."""
-
-    changes: str
-    """`597 added`, or `600 changes` of several sorts."""
 
     actor: str
     """Untrusted text, like the reason."""
@@ -388,7 +384,6 @@ def _row(memory: MemorySystem, operation: Operation, first: RecordChange | None)
         at=operation.created_at,
         what=_KIND_WORDS.get(operation.kind, operation.kind),
         counts=_counts(operation) if kind is None else _kind_counts(operation, first, kind),
-        changes=_changes(operation),
         actor=operation.actor,
         reason=reason_of(operation),
         state="undone" if operation.undone_by else "",
@@ -402,11 +397,6 @@ def _row(memory: MemorySystem, operation: Operation, first: RecordChange | None)
     )
 
 
-def _changes(operation: Operation) -> str:
-    n_sorts = sum(n > 0 for n in operation.counts.values())
-    return _counts(operation) if n_sorts < 2 else counted(sum(operation.counts.values()), "change")
-
-
 def _counts(operation: Operation) -> str:
     return ", ".join(f"{n:,} {change_word(name)}" for name, n in operation.counts.items())
 
@@ -414,7 +404,7 @@ def _counts(operation: Operation) -> str:
 def _kind_counts(operation: Operation, first: RecordChange | None, kind: Kind) -> str:
     """Return `concept crop added`, or how many of them."""
     if first is not None and first.kind != "purged" and list(operation.counts.values()) == [1]:
-        return f"{kind.noun} {shortened(first.title, TITLE_CHARACTERS)} {change_word(first.kind)}"
+        return f"{kind.noun} {task_title(first.title).title} {change_word(first.kind)}"
     return ", ".join(f"{counted(n, kind.noun)} {change_word(name)}" for name, n in operation.counts.items())
 
 

@@ -8,6 +8,7 @@ from atlas.core.errors import NotFound
 from atlas.core.operations import UNDO, Operation, RecordChange, undone_operation_ids
 from atlas.memory.system import MemorySystem
 from atlas.views.kinds.kind import Kind
+from atlas.views.kinds.titles import task_title
 from atlas.views.lists.word_diff import word_diff
 from atlas.views.shared.kinds import kind_of
 from atlas.views.shared.wording import counted, in_words, shortened
@@ -15,7 +16,7 @@ from atlas.views.shared.wording import counted, in_words, shortened
 FEW = 3
 """Changes of several kinds up to which the first record is named."""
 
-TITLE_CHARACTERS, CHANGE_CHARACTERS = 80, 160
+CHANGE_CHARACTERS = 160
 
 _VERBS = {
     "store": "Stored {}",
@@ -96,13 +97,11 @@ def undo_sentence(operation: Operation, kind: Kind | None) -> str:
 
 
 def undo_label(operation: Operation) -> str:
-    """Return `Undo: bring back 12`, `Redo: delete 3`, or `Undo 5 changes` if there are several kinds of changes."""
+    """Return `Undo: bring back 12` or `Redo: delete 3`. Of several kinds of changes, it is the most frequent one."""
     is_undone = operation.undone_by is not None
-    verb, counts = "Redo" if is_undone else "Undo", {name: n for name, n in operation.counts.items() if n}
-    if len(counts) > 1:
-        return f"{verb} {counted(sum(counts.values()), 'change')}"
-    effects = [_UNDOING_SHORT[name][is_undone].format(n) for name, n in counts.items() if name in _UNDOING_SHORT]
-    return ": ".join([verb, *effects])
+    counts = {name: n for name, n in operation.counts.items() if n and name in _UNDOING_SHORT}
+    verb, main = "Redo" if is_undone else "Undo", max(counts, key=counts.__getitem__, default="")
+    return f"{verb}: {_UNDOING_SHORT[main][is_undone].format(counts[main])}" if main else verb
 
 
 def reason_of(operation: Operation) -> str:
@@ -178,10 +177,10 @@ def _object(memory: MemorySystem, operation: Operation, first: RecordChange | No
         return f"{counted(n_removed + counts.get('changed', 0), noun)}, which leaves out {n_removed:,}"
     if kind is None and 1 < sum(counts.values()) <= FEW and first is not None and first.title:
         noun, *others = (kind_of(memory, change.collection).noun for change in memory.changes(operation.id, FEW))
-        named = f"{noun} “{shortened(first.title, TITLE_CHARACTERS)}”"
+        named = f"{noun} “{task_title(first.title).title}”"
         return in_words([named, *(counted(number, other) for other, number in Counter(others).items())])
     if n == 1 and first is not None and first.kind != "purged":
-        return f"{noun} “{shortened(first.title, TITLE_CHARACTERS)}”"
+        return f"{noun} “{task_title(first.title).title}”"
     return counted(n, noun)
 
 

@@ -37,7 +37,7 @@ MARK_ICONS = {"Pinned": "push_pin", "Unpinned": "push_pin", "Retired": "visibili
 
 OTHER_ICON = "history"
 
-TIME_PIXELS, ACTOR_PIXELS, CHANGES_PIXELS = 40, 80, 110
+TIME_PIXELS, ACTOR_PIXELS = 40, 80
 """Widths of the columns of a line."""
 
 
@@ -58,16 +58,21 @@ def _draw_row(memory: MemorySystem, row: OperationRow) -> None:
         st.text(f"{row.at:%H:%M}", width=TIME_PIXELS)
         st.markdown(f":red[{icon}]" if row.is_final else icon, width="content")
         with st.container(horizontal=True, gap="small", width="stretch", key=f"history_line_{row.id}"):
-            st.text(row.sentence)
-            blocked = "" if row.is_undo else row.blocked
-            if more := " · ".join(filter(None, (row.change, row.reason, row.state, blocked))):
-                st.text(more)
+            _draw_sentence(row)
         st.text(row.actor, width=ACTOR_PIXELS, wrap=False)
-        with st.container(width=CHANGES_PIXELS, key=f"history_changes_{row.id}"):
-            st.text(row.changes, wrap=False)
         st.button("Details", key=f"history_open_{row.id}", type="tertiary", on_click=set_parameter,
                   args=(OPERATION, row.id))  # fmt: skip
         if row.is_undo:  # the line of what it undid has the button that does it again
             st.space(UNDO_PIXELS)
         else:
             draw_undo(memory, row, key="history_list", is_main=False)
+
+
+def _draw_sentence(row: OperationRow) -> None:
+    """Draw what was done, that it was undone, how and why, and what stands in the way of undoing it."""
+    st.text(row.sentence)
+    if row.state:
+        st.badge(row.state, color="gray")
+    for more in (" · ".join(filter(None, (row.change, row.reason))), "" if row.is_undo else row.blocked):
+        if more:
+            st.text(more)
