@@ -83,7 +83,7 @@ def _draw(snapshot: Snapshot, page: st.Page) -> None:
     begin_run(memory)
     draw_sidebar(snapshot.opened, page.url_path)
     with st.container():  # a container, as a bar that appears or disappears would reset the page's open tab
-        draw_act(memory, "u" if page.url_path == "curate" else None)
+        draw_act(memory)
     follow_click()
     page.run()
     draw_tray(memory, page.url_path, ROOMS)

@@ -68,6 +68,7 @@ def ask(titles: dict[str, str]) -> tuple[str, DeltaGenerator]:
             on_change=_open,
             args=(key,),
             placeholder="Back to the inbox",
+            help=MEANINGS[INBOX],
             width=280,
         )
         key = f"curate_rule_{suffix}"
@@ -98,7 +99,8 @@ def draw(memory: MemorySystem) -> None:
     scanned = page_scan(memory)
     cases = page_cases(memory, found, duplicates, scope, scanned)
     queue, beside = ask(tabs(cases.counts(), parameter(QUEUE)))
-    st.caption(cases.meaning if queue == INBOX else MEANINGS[queue])
+    if queue != INBOX:
+        st.caption(MEANINGS[queue])
     if queue == SUSPICIOUS and scanned.n_left:
         st.caption(f"{counted(scanned.n_left, 'record')} still to be scanned. Reload to see the newest findings.")
     if queue == RULE:
@@ -135,6 +137,7 @@ memory = page_memory()
 draw_heading(
     "Curate",
     "Records that need a decision. Whatever merges, retires or deletes shows a preview first, and can be undone.",
+    is_one_line=True,
 )
 if not n_experiences(memory) and not n_waiting(memory) and not page_scan(memory).findings:
     draw_empty(memory, "Duplicates, failing domains and outdated experiences are listed here for cleaning up.")

@@ -197,6 +197,15 @@ function line(row, list) {
   return element
 }
 
+// The heading of a group of rows stands above its first one.
+function groupHeading({ group }, above) {
+  if (!group || group === above?.group) return []
+  const place = made('div', 'cell', group), element = made('div', 'row group', place)
+  element.setAttribute('role', 'row')
+  place.setAttribute('role', 'gridcell')
+  return [element]
+}
+
 function head(column, list) {
   const element = made('div', `cell ${column.form}${column.opens ? ' main' : ''}`), orders = column.orders ?? []
   const place = orders.findIndex((order) => order.label === list.data.order)
@@ -304,7 +313,7 @@ class List {
         isStacked && 'stacked'].filter(Boolean).join(' ')
       this.root.style.setProperty('--tracks', tracks(this.columns, selected))
       this.root.setAttribute('aria-label', label)
-      this.root.replaceChildren(heading(this), ...rows.map((row) => line(row, this)))
+      this.root.replaceChildren(heading(this), ...rows.flatMap((row, at) => [...groupHeading(row, rows[at - 1]), line(row, this)]))
       this.width = 0
       if (active !== undefined) this.rowOf(active)?.focus({ preventScroll: true })
     }

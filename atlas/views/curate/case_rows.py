@@ -27,16 +27,13 @@ class CaseRow(Row):
 
     severity: Severity
     title: str
-    queue: str
-    """Title of its queue."""
-
     size: str
-    """`strategy`, `3 experiences` or `domain`."""
+    """`strategy`, `3 experiences` or `domain`, or empty for one experience."""
 
     @property
     def facts(self) -> tuple[str, ...]:
-        """The queue and what it is about: `Failing · strategy`."""
-        return (f"{self.queue} · {self.size}",)
+        """What it is about."""
+        return (self.size,) if self.size else ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -51,8 +48,12 @@ SEVERITIES: Mapping[str, Severity] = {REVIEW: "urgent", SUSPICIOUS: "urgent", FA
 """How much the cases of a queue matter, by the queue. Those of the others are routine."""
 
 
-def case_rows(memory: MemorySystem, cases: Sequence[Case]) -> list[CaseRow]:
-    """Return cases without their reasons, which take a while to find."""
+def case_rows(memory: MemorySystem, cases: Sequence[Case], counts: Mapping[str, int]) -> list[CaseRow]:
+    """Return cases without their reasons, which take a while to find.
+
+    Args:
+        counts: Number of cases by queue. Several queues have headings.
+    """
     attempts = [case.ids[0] for case in cases if case_word(case) == EXPERIENCE.noun]
     titles = {
         attempt.id: task_title(attempt.task.description).title for attempt in memory.experience.get_many(attempts)
@@ -62,11 +63,16 @@ def case_rows(memory: MemorySystem, cases: Sequence[Case]) -> list[CaseRow]:
             id=case.name,
             severity=SEVERITIES.get(case.queue, "routine"),
             title=titles.get(next(iter(case.ids), ""), title),
-            queue=case_title(case),
-            size=counted(len(case.ids), case.noun) if case.is_group else case_word(case),
+            group=f"{case_title(case)} · {counts[case.queue]:,}" if len(counts) > 1 else "",
+            size=_size(case),
         )
         for case, title in zip(cases, preview_lines(memory, cases), strict=True)
     ]
+
+
+def _size(case: Case) -> str:
+    word = case_word(case)
+    return counted(len(case.ids), word) if case.is_group else "" if word == EXPERIENCE.noun else word
 
 
 def suspicious_rows(memory: MemorySystem, cases: Sequence[Case]) -> list[SuspiciousRow]:

@@ -17,6 +17,7 @@ from atlas.views.curate.health import FAILING, STALE, UNKNOWN, UNUSED_DAYS, Doma
 from atlas.views.curate.queues import MAX_MEMBERS, REPEATED, TITLES, group_lines
 from atlas.views.kinds.columns import Column
 from atlas.views.kinds.experience import EXPERIENCE
+from atlas.views.kinds.titles import task_title
 from atlas.views.kinds.uses import ACTIVE
 from atlas.views.lists.queries import Row
 from atlas.views.lists.uses import use_rows
@@ -102,11 +103,14 @@ def case_view(memory: MemorySystem, case: Case) -> CaseView | None:
     if not read:
         return None
     texts = [_texts_of(memory, case, record) for record in read]
-    title, *rest = texts[0].items()
+    (_, title), *rest = texts[0].items()
+    if isinstance(read[0], Experience):
+        named = task_title(title)
+        title, rest = named.title, [*([("Task", title)] if named.rest else []), *rest]
     heading, lines = _uses(memory, case.ids[0]) if case.queue == FAILING else ("", ())
     return CaseView(
         case=case,
-        title=Text(title[1]),
+        title=Text(title),
         reason=case_reason(memory, case),
         texts=(
             *_signs(case),

@@ -21,7 +21,6 @@ from atlas.views.curate.queues import (
     REPEATED,
     REVIEW,
     SUSPICIOUS,
-    TITLES,
     DuplicatesResult,
     groups_within,
     queue_ids,
@@ -35,7 +34,6 @@ from atlas.views.kinds.strategy import STRATEGY
 from atlas.views.kinds.uses import worse_ids
 from atlas.views.lists.kind_views import KindViews
 from atlas.views.shared.kinds import KINDS
-from atlas.views.shared.wording import counted, in_words
 from atlas.views.strategies.kind import STRATEGIES
 
 VIEWS: Mapping[str, KindViews[Any]] = {views.kind.noun: views for views in (EXPERIENCES, CONCEPTS, STRATEGIES, ENTRIES)}
@@ -95,14 +93,6 @@ class Cases:
     def of(self, queue: str) -> tuple[Case, ...]:
         """Return the cases of the inbox or of one queue."""
         return self.inbox if queue == INBOX else self.by_queue.get(queue, ())
-
-    @property
-    def meaning(self) -> str:
-        """The parts of the inbox: `61 cases, worst first: 3 failing, 58 outcome unknown. …`."""
-        parts = [f"{n:,} {TITLES[queue].lower()}" for queue, n in Counter(case.queue for case in self.inbox).items()]
-        listed = f": {in_words(parts)}" if parts else ""
-        once = " What is in several queues is counted in the first of them." if len(parts) > 1 else ""
-        return f"{counted(len(self.inbox), 'case')}, worst first{listed}.{once} U undoes the last decision."
 
     def counts(self) -> dict[str, int]:
         """Return the number of cases of the inbox and of each queue."""

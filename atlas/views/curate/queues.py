@@ -94,6 +94,7 @@ PHRASES = {
 """The effect of each rule, in a short phrase."""
 
 MEANINGS = {
+    INBOX: "Cases of all queues, worst first. A record of several queues is listed in the first of them.",
     REVIEW: (
         "Keys under review wrote these. Only the key that wrote a record finds it until it is accepted. "
         "Rejecting deletes it. Both can be undone."

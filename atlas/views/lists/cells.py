@@ -88,6 +88,7 @@ def table_as_json(kind: Kind, columns: Columns, rows: Sequence[Row], order: str 
                 "label": _label(row, title),
                 "why": row.why,
                 "state": row.state,
+                "group": row.group,
                 "facts": row.facts,
                 "marks": row.marks,
                 **{column.name: _cell(row, column) for column in shown},

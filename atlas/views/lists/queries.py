@@ -97,6 +97,9 @@ class Row:
     state: RowState = ""
     """How it is drawn, as `row_state` returns it."""
 
+    group: str = ""
+    """Trusted heading above the first of the rows that share it, or empty for none."""
+
     @property
     def facts(self) -> tuple[str, ...]:
         """Short trusted texts on it that few records have. They stand behind or below the text that opens the row."""

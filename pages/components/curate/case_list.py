@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Sequence
 from functools import partial
 
@@ -10,8 +11,9 @@ import streamlit as st
 from atlas import MemorySystem
 from atlas.views.curate.case_rows import CASE_COLUMNS, case_rows
 from atlas.views.curate.cases import Case
-from pages.components.lists.record_table import plain_table
+from pages.components.lists.record_table import opened_id, plain_table
 from pages.components.shared.plans import is_planning
+from pages.components.shared.undo_toast import has_undo, undo_last
 
 _PLACES = "curate_places"
 """Key of the place that was gone to in each queue: the name of its case, and its index in case it is decided."""
@@ -36,28 +38,36 @@ def draw_case_list(memory: MemorySystem, cases: Sequence[Case], at: int, queue: 
     """
     names = [case.name for case in cases]
     with st.container(key="curate_list", gap="xsmall"):
-        _draw_walk(names, at, queue)
+        _draw_walk(memory, names, at, queue)
         first = at - at % MAX_LISTED
         go = None if is_planning() else partial(_go, names, queue)
-        plain_table(case_rows(memory, cases[first : first + MAX_LISTED]), columns=CASE_COLUMNS, key="curate_cases",
-                    label="Cases", on_opened=go, opened=names[at])  # fmt: skip
+        rows = case_rows(memory, cases[first : first + MAX_LISTED], Counter(case.queue for case in cases))
+        plain_table(rows, columns=CASE_COLUMNS, key="curate_cases", label="Cases", on_opened=go, opened=names[at])
         if (n_more := len(cases) - first - MAX_LISTED) > 0:
             st.caption(f"{n_more:,} more follow.")
 
 
-def _draw_walk(names: Sequence[str], at: int, queue: str) -> None:
+def draw_undo(memory: MemorySystem) -> None:
+    """Draw the button that takes the last decision back."""
+    st.button("Undo", key="curate_undo", shortcut="u", icon=":material/undo:", type="tertiary",
+              disabled=not has_undo() or is_planning(), on_click=undo_last, args=(memory,),
+              help="Takes the last decision back")  # fmt: skip
+
+
+def _draw_walk(memory: MemorySystem, names: Sequence[str], at: int, queue: str) -> None:
     with st.container(horizontal=True, vertical_alignment="center", gap=None, key="curate_walk"):
         _draw_step("Previous", "k", names, at - 1, queue)
         st.caption(f"{at + 1:,} of {len(names):,}", width="content")
         _draw_step("Next", "j", names, at + 1, queue)
+        draw_undo(memory)
 
 
 def _draw_step(label: str, key: str, names: Sequence[str], to: int, queue: str) -> None:
-    """Draw a button to the case with an index, which may lie outside the list."""
+    """Draw a button to the case with an index, which may lie outside the list. An opened record covers the list."""
     name = names[to] if 0 <= to < len(names) else ""
     st.button(label, key=f"curate_{label.lower()}", shortcut=key, help=f"{label} case",
               icon=f":material/keyboard_arrow_{'up' if label == 'Previous' else 'down'}:",
-              disabled=not name or is_planning(), on_click=_go, args=(names, queue, name))  # fmt: skip
+              disabled=not name or is_planning() or opened_id() is not None, on_click=_go, args=(names, queue, name))  # fmt: skip
 
 
 def _go(names: Sequence[str], queue: str, name: str) -> None:

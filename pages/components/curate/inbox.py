@@ -43,7 +43,7 @@ from atlas.views.shared.kinds import KINDS
 from atlas.views.shared.scope import Scope
 from atlas.views.shared.state import StoreState, uses_seen
 from atlas.views.shared.texts import Text
-from pages.components.curate.case_list import current_index, draw_case_list
+from pages.components.curate.case_list import current_index, draw_case_list, draw_undo
 from pages.components.curate.queues import ids_in_scope
 from pages.components.curate.review import NOT_ALLOWED
 from pages.components.experience.trace import draw_steps
@@ -72,7 +72,7 @@ ICONS: Mapping[Name, str] = {
     "withdraw": ":material/account_tree:",
     "delete": ":material/delete:",
 }
-PROSE = ("When", "Do", "Because", "Does", "Entry", "Feedback")
+PROSE = ("Task", "When", "Do", "Because", "Does", "Entry", "Feedback")
 """Labels of prose fields. The others are code or program output."""
 
 NAME_PIXELS = 76
@@ -124,6 +124,7 @@ def draw_inbox(memory: MemorySystem, cases: Sequence[Case], queue: str, beside: 
     if view is None:
         if queue == INBOX:  # the queue in the tab below shows its own message when it is empty
             st.info("Nothing is left to decide here.", icon=":material/check:")
+            draw_undo(memory)
         return
     listing, shown = st.columns(WIDTHS, gap="small")
     with listing:
@@ -147,15 +148,15 @@ def _draw_case(memory: MemorySystem, view: CaseView, others: tuple[Case, ...]) -
     with st.container(horizontal=True, horizontal_alignment="distribute", vertical_alignment="center"):
         st.badge(f"{case_word(case).capitalize()} · {case_title(case)}", color="blue")
         _draw_opening(case)
+    key = _key(case)
+    with st.container(key=f"curate_heading_{key}"):
+        draw_prose(view.title, key=f"curate_title_{key}")
     st.text(view.reason)
     _draw_decisions(memory, case, (case, *others) if is_with_alike else (case,), others)
     if is_with_alike:
         with st.expander(f"{len(others):,} more like it", expanded=True):
             for line in preview_lines(memory, others):
                 st.text(line)
-    key = _key(case)
-    with st.container(key=f"curate_heading_{key}"):
-        draw_prose(view.title, key=f"curate_title_{key}")
     _draw_evidence(view, key)
 
 

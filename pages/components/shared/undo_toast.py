@@ -80,12 +80,8 @@ def set_problem(sentence: str) -> None:
     st.session_state[_PROBLEM] = sentence
 
 
-def draw_act(memory: MemorySystem, shortcut: str | None = None) -> None:
-    """Draw the last action, or its failure, until it is undone or dismissed.
-
-    Args:
-        shortcut: Key that undoes it.
-    """
+def draw_act(memory: MemorySystem) -> None:
+    """Draw the last action, or its failure, until it is undone or dismissed."""
     problem: str | None = st.session_state.get(_PROBLEM)
     if problem:
         with _bar("act_problem_close", _PROBLEM):
@@ -99,7 +95,7 @@ def draw_act(memory: MemorySystem, shortcut: str | None = None) -> None:
             if act.turn is not None:
                 word = "Redo" if act.state == UNDONE else "Undo"
                 st.button(word, key=f"act_undo_{act.id}", icon=f":material/{word.lower()}:", on_click=_turn,
-                          args=(memory, act), shortcut=shortcut)  # fmt: skip
+                          args=(memory, act))  # fmt: skip
 
 
 def has_undo() -> bool:

@@ -176,6 +176,16 @@ def test_each_case_says_why_with_evidence(memory):
     assert [[*line] for line in group.differences] == [["Agent", "Written"], ["Agent", "Written"]]
 
 
+def test_the_title_of_an_attempt_is_the_first_clause_of_its_task_which_follows_in_full(memory):
+    task = "Wind the clock in the hall. It stops at night, and nobody knows why. Report what you found."
+    memory.experience.store_many([attempt(task, None), attempt("Boil an egg", None)])
+    views = [case_view(memory, case) for case in cases_of(memory).of(UNKNOWN)]
+    assert {view.title.whole: [text.whole for name, text in view.texts if name == "Task"] for view in views} == {
+        "Wind the clock in the hall": [task],
+        "Boil an egg": [],
+    }
+
+
 def test_an_attempt_is_shown_with_all_its_steps_and_not_with_its_last_ones_twice(memory):
     steps = tuple(atlas.Step(action=f"turn {n}", observation=f"seen {n}") for n in range(5))
     memory.experience.store(attempt("Wind a clock", None, steps=steps))
