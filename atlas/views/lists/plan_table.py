@@ -177,7 +177,7 @@ def plan_columns(lines: Sequence[PlanLine], subject: str) -> Columns:
     """Return the columns that tell lines apart, given the heading of their titles."""
     is_alike = 2 * sum(bool(line.difference) for line in lines) >= len(lines)
     columns = (
-        (Column("sign", "", 50), len({line.sign for line in lines}) > 1),
+        (Column("sign", "", 65, "badge"), len({line.sign for line in lines}) > 1),
         (Column("outcomes", "Outcome", 105, "outcomes"), any(line.outcomes for line in lines)),
         (Column("advice", "Advice", 170, "badge"), any(line.advice for line in lines)),
         (Column("difference", "What differs", 230, "badge"), is_alike),

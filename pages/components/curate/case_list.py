@@ -63,11 +63,12 @@ def _draw_walk(memory: MemorySystem, names: Sequence[str], at: int, queue: str) 
 
 
 def _draw_step(label: str, key: str, names: Sequence[str], to: int, queue: str) -> None:
-    """Draw a button to the case with an index, which may lie outside the list. An opened record covers the list."""
+    """Draw a button to the case with an index, which may lie outside the list."""
     name = names[to] if 0 <= to < len(names) else ""
+    is_covered = is_planning() or opened_id() is not None
     st.button(label, key=f"curate_{label.lower()}", shortcut=key, help=f"{label} case",
               icon=f":material/keyboard_arrow_{'up' if label == 'Previous' else 'down'}:",
-              disabled=not name or is_planning() or opened_id() is not None, on_click=_go, args=(names, queue, name))  # fmt: skip
+              disabled=not name or is_covered, on_click=_go, args=(names, queue, name))  # fmt: skip
 
 
 def _go(names: Sequence[str], queue: str, name: str) -> None:

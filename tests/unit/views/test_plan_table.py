@@ -8,6 +8,8 @@ from types import SimpleNamespace
 import numpy as np
 
 from atlas.memory.loss import NO_LOSS, LostRecord
+from atlas.views.kinds.experience import EXPERIENCE
+from atlas.views.lists.cells import table_as_json
 from atlas.views.lists.plan_table import distinct_words, effect_rows, loss_words, plan_columns, plan_lines
 from atlas.views.shared.plans import Figure, Offer, PlanRow, PlanView
 
@@ -47,8 +49,10 @@ def test_a_merge_keeps_its_order_and_gives_its_reasons():
     rows = [row("a", "Mend a shoe", goes=False, why="stays"), row("b", "Boil an egg", why="into a")]
     lines = plan_lines(offer_of("Merge"), rows, 9)
     assert [line.sign for line in lines] == ["stays", "goes"]
-    columns = [column.name for column in plan_columns(lines, "Task")]
-    assert columns == ["sign", "outcomes", "advice", "title", "why"]
+    columns = plan_columns(lines, "Task")
+    assert [column.name for column in columns] == ["sign", "outcomes", "advice", "title", "why"]
+    drawn = table_as_json(EXPERIENCE, columns, lines)
+    assert [column["name"] for column in drawn["columns"] if column["opens"]] == ["title"]
 
 
 def map_of(*domains: tuple[str, int], labels: list[int]) -> SimpleNamespace:
