@@ -20,6 +20,7 @@ from atlas.maps.snapshot import read_embedded
 from atlas.memory.experience.memory import COLLECTION
 from atlas.testing import HashEmbedder
 from atlas.views.map.packets import mask_text
+from atlas.views.map.spread import spread_map
 from tests.support.dashboard import Dashboard, assert_no_problem, domain_numbers, table, tables, touch_table
 from tests.support.records import attempt, attempts, kinds
 from tests.support.stores import make_store
@@ -338,7 +339,7 @@ def test_a_map_that_was_made_elsewhere_is_shown_at_the_next_run(dashboard: Dashb
         made = make_map(read_embedded(memory.storage, COLLECTION), engine="pca")
     MapFile(tmp_path / "cache", COLLECTION).save(made)
     app.run()
-    assert np.allclose(layer(app, "map_points")["xy"], made.coordinates.ravel())
+    assert np.allclose(layer(app, "map_points")["xy"], spread_map(made).coordinates.ravel())
 
 
 def parts(app: AppTest) -> dict[str, BidiComponent]:

@@ -12,6 +12,7 @@ from atlas.views.map.domains import DomainRow, domain_rows, success_rate
 from atlas.views.map.packets import fingerprint
 from atlas.views.map.page import colouring_of, colours_packet
 from atlas.views.map.points import Points, points_of
+from atlas.views.map.spread import spread_map
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -19,6 +20,8 @@ class Sheet:
     """A map as points, and its domains."""
 
     map: MemoryMap
+    """The map, spread for drawing."""
+
     points: Points
     domains: tuple[DomainRow, ...]
     """Domains of the map, worst first."""
@@ -43,8 +46,9 @@ class Colours:
 
 def sheet_of(column: ReadColumn, memory_map: MemoryMap) -> Sheet:
     """Return the sheet of a map."""
-    points = points_of(memory_map, {key: column(key) for key in ("outcome", "created_at")})
-    return Sheet(map=memory_map, points=points, domains=domain_rows(memory_map, points.outcomes))
+    drawn = spread_map(memory_map)
+    points = points_of(drawn, {key: column(key) for key in ("outcome", "created_at")})
+    return Sheet(map=drawn, points=points, domains=domain_rows(drawn, points.outcomes))
 
 
 def colours_of(column: ReadColumn, sheet: Sheet, by: str) -> Colours:

@@ -1,0 +1,82 @@
+"""The map spread over its window: crowded parts grow into empty ones, and neighbours stay neighbours."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from itertools import pairwise
+
+import numpy as np
+import numpy.typing as npt
+
+from atlas.maps.map import MemoryMap
+
+CELLS = 64
+"""Cells of the density along each side of the window."""
+
+MARGIN = 0.06
+"""Room around the points into which they may grow, as a share of the window's side."""
+
+BLUR = 4.0
+"""Width of the blur of the density, in cells. The shapes of islands are kept below it."""
+
+EMPTY = 0.5
+"""Density that is added everywhere, as a share of the mean. The more, the less is spread."""
+
+TIMES = (0.0, *np.geomspace(0.25, 2_000, 60).tolist())
+"""Moments of the diffusion, in squared cells. At the last one the density is even."""
+
+Places = npt.NDArray[np.float64]
+"""Shape (n, 2), in cells from the corner of the window."""
+
+_WAVES = np.pi * np.arange(CELLS) / CELLS
+_COSINES = np.cos(np.outer(_WAVES, np.arange(CELLS) + 0.5))
+_DECAY = _WAVES[:, None] ** 2 + _WAVES**2
+
+
+def spread_map(memory_map: MemoryMap) -> MemoryMap:
+    """Return the map as it is drawn. Records that were placed later move none of the others.
+
+    Source:
+        Density-equalising maps by diffusion (Gastner & Newman, PNAS 2004).
+    """
+    n, is_fitted = len(memory_map.coordinates), ~memory_map.is_placed
+    if not is_fitted.any():
+        return memory_map
+    centres = [domain.centre for domain in memory_map.domains]
+    positions = np.concatenate([memory_map.coordinates, np.array(centres, np.float64).reshape(-1, 2)])
+    fitted = positions[:n][is_fitted]
+    low, sides = fitted.min(axis=0), np.maximum(np.ptp(fitted, axis=0), 1e-9)
+    places = (MARGIN + (1 - 2 * MARGIN) * (positions - low) / sides) * CELLS
+    drawn = low + _spread(places, places[:n][is_fitted]) / CELLS * sides
+    domains = [
+        replace(domain, centre=(x, y)) for domain, (x, y) in zip(memory_map.domains, drawn[n:].tolist(), strict=True)
+    ]
+    return replace(memory_map, coordinates=drawn[:n].astype(np.float32), domains=tuple(domains))
+
+
+def _spread(places: Places, fitted: Places) -> Places:
+    """Return where places drift while the density of the fitted ones evens out."""
+    across, upwards = fitted.T
+    counts = np.histogram2d(across, upwards, bins=CELLS, range=[[0, CELLS]] * 2)[0]
+    norms = np.where(np.arange(CELLS) == 0, 1, 2) / CELLS
+    amplitudes = (_COSINES @ counts @ _COSINES.T) * np.outer(norms, norms) * np.exp(-_DECAY * BLUR**2 / 2)
+    amplitudes[0, 0] *= 1 + EMPTY
+    for before, now in pairwise(TIMES):
+        density = _COSINES.T @ (amplitudes * np.exp(-_DECAY * now)) @ _COSINES
+        flow = -np.stack(np.gradient(density), axis=-1) / np.maximum(density, 1e-9)[..., None]
+        moves = np.clip(_interpolate(flow, places) * (now - before), -1, 1)
+        places = np.clip(places + moves, 0, CELLS)
+    return places
+
+
+def _interpolate(flow: npt.NDArray[np.float64], places: Places) -> Places:
+    """Return the flow at places, between the middles of the four nearest cells."""
+    at = np.clip(places - 0.5, 0, CELLS - 1.001)
+    first = at.astype(np.int64)
+    far = at - first
+    total = np.zeros_like(places)
+    for across in (0, 1):
+        for along in (0, 1):
+            weights = np.abs(1 - across - far[:, 0]) * np.abs(1 - along - far[:, 1])
+            total += weights[:, None] * flow[first[:, 0] + across, first[:, 1] + along]
+    return total
