@@ -30,14 +30,14 @@ FAILED = 1
 """Number of the outcome `failed` in `OUTCOMES`."""
 
 DOMAIN_COLUMNS = (
-    Column("name", "Domain", 120),
+    Column("name", "Domain", 110),
     Column(
         "rate",
-        "Succeeded",
-        96,
+        "Succeeded (likely)",
+        134,
         "meter",
-        "Of the attempts whose outcome is known. Red is clearly below the average: even the upper end of the likely "
-        "range is",
+        "Of the attempts whose outcome is known, with the likely range in brackets. Red is clearly below the average: "
+        "even the upper end of the range is",
     ),
 )
 TASK_COLUMNS = (OUTCOME, TASK)
@@ -89,7 +89,7 @@ class DomainRow:
     def as_line(self) -> Row:
         """Return the domain as a table shows it."""
         n = self.rate.n_known
-        text = f"{rate_text(self.rate)} of {n:,}" if n else "–"
+        text = f"{rate_text(self.rate)} of {n:,} ({interval_text(self.rate)})" if n else "–"
         return DomainLine(
             id=str(self.number), name=self.name, rate={"share": self.rate.share, "text": text, "weak": self.is_weak}
         )
