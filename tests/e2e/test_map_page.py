@@ -146,7 +146,13 @@ def open_legend(page: Page) -> None:
 def test_the_first_look_shows_which_domain_is_weak_and_what_the_marks_mean(map_page: Page):
     expect(map_page.get_by_text("1 of 3 domains is clearly below the average of 67%.")).to_be_in_viewport()
     expect(map_page.get_by_text("90 experiences · 0 in no domain")).to_be_in_viewport()
-    assert map_page.locator(".legend .shapes > span").all_inner_texts() == ["●succeeded", "✕failed", "weak domain"]
+    expect(map_page.get_by_text("Similar tasks lie near each other.")).to_be_in_viewport()
+    assert map_page.locator(".legend .shapes > span").all_inner_texts() == [
+        "●succeeded",
+        "✕failed",
+        "domain",
+        "clearly below average",
+    ]
     for theme in THEMES:
         show_theme(map_page, theme)
         worst, *others = look(map_page)["labels"]

@@ -31,6 +31,7 @@
 //
 // Each map_*.js beside this holds one part. A part is made with the map, on which it finds what all parts share and one another.
 
+const ABOUT = 'Each mark is an attempt at a task. Similar tasks lie near each other.'
 const VIEW_MILLISECONDS = 500
 const LEGEND_ROW = 40 // pixels of the legend while it is folded, with what lies around it
 
@@ -64,6 +65,7 @@ function mountMap(element, payload, callbacks = {}) {
   const renderer = pointRenderer(canvas)
   if (!renderer) return root.remove(), null
   const tooltip = make('div', 'tooltip', stage), said = make('div', 'said', stage), ticker = make('div', 'ticker', stage)
+  const about = make('div', 'about', stage, ABOUT)
   said.setAttribute('role', 'status')
   ticker.setAttribute('role', 'log')
   tooltip.setAttribute('aria-live', 'polite')
@@ -80,6 +82,7 @@ function mountMap(element, payload, callbacks = {}) {
   map.tools = mapTools(map, root, stage, surface)
   map.marked = mapMarks(map)
   map.selection = mapSelection(map, renderer, said)
+  map.areas = mapAreas(map)
   map.labels = mapLabels(map)
   map.titles = mapTitles(map)
   map.pulse = livePulse(map, ticker)
@@ -104,9 +107,9 @@ function mountMap(element, payload, callbacks = {}) {
     const bold = [...theme.text, map.colours.domains ? (theme.isDark ? 0.2 : 0.45) : 0] // other colours have a scale, which stays as it is; white outshines all else on dark
     const someOut = map.shown || hidden.size || days[0] > 0 || days[1] < OPEN_END
     const someChosen = map.selection.n() > 0, someHit = Boolean(marks.hits?.length), size = camera.pointSize()
-    renderer.draw({ view, width, height, ratio, size, days, palette: paletteOf(map), faint, ring, bold, someOut, someChosen, someHit })
+    renderer.draw({ view, stretch: camera.stretch(), width, height, ratio, size, days, palette: paletteOf(map), faint, ring, bold, someOut, someChosen, someHit })
     overlay.wipe()
-    map.labels.shade()
+    map.areas.draw()
     map.marked.draw()
     map.pulse.draw()
     map.titles.draw(map.labels.draw())
@@ -226,7 +229,7 @@ function mountMap(element, payload, callbacks = {}) {
     const bottom = LEGEND_ROW + (brush.hidden ? 0 : brush.offsetHeight), { width, height } = map
     map.insets = { left: map.tools.edge(), top: 72, right, bottom }
     const count = [width - right - 120, 36, width - right, 62] // where the number of the selected stands
-    map.covered = [...map.tools.boxes(), count, [width - right, 0, width, height], [0, height - bottom, width, height]]
+    map.covered = [...map.tools.boxes(), boxOf(about), count, [width - right, 0, width, height], [0, height - bottom, width, height]]
     map.camera.forget()
     dirty()
   }

@@ -43,7 +43,7 @@ function mapDays(map, brush) {
     counts = countsByBar()
     const ends = makeEnds()
     const track = make('div', 'track', null), told = make('div', 'told', null)
-    track.append(bars, ...ends, makeCaption(), ...makeDates())
+    track.append(bars, ...ends, makeCaption(), makeScale(), ...makeDates())
     told.append(words, rate)
     brush.replaceChildren(map.replay.button(), track, told)
     tell = () => {
@@ -59,10 +59,17 @@ function mapDays(map, brush) {
   /** What the bars and the line over time are. Where time runs by rank, all bars would be alike, so there are none. */
   function makeCaption() {
     const caption = make('div', 'caption', null)
-    if (!isRanked()) make('i', 'bar', caption), caption.append(last() < BARS ? 'experiences a day' : 'experiences over time')
+    if (!isRanked()) make('i', 'bar', caption), caption.append(last() < BARS ? `experiences a day, at most ${Math.max(...counts).toLocaleString('en')}` : 'experiences over time')
     make('i', '', caption)
     caption.append('success rate so far')
     return caption
+  }
+
+  /** The scale of the success rate, beside its line. */
+  function makeScale() {
+    const scale = make('div', 'scale', null)
+    for (const words of ['100%', '0%']) make('span', '', scale, words)
+    return scale
   }
 
   /** Some dates below the bars. None where these stand for ranks. */

@@ -1,20 +1,20 @@
-// The names of the domains on the map. Each is pushed off the points, off the other names and off the tools, to the nearest
-// free place about its domain. It keeps that place while the map is moved, as long as the place stays free.
+// The names of the domains on the map. Each stands beside the area of its domain, off the points, off other areas, off the
+// other names and off the tools. It keeps its place while the map is moved, as long as that stays free.
 
 const LABEL_CHARACTERS = 40
 const FORMED = 4 // members from which a domain is named while the memory grows
 const SURE = 3 // labels that stand on the map even if no free place is left: those of the worst domains, which come first
+const FEW = 20 // names up to which all are sure
 const CELL_PIXELS = 6
-const ANGLES = 32
-const DISTANCES = [-40, -20, 6, 14, 20, 26, 34, 44, 56, 70, 86, 105, 126, 150] // pixels from the edge of a domain's core
-const NEAR = 70, FAR = 110 // pixels to the domain of a name that need not stand, of many names and of few: a map of many long lines is hard to read
-const FEW = 20 // names
+const ANGLES = 16, SEEDS = 24 // directions from a point of a domain in which places are looked for, and points from which they are
+const GAPS = [3, 14, 30, 50, 80, 120] // pixels from the reach of that point to a place
+const FAR = 110 // pixels from a domain at which a name may stand that need not
 const NAME_SIZE = 13, NOTE_SIZE = 11
-const WEAK_PIXELS = 20, WEAK_STRENGTH = 0.13, WEAK_STRENGTH_ON_DARK = 0.2 // reach and opacities of the shade about the points of weak domains
-const OTHER_PIXELS = 16, OTHER_LINE = 0.4, SHADED_MOST = 3000 // reach and opacity of the outline of other domains, and points up to which domains have a shade or an outline
-const LEADER_FROM = 30 // pixels from a name to the nearest point of its domain, or to its shade, from which a line leads there
-const ASIDE = 0.35, BELOW = 14, OWN = 20, STRANGER = 5, LED = 30 // costs of a place: for each pixel from the middle, below the domain, for each point of it that is covered, for each one of others near by, with a line
-const OWN_COVERED = 3 // points of its own domain that a name may cover
+const LEADER_FROM = 9, LEADER_INSIDE = 5 // pixels from an area to its name from which a line joins them, and of that line within the area
+// Costs of a place: for each pixel from the middle of the domain, and to the area; below the middle; for each point that is covered, for
+// each one whose area is covered, of its own domain or of others, and for each one of others close by; with a line, and for each crossing.
+const ASIDE = 0.25, AWAY = 1, BELOW = 12, COVERED = 60, OWN_AREA = 6, OTHER_AREA = 20, CLOSE = 4, LED = 25, CROSSING = 300, UNDER_LINE = 30
+const CLOSE_PIXELS = 16 // from an area to a name that might seem to be its own
 const STEPS = [...Array(17).keys()].map((step) => step / 16) // shares of a line at which it is looked at
 const MEMBERS = 150 // points of a domain that are looked at for the nearest
 
@@ -23,12 +23,13 @@ const isApart = (box, taken) =>
 const isWithin = ([left, top, right, bottom], { width, height, insets }) => left >= insets.left && top >= 0 && right <= width && bottom <= height
 
 const isIn = ([px, py], [left, top, right, bottom]) => px >= left && px <= right && py >= top && py <= bottom
+const along = (line, share) => [0, 1].map((at) => line.from[at] + (line.to[at] - line.from[at]) * share)
 /** Whether a line, which may be missing, runs over a box. */
-const isOver = (line, box) => Boolean(line) && STEPS.some((share) => isIn([0, 1].map((at) => line.from[at] + (line.to[at] - line.from[at]) * share), box))
+const isOver = (line, box) => Boolean(line) && STEPS.some((share) => isIn(along(line, share), box))
 
 function mapLabels(map) {
   const spots = new Map() // of each domain the place of its name, from its own place
-  let standing = [], crowd = null, members = null
+  let standing = [], crowd = null
   const isFree = (box, taken) => isWithin(box, map) && isApart(box, taken)
 
   const cell = (pixel) => Math.floor(pixel / CELL_PIXELS)
@@ -39,7 +40,7 @@ function mapLabels(map) {
     if (crowd?.of === of) return crowd
     const wide = cell(width) + 2, tall = cell(height) + 2
     const seen = Array.from({ length: points.n }, (_, i) => i).filter(map.isVisible)
-    return (crowd = { of, wide, tall, all: sumsOf(seen, wide, tall), shaded: sumsOf(weakPoints(), wide, tall) })
+    return (crowd = { of, wide, tall, all: sumsOf(seen, wide, tall), shaded: sumsOf(map.areas.weakPoints(), wide, tall) })
   }
 
   function sumsOf(numbers, wide, tall) {
@@ -66,32 +67,26 @@ function mapLabels(map) {
     return sums[y1 * wide + x1] - sums[y0 * wide + x1] - sums[y1 * wide + x0] + sums[y0 * wide + x0]
   }
 
-  /** How many points of its own domain, whose places are given, a name would cover, and how many others. A shade is no ground for a name. */
-  function pointsIn(box, weak, places) {
-    const { all, shaded } = crowdNow(), around = cellsOf(box, WEAK_PIXELS)
-    const cells = weak ? around : cellsOf(box, map.camera.pointSize() / 2), n = countIn(all, cells), own = n ? ownIn(places, cells) : 0
-    return { own, others: Math.max(0, n - own) + (weak ? 0 : countIn(shaded, around)) }
-  }
-
   const ownIn = (places, [x0, x1, y0, y1]) => places.filter(([px, py]) => cell(px) >= x0 && cell(px) < x1 && cell(py) >= y0 && cell(py) < y1).length
-  /** How many points of others lie so close to a name that it might seem to be theirs. */
-  function strangersNear(box, places) {
-    const cells = cellsOf(box, WEAK_PIXELS), n = countIn(crowdNow().all, cells)
-    return n && Math.max(0, n - ownIn(places, cells))
+
+  /** How many points lie within some pixels of a box: of its own domain, whose places are given, and of others. */
+  function countAbout(box, pad, places) {
+    const cells = cellsOf(box, pad), n = countIn(crowdNow().all, cells), own = n ? ownIn(places, cells) : 0
+    return { own, others: Math.max(0, n - own) }
   }
 
-  /** Whether a name may stand on what a box covers: on nothing of other domains, and on few points of its own, if these are all known and not shaded. */
-  const isBare = ({ own, others }, weak) => !others && own <= (weak ? 0 : OWN_COVERED)
+  /** How many points a name would cover. The shade of a weak domain is no ground for the name of another. */
+  function coveredBy(box, weak, places) {
+    const { own, others } = countAbout(box, map.camera.pointSize() / 2, places)
+    return { own, others: others + (weak ? 0 : countIn(crowdNow().shaded, cellsOf(box, map.areas.reach(true)))) }
+  }
 
-  /** Points of a domain: all, or some of very many. */
-  function membersOf(number) {
-    const { label_of, labels } = map.colours
-    if (members?.of !== label_of) {
-      members = { of: label_of, lists: labels.map(() => []) }
-      label_of?.forEach((place, i) => members.lists[place]?.push(i))
-      members.lists = members.lists.map((list) => list.filter((_, at) => at % Math.ceil(list.length / MEMBERS) === 0))
-    }
-    return members.lists[labels.findIndex((label) => label.number === number)] ?? []
+  const isBare = ({ own, others }) => !others && !own
+
+  /** Points of a domain that are to be seen: all, or some of very many. */
+  function placesOf(number) {
+    const list = map.areas.members()[map.colours.labels.findIndex((label) => label.number === number)] ?? [], apart = Math.ceil(list.length / MEMBERS)
+    return list.filter((i, at) => at % apart === 0 && map.isVisible(i)).map(map.camera.where)
   }
 
   /** The shortest line from a box to a point of a domain, and its length. Undefined where no point is to be seen. */
@@ -104,30 +99,6 @@ function mapLabels(map) {
     return best
   }
 
-  /** The points that are to be seen of some domains, a list for each. None where the colours mean something else, or where they are many. */
-  function pointsOf(isMeant) {
-    const { points, colours } = map, lists = colours.labels.map((label) => (colours.domains && isMeant(label) ? [] : null))
-    let n = 0
-    if (lists.some((list) => list)) for (let i = 0; i < points.n && n <= SHADED_MOST; i++) {
-      const list = lists[colours.label_of[i]]
-      if (list && map.isVisible(i)) n = n + 1, list.push(i)
-    }
-    return n <= SHADED_MOST ? lists.filter((list) => list?.length) : []
-  }
-
-  /** The points of the domains that do clearly worse than the rest. */
-  const isWeak = ({ weak }) => weak
-  const weakPoints = () => pointsOf(isWeak).flat()
-
-  /** Shade the surroundings of weak domains, and outline the others where no colour tells them apart. */
-  function shade() {
-    const { theme, overlay } = map, closer = Math.max(1, map.camera.magnification()), share = Math.min(1, 3 - closer) // amid a domain it would tint all
-    if (share <= 0) return
-    for (const list of pointsOf(({ weak, colour }) => !weak && colour == null)) overlay.shade(list, OTHER_PIXELS * closer, theme.grey, 0, OTHER_LINE * share)
-    const strength = (theme.isDark ? WEAK_STRENGTH_ON_DARK : WEAK_STRENGTH) * share
-    for (const list of pointsOf(isWeak)) overlay.shade(list, WEAK_PIXELS * closer, theme.red, strength)
-  }
-
   /** Draw them, and return the boxes that are taken then. */
   function draw() {
     const taken = [...map.covered]
@@ -135,7 +106,7 @@ function mapLabels(map) {
     labelsNow().forEach((label, place) => {
       const [px, py] = map.camera.toScreen(label.x, label.y)
       if (px < 0 || py < 0 || px > map.width || py > map.height) return
-      const found = put(label, px, py, taken, place < SURE)
+      const found = put(label, px, py, taken, place < SURE || map.colours.labels.length <= FEW)
       if (found) taken.push(found.box), standing.push(found)
     })
     return taken
@@ -143,38 +114,58 @@ function mapLabels(map) {
 
   /** Draw one, and return where. Null where there is no room. */
   function put(label, px, py, taken, isSure) {
-    const { name, note, number, radius, weak } = label, { overlay } = map
+    const { name, note, number, weak } = label, { overlay } = map
     const text = name.length > LABEL_CHARACTERS ? `${name.slice(0, LABEL_CHARACTERS - 1)}…` : name
     const half = Math.max(overlay.measure(text, NAME_SIZE, 600), note ? overlay.measure(note, NOTE_SIZE, 600) + 8 : 0) / 2 + 4, low = note ? 18 : 11
     const box = ([dx, dy]) => [px + dx - half, py + dy - low, px + dx + half, py + dy + low]
-    const before = spots.get(number), places = membersOf(number).filter(map.isVisible).map(map.camera.where)
-    const spot = before && isFree(box(before), taken) && isBare(pointsIn(box(before), weak, places), weak) ? before : nearest(box, places, taken, half, radius * map.view.scale, isSure, weak)
+    const before = spots.get(number), places = placesOf(number)
+    const spot = before && isFree(box(before), taken) && isBare(coveredBy(box(before), weak, places)) ? before : nearest(box, [px, py], places, taken, [half, low], isSure, weak)
     if (!spot) return null
     spots.set(number, spot)
-    const found = leaderFrom(box(spot), places), leader = found?.length > LEADER_FROM + (weak ? WEAK_PIXELS / 3 : 0) ? found : null
-    write(label, text, px, py, spot, leader)
-    return { box: box(spot), number, name, note, covered: pointsIn(box(spot), weak, places), leader }
+    const leader = leaderFrom(box(spot), places), gap = leader ? leader.length - map.areas.reach(weak) : 0
+    const isClear = gap < LEADER_FROM && !countAbout(box(spot), map.areas.reach(false) + LEADER_FROM, places).others
+    write(label, text, px, py, spot, isClear || gap <= 0 ? null : inside(leader, gap))
+    return { box: box(spot), number, name, note, covered: coveredBy(box(spot), weak, places), leader: isClear ? null : leader }
   }
+
+  /** A line that ends within the area, short of the point. */
+  const inside = (leader, gap) => ({ ...leader, to: along(leader, Math.min(1, (gap + LEADER_INSIDE) / leader.length)) })
 
   /** Whether the line from a name to its domain would cross another name, or the name another line. */
   const isCrossed = (box, leader) => standing.some((other) => isOver(leader, other.box) || isOver(other.leader, box))
 
-  /** The free place nearest to the points of a domain, above its middle if it can be. Where none is bare of points, that with the fewest, if a name has to stand. */
-  function nearest(box, places, taken, half, reach, isSure, weak) {
-    const core = Math.min(reach * 1.3, 120), near = map.colours.labels.length <= FEW ? FAR : NEAR
-    let best = null, least = Infinity
-    for (const distance of DISTANCES)
-      for (let turn = 0; turn < ANGLES; turn++) {
-        const angle = (2 * Math.PI * (turn - ANGLES / 4)) / ANGLES, across = Math.cos(angle), down = Math.sin(angle)
-        const spot = [across * (core + distance + half), down * (core + distance + 14)]
-        if (!isFree(box(spot), taken)) continue
-        const covered = pointsIn(box(spot), weak, places)
-        if (!isSure && !isBare(covered, weak)) continue
-        const leader = leaderFrom(box(spot), places), far = leader?.length ?? distance, crosses = isCrossed(box(spot), leader)
-        const cost = covered.others * 60 + covered.own * (weak ? 60 : OWN) + far + (far > LEADER_FROM ? LED : 0) + ASIDE * Math.abs(spot[0]) + (down > 0 ? BELOW : 0) + (crosses ? 80 : 0) + STRANGER * strangersNear(box(spot), places)
-        if ((isSure || (!crosses && far <= near)) && cost < least) (least = cost), (best = spot)
-      }
+  /** The best free place about the points of a domain. Undefined where none is bare of points and near, unless the name has to stand. */
+  function nearest(box, [px, py], places, taken, [half, low], isSure, weak) {
+    const reach = map.areas.reach(weak), step = Math.ceil(places.length / SEEDS)
+    let best, least = Infinity
+    for (const [x, y] of places.filter((_, at) => at % step === 0))
+      for (const gap of GAPS)
+        for (let turn = 0; turn < ANGLES; turn++) {
+          const angle = (2 * Math.PI * turn) / ANGLES, across = Math.cos(angle), down = Math.sin(angle)
+          const spot = [x - px + across * (reach + gap + half), y - py + down * (reach + gap + low)]
+          if (!isFree(box(spot), taken)) continue
+          const cost = costOf(box(spot), spot, places, reach, isSure, weak)
+          if (cost < least) (least = cost), (best = spot)
+        }
     return best
+  }
+
+  /** The cost of a place. Infinity for one that a name may not have. */
+  function costOf(box, [dx, dy], places, reach, isSure, weak) {
+    const covered = coveredBy(box, weak, places)
+    if (!isSure && !isBare(covered)) return Infinity
+    const leader = leaderFrom(box, places), gap = Math.max(0, (leader?.length ?? 0) - reach), crosses = isCrossed(box, leader)
+    if (!isSure && (crosses || gap > FAR)) return Infinity
+    const touched = countAbout(box, reach, places), close = countAbout(box, reach + CLOSE_PIXELS, places).others
+    const ledCost = gap > LEADER_FROM ? LED + UNDER_LINE * strangersUnder(leader, gap, places) : 0
+    return COVERED * (covered.others + covered.own) + OWN_AREA * touched.own + OTHER_AREA * touched.others + CLOSE * close +
+      AWAY * gap + ASIDE * Math.hypot(dx, dy) + (dy > 0 ? BELOW : 0) + (crosses ? CROSSING : 0) + ledCost
+  }
+
+  /** How many points lie under the part of a line that is outside of the area. */
+  function strangersUnder(leader, gap, places) {
+    const shares = STEPS.filter((share) => share * leader.length < gap)
+    return shares.reduce((n, share) => n + countAbout([...along(leader, share), ...along(leader, share)], map.camera.pointSize() / 2, places).others, 0)
   }
 
   function write({ note, colour, weak }, text, px, py, [dx, dy], leader) {
@@ -214,5 +205,5 @@ function mapLabels(map) {
     map.callbacks.onDomain?.({ number })
   }
 
-  return { draw, shade, isFree, at, open, forget: () => spots.clear(), look: () => standing }
+  return { draw, isFree, at, open, forget: () => spots.clear(), look: () => standing }
 }

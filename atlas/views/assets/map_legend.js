@@ -29,7 +29,8 @@ function mapLegend(map, legend) {
     const { colours, points } = map, key = make('span', 'shapes', null)
     if (!colours.shapes && map.camera.pointSize() >= 5) OUTCOMES.forEach((name, i) => points.outcome.includes(i) && addSign(key, SHAPES[i], name))
     if (colours.entries.some(({ hollow }) => hollow)) addSign(key, '○ ×', 'in no domain').classList.add('thin')
-    if (colours.domains && colours.labels.some(({ weak }) => weak)) make('span', 'weak', key, 'weak domain')
+    if (colours.labels.some(({ colour }) => colour == null)) make('span', 'area', key, 'domain')
+    if (colours.domains && colours.labels.some(({ weak }) => weak)) make('span', 'area weak', key, 'clearly below average')
     return key
   }
 

@@ -1,6 +1,6 @@
 // What is drawn over the points on a canvas of its own: text, rings and outlines.
 
-const OUTLINE_PIXELS = 1.5, OUTLINE_STRENGTH = 0.75 // of a shade
+const OUTLINE_PIXELS = 1.5 // of an area
 
 function mapOverlay(map, canvas) {
   const pen = canvas.getContext('2d')
@@ -61,22 +61,31 @@ function mapOverlay(map, canvas) {
     pen.setLineDash([])
   }
 
-  /** The area of points that stand together, each with its surroundings, and a line about it. What it covers is wiped. */
-  function shade(points, radius, rgb, alpha, lineAlpha = OUTLINE_STRENGTH) {
-    const fill = (reach, colour, how) => {
+  /** An area: the surroundings of places, bands between some of them, and a line about it all. What it covers is wiped. */
+  function shade(places, bands, radius, half, rgb, alpha, lineAlpha) {
+    const fill = (inset, colour, how) => {
       pen.beginPath()
-      for (const i of points) {
-        const [px, py] = map.camera.where(i)
-        pen.moveTo(px + reach, py)
-        pen.arc(px, py, reach, 0, 7)
-      }
+      for (const [px, py] of places) pen.moveTo(px + radius - inset, py), pen.arc(px, py, radius - inset, 0, 7)
+      for (const [from, to] of bands) addBand(from, to, half - inset)
       pen.globalCompositeOperation = how
       pen.fillStyle = colour
       pen.fill()
     }
-    fill(radius, css(rgb, lineAlpha), 'source-over')
-    fill(radius - OUTLINE_PIXELS, css(rgb), 'destination-out')
-    fill(radius - OUTLINE_PIXELS, css(rgb, alpha), 'source-over')
+    fill(0, css(rgb, lineAlpha), 'source-over')
+    fill(OUTLINE_PIXELS, css(rgb), 'destination-out')
+    fill(OUTLINE_PIXELS, css(rgb, alpha), 'source-over')
+  }
+
+  /** A band between two places, drawn in the turn of an arc: drawn in the other one, it would cut holes into arcs. */
+  function addBand([x0, y0], [x1, y1], half) {
+    const length = Math.hypot(x1 - x0, y1 - y0)
+    if (!length) return
+    const [across, down] = [(-(y1 - y0) / length) * half, ((x1 - x0) / length) * half]
+    pen.moveTo(x0 - across, y0 - down)
+    pen.lineTo(x1 - across, y1 - down)
+    pen.lineTo(x1 + across, y1 + down)
+    pen.lineTo(x0 + across, y0 + down)
+    pen.closePath()
   }
 
   /** A text in a box of one colour. */

@@ -8,10 +8,10 @@ function mapPointer(map, surface, tooltip) {
   let asking = 0
 
   function nearest(px, py) {
-    const [x, y] = map.camera.toMap(px, py), { n, xy } = map.points
+    const [x, y] = map.camera.toMap(px, py), { n, xy } = map.points, stretch = map.camera.stretch()
     let best = null, least = ((REACH + map.camera.pointSize() / 2) / map.view.scale) ** 2
     for (let i = 0; i < n; i++) {
-      const square = (xy[2 * i] - x) ** 2 + (xy[2 * i + 1] - y) ** 2
+      const square = (xy[2 * i] - x) ** 2 + ((xy[2 * i + 1] - y) * stretch) ** 2
       if (square < least && map.isVisible(i)) (least = square), (best = i)
     }
     return best
@@ -49,7 +49,9 @@ function mapPointer(map, surface, tooltip) {
 
   function over(event, px, py) {
     point(event.pointerType === 'touch' ? null : nearest(px, py))
-    if (map.hovered == null) surface.style.cursor = map.labels.at(px, py) !== undefined ? 'pointer' : cursorOf()
+    const domain = map.hovered == null ? map.labels.at(px, py) : undefined
+    map.areas.mark(domain)
+    if (map.hovered == null) surface.style.cursor = domain !== undefined ? 'pointer' : cursorOf()
   }
 
   function release() {
@@ -92,7 +94,7 @@ function mapPointer(map, surface, tooltip) {
     tooltip.replaceChildren(...texts.get(i).map((line) => make('div', 'line', null, line)))
     tooltip.hidden = false
     const [px, py] = map.camera.where(i)
-    const left = Math.min(Math.max(8, px - tooltip.offsetWidth / 2), map.width - tooltip.offsetWidth - 8)
+    const left = Math.max(8, Math.min(px - tooltip.offsetWidth / 2, map.width - map.insets.right - tooltip.offsetWidth - 8))
     const above = py - tooltip.offsetHeight - 14
     tooltip.style.transform = `translate(${left}px, ${above > 4 ? above : py + 16}px)`
   }
@@ -107,7 +109,7 @@ function mapPointer(map, surface, tooltip) {
   map.on(surface, 'pointermove', move)
   map.on(surface, 'pointerup', release)
   map.on(surface, 'pointercancel', () => (map.drag = null))
-  map.on(surface, 'pointerleave', () => point(null))
+  map.on(surface, 'pointerleave', () => (point(null), map.areas.mark(undefined)))
   map.on(surface, 'dblclick', (event) => map.camera.zoom(2, ...at(event)))
   map.on(surface, 'wheel', wheel, { passive: false })
   return { point, open, take, forget: () => texts.clear() }

@@ -95,14 +95,14 @@ function pointRenderer(canvas) {
     gl.vertexAttribPointer(place, width, kind, false, 0, 0)
   }
 
-  function draw({ view, width, height, ratio, size, days, palette, faint, ring, bold, someOut, someChosen, someHit }) {
+  function draw({ view, stretch, width, height, ratio, size, days, palette, faint, ring, bold, someOut, someChosen, someHit }) {
     if (gl.isContextLost()) return
     gl.viewport(0, 0, canvas.width, canvas.height)
     gl.clearColor(0, 0, 0, 0)
     gl.clear(gl.COLOR_BUFFER_BIT)
     if (!n || !given.category) return
     gl.uniform2f(places.centre, view.x, view.y)
-    gl.uniform2f(places.perPixel, (2 * view.scale) / width, (2 * view.scale) / height)
+    gl.uniform2f(places.perPixel, (2 * view.scale) / width, (2 * view.scale * stretch) / height)
     gl.uniform1f(places.size, size)
     gl.uniform1f(places.ratio, ratio)
     gl.uniform2f(places.days, days[0] - 0.5, days[1] + 0.5)

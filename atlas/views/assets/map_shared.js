@@ -38,4 +38,7 @@ function makeButton(map, parent, name, sign, act) {
   return made
 }
 
+/** The place of an element on the stage, with some room about it. */
+const boxOf = ({ offsetLeft, offsetTop, offsetWidth, offsetHeight }) => [offsetLeft - 4, offsetTop - 4, offsetLeft + offsetWidth + 4, offsetTop + offsetHeight + 4]
+
 const percentOf = (part, n) => `${Math.round(100 * (part / n))}% of ${n.toLocaleString('en')} succeeded`

@@ -63,7 +63,7 @@ function mapTools(map, root, stage, surface) {
   }
 
   /** Their places on the stage. */
-  const boxes = () => [bar, ask].map(({ offsetLeft, offsetTop, offsetWidth, offsetHeight }) => [offsetLeft - 4, offsetTop - 4, offsetLeft + offsetWidth + 4, offsetTop + offsetHeight + 4])
+  const boxes = () => [bar, ask].map(boxOf)
 
   // The answer to a question that was asked here is flown to, once. One from beside the map leaves the view as it is.
   const hasAsked = () => [isAsked, (isAsked = false)][0]

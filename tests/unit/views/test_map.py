@@ -197,7 +197,7 @@ def test_domains_come_worst_first_with_their_interval(points):
     )
     assert [row.as_label()["note"] for row in rows] == ["0% succeeded", "", ""], "only weak domains have theirs"
     assert (rows[0].as_line().id, rows[0].as_line().name) == (str(rows[0].number), "web")
-    assert rows[0].as_line().rate == {"share": 0.0, "text": "0% of 2", "weak": True}
+    assert rows[0].as_line().rate == {"share": 0.0, "text": "0% of 2 (0–66%)", "weak": True}
 
 
 def test_a_domain_of_which_no_outcome_is_known_comes_last():
@@ -215,7 +215,7 @@ def test_what_waits_for_an_outcome_counts_in_no_rate_of_a_domain():
     assert (row.n, row.rate.n_known, row.rate.n_unknown) == (5, 2, 3)
     assert domain_sentence(row, row.rate) == ("2 of 5 experiences with a known outcome · likely 9–91% · average 50%")
     assert row.note == "50% succeeded"
-    assert row.as_line().rate["text"] == "50% of 2"
+    assert row.as_line().rate["text"] == "50% of 2 (9–91%)"
 
 
 def test_a_domain_is_weak_where_its_rate_is_below_the_average_by_more_than_chance():
@@ -539,7 +539,7 @@ def test_the_figure_holds_all_points_in_one_trace_and_escapes_names(memory, shee
     figure = map_figure(hostile, colours_of(memory.experience.column, hostile, OUTCOME), marks, height=400)
     assert figure.data[0].customdata.tolist() == list(range(2, N))
     assert list(figure.data[0].selectedpoints) == [0, 1]
-    assert list(figure.data[1].x) == [-1]
+    assert list(figure.data[1].x) == [pytest.approx(hostile.map.coordinates[0, 0])]
     assert figure.layout.annotations[0].text == "&lt;b&gt;x&lt;/b&gt;"
 
 
