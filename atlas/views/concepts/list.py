@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
@@ -21,6 +22,11 @@ from atlas.views.shared.rates import Record, record_of
 from atlas.views.shared.wording import day_text
 
 DESCRIPTION_CHARACTERS = 400
+EXAMPLE_CHARACTERS = 72
+"""Most characters of an example that is listed."""
+
+_IMPORT = re.compile(r"__import__\('(\w+)'\)")
+"""An import within a call, which is listed as the name of its module."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -39,7 +45,10 @@ class ConceptRow(Row):
     """Time in UTC, or None before any use."""
 
     origin: str
-    """`learned 27 Oct 2026 from 12 programs, 25% shorter`, with its language if it is not Python."""
+    """`learned 27 Oct 2026 · found in 12 programs, 25% shorter with it`, with its language if it is not Python."""
+
+    example: str
+    """A call and its result as code, or empty without a short one."""
 
     @property
     def heading(self) -> Heading:
@@ -48,6 +57,7 @@ class ConceptRow(Row):
             title=self.name,
             parameters=self.parameters,
             lead=self.description,
+            advice=self.example,
             origin=self.origin,
             marks=self.marks,
             relevance=self.relevance,
@@ -70,6 +80,7 @@ def concept_rows(
             record=record_of(usage[concept.id].n_successes, usage[concept.id].n_uses, is_worse=concept.id in worse),
             last_used=last_use(usage[concept.id]),
             origin=_origin(memory, concept),
+            example=_example(concept),
             marks=marks_text(marks.get(concept.id, NO_MARKS)),
             state=row_state(marks.get(concept.id, NO_MARKS), is_problem=concept.id in worse),
             **ranking(hits, concept.id),
@@ -81,4 +92,14 @@ def concept_rows(
 def _origin(memory: MemorySystem, concept: CodeConcept) -> str:
     language = f"{concept.language}, " if concept.language.lower() != "python" else ""
     on = f" {day_text(concept.created_at.astimezone(UTC))}" if concept.created_at else ""
-    return f"{language}{source_word(concept.source)}{on} {saving_text(memory, concept)}".rstrip()
+    return " · ".join(filter(None, [f"{language}{source_word(concept.source)}{on}", saving_text(memory, concept)]))
+
+
+def _example(concept: CodeConcept) -> str:
+    """Return ```has_shrunk(100, 80, 0.1)` → `True```: the first example that fits on a line."""
+    for call, result in concept.examples:
+        plain = _IMPORT.sub(r"\1", call)
+        is_line = "\n" not in plain + result and "`" not in plain + result
+        if is_line and len(plain) + len(result) <= EXAMPLE_CHARACTERS:
+            return f"`{plain}` → `{result}`"
+    return ""

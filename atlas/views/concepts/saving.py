@@ -30,10 +30,14 @@ def story_of(memory: MemorySystem, concept: CodeConcept, usage: Usage) -> str:
 
 
 def saving_text(memory: MemorySystem, concept: CodeConcept) -> str:
-    """Return `from 12 programs, 25% shorter`, without the share if none is known, or empty without a program."""
-    found = [f"from {source}" for source in _sources(concept)]
-    saved = [f"{_amount_saved(memory, concept, MAX_LISTED)} shorter"] if found and _saving(concept) else []
-    return ", ".join([*found, *saved])
+    """Return `found in 12 programs, 25% shorter with it`.
+
+    It is without the share if none is known, and empty for a concept of a single program.
+    """
+    if len(concept.found_in) < 2:
+        return ""
+    saved = [f"{_amount_saved(memory, concept, MAX_LISTED)} shorter with it"] if _saving(concept) else []
+    return ", ".join([f"found in {source}" for source in _sources(concept)] + saved)
 
 
 def _sources(concept: CodeConcept) -> list[str]:

@@ -131,7 +131,7 @@ def test_a_saving_is_a_share_of_the_programs_that_are_all_stored(memory):
     ]
     crop = memory.concepts.add(concept(found_in=tuple(programs), metadata={"saving": 3}))
     assert concept_detail(memory, crop).story == "Found in 2 programs, 25% shorter with it. Not used for a task yet."
-    assert listed_page(memory, CONCEPTS, Query()).rows[0].origin.endswith("from 2 programs, 25% shorter")
+    assert listed_page(memory, CONCEPTS, Query()).rows[0].origin.endswith(" · found in 2 programs, 25% shorter with it")
     memory.experience.delete(programs[:1])
     assert concept_detail(memory, crop).story.startswith("Found in 2 programs, 3 tokens shorter with it.")
 
@@ -287,3 +287,26 @@ def test_selected_concepts_are_taken_away_as_lines_that_an_import_reads(memory):
     [line] = exported_lines(memory, CONCEPT, ids[:1]).decode().splitlines()
     exported = decode_line(json.loads(line))
     assert (exported.concept.id, exported.marks.tags) == (ids[0], ("grids",))
+
+
+@pytest.mark.parametrize(
+    ("examples", "shown"),
+    [
+        ((), ""),
+        ((("halve(4)", "2.0"),), "`halve(4)` → `2.0`"),
+        ((("halve('" + "x" * 80 + "')", "2.0"), ("halve(6)", "3.0")), "`halve(6)` → `3.0`"),
+        ((("halve(\n4)", "2.0"),), ""),
+        ((("halve('`')", "2.0"),), ""),
+        ((("day(__import__('datetime').date(2026, 1, 2))", "2"),), "`day(datetime.date(2026, 1, 2))` → `2`"),
+    ],
+)
+def test_a_row_shows_the_first_example_that_fits_on_a_line(memory, examples, shown):
+    memory.concepts.add(concept(examples=examples))
+    (row,) = listed_page(memory, CONCEPTS, Query()).rows
+    assert row.heading.advice == shown
+
+
+def test_a_row_of_a_concept_of_a_single_program_names_no_program(memory):
+    memory.concepts.add(concept(found_in=("one",), metadata={"saving": 3}))
+    (row,) = listed_page(memory, CONCEPTS, Query()).rows
+    assert "program" not in row.origin
