@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 import streamlit as st
+from streamlit.delta_generator import DeltaGenerator
 
 from atlas import MemorySystem
 from atlas.views.concepts.primitives import (
@@ -24,11 +25,17 @@ from pages.components.shared.undo_toast import announce, announcing_problems, se
 
 
 def draw_loaders(memory: MemorySystem) -> None:
-    """Draw a button for the missing primitives of each installed library, and one for the outdated ones."""
+    """Draw a button for the missing primitives of each installed library, and one for the outdated ones.
+
+    They stand in a menu, unless the store has no concept yet.
+    """
+    offered = _offered(store_state(memory), _memory=memory)
+    if not any(missing or newer for _, missing, newer in offered):
+        return
     disabled = memory.storage.read_only
     hint = READ_ONLY if disabled else "It can be undone."
-    with st.container(horizontal=True):
-        for number, (name, missing, newer) in enumerate(_offered(store_state(memory), _memory=memory)):
+    with _menu() if memory.concepts.count() else st.container(horizontal=True):
+        for number, (name, missing, newer) in enumerate(offered):
             domain = loader_title(name)
             if missing:
                 st.button(f"Add {counted(missing, 'function')} for {domain}",
@@ -40,6 +47,10 @@ def draw_loaders(memory: MemorySystem) -> None:
                           key=f"concepts_update_{number}", icon=":material/upgrade:", disabled=disabled, on_click=load,
                           args=(memory, name, update_primitives),
                           help=f"This installation has newer versions than the store. {hint}")  # fmt: skip
+
+
+def _menu() -> DeltaGenerator:
+    return st.popover("Add functions", icon=":material/add:", type="tertiary", key="concepts_loaders")
 
 
 def load(memory: MemorySystem, name: str, act: Callable[[MemorySystem, str], CompletedAct | None]) -> None:
