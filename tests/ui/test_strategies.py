@@ -70,7 +70,7 @@ def test_the_list_is_sorted_filtered_and_paged(dashboard: Dashboard, tmp_path, m
     ids = add(memory, *(strategy(number) for number in range(30)))
     tried(memory, ids[7], True, True, False)
     app = dashboard(tmp_path, "strategies")
-    assert caption(app) == "30 strategies · 1 not clear yet, 29 not used yet"
+    assert caption(app) == "30 strategies · 1 not clear yet · 29 not used yet"
     assert (titles(app)[0], column(app, "record", "tries")[0]) == ("refund 7", "2 of 3 uses")
     app.pagination(key="strategies_page").set_value(2).run()
     assert len(titles(app)) == 5
@@ -79,7 +79,7 @@ def test_the_list_is_sorted_filtered_and_paged(dashboard: Dashboard, tmp_path, m
     assert caption(app) == "2 of 30 strategies"
     assert set(column(app, "heading", "status")) == {"retired by hand"}
     app.selectbox(key="strategies_state").select("Show all").run()
-    assert caption(app) == "30 strategies · 1 not clear yet, 27 not used yet, 2 retired"
+    assert caption(app) == "30 strategies · 1 not clear yet · 27 not used yet · 2 retired"
     assert_no_problem(app)
 
 
@@ -88,9 +88,10 @@ def test_the_rule_behind_a_verdict_stands_where_verdicts_are_counted_and_listed(
     tried(memory, good, *[True] * 9)
     tried(memory, unclear, True, False)
     app = dashboard(tmp_path, "strategies")
-    (counts,) = [element for element in app.caption if "reliable" in element.value]
-    assert counts.value == "2 strategies · 1 reliable, 1 not clear yet"
-    assert "Reliable: even the low end of the likely range is at least 50%." in counts.proto.help
+    (counts, rule) = [element for element in app.caption if "reliable" in element.value.lower()]
+    assert counts.value == "2 strategies · 1 reliable · 1 not clear yet"
+    assert rule.value == "Reliable: likely at least half of its uses succeed."
+    assert counts.proto.help == VERDICTS_MEAN
     (heading,) = [column for column in drawn_by(app, "records")[0]["columns"] if column["name"] == "record"]
     assert VERDICTS_MEAN in heading["help"]
     assert_no_problem(app)
@@ -100,14 +101,24 @@ def test_a_strategy_that_was_not_tried_stands_below_one_that_always_failed(dashb
     sources = [attempt("Refund a flight", task_id="a") for _ in range(4)]
     memory.experience.store_many(sources)
     [bad, _] = add(memory, strategy(0), strategy(1, sources=tuple(source.id for source in sources)))
-    tried(memory, bad, *[False] * 12)
+    tried(memory, bad, *[False] * 5)
     app = dashboard(tmp_path, "strategies")
     assert titles(app) == ["refund 0", "refund 1"]
-    assert column(app, "record", "tries") == ["0 of 12 uses", "not used yet"]
+    assert column(app, "record", "tries") == ["0 of 5 uses", "not used yet"]
     assert column(app, "record", "tone") == ["bad", ""]
     origins = column(app, "heading", "origin")
     assert ["learned" in origin for origin in origins] == [False, True]
     assert origins[1].endswith("learned from 4 attempts: 4 succeeded")
+
+
+def test_retired_strategies_come_last(dashboard: Dashboard, tmp_path, memory):
+    [retired, failed, _] = add(memory, strategy(0), strategy(1), strategy(2))
+    tried(memory, retired, *[True] * 9)
+    tried(memory, failed, False)
+    memory.strategies.retire([retired])
+    app = dashboard(tmp_path, "strategies")
+    assert titles(app) == ["refund 1", "refund 2", "refund 0"]
+    assert column(app, "heading", "status") == ["", "", "retired by hand"]
 
 
 def test_a_try_that_is_recorded_meanwhile_is_shown_at_the_next_run(dashboard: Dashboard, tmp_path, memory):

@@ -9,8 +9,12 @@ from typing import Literal
 NARROW = 0.3
 """Width of an interval around one half from which a rate is known to be about one half."""
 
+RELIABLE_MEANS = "Reliable: likely at least half of its uses succeed."
+"""The rule of the verdict that a list is read for."""
+
 VERDICTS_MEAN = (
-    "Reliable: even the low end of the likely range is at least 50%. Mostly fails: even its high end is at most 50%. "
+    f"{RELIABLE_MEANS} Even the low end of its likely range is at least 50%. "
+    "Mostly fails: even its high end is at most 50%. "
     f"About half: the range lies around 50% and is at most {100 * NARROW:.0f} points wide. Not clear yet: it is wider."
 )
 """The rule of the verdicts on success rates in words, for the help of what shows one."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -88,6 +88,9 @@ class Kind:
     """True if its list shows how the tasks went that its records were used for."""
 
     can_bury: bool = True
+    left_out: Callable[[MemorySystem], Collection[str]] = lambda memory: ()
+    """Function that returns the ids of records that agents are not given, which are listed last."""
+
     is_exported: bool = True
     """True if its records have lines of JSON that `atlas import` reads."""
 

@@ -55,6 +55,7 @@ STRATEGY = Kind(
     records=attrgetter("strategies"),
     when_pinned="Outcomes alone never retire pinned strategies.",
     can_bury=False,  # strategies are retired instead
+    left_out=lambda memory: memory.strategies.retired(),
     shows_uses=True,
     filters=(
         OneOf(name="state", label="Show", key="id", values=STATES, chosen=_in_state, is_foremost=True, width=240),

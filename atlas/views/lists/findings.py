@@ -7,13 +7,15 @@ from collections import Counter
 from atlas.memory.base.success_rates import credible_interval
 from atlas.memory.system import MemorySystem
 from atlas.views.kinds.kind import Kind
-from atlas.views.kinds.strategy import STRATEGY
 from atlas.views.kinds.uses import WORSE, use_rates, worse_ids
 from atlas.views.lists.queries import Count, Narrowing, Query
-from atlas.views.shared.rates import FAILING, HALF, NOT_CLEAR, NOT_USED, RELIABLE, verdict_of
+from atlas.views.shared.rates import CLEARLY_WORSE, FAILING, HALF, NOT_CLEAR, NOT_USED, RELIABLE, verdict_of
 from atlas.views.shared.wording import look_at
 
 RETIRED = "retired"
+
+COUNTED = (RELIABLE, HALF, NOT_CLEAR, FAILING, CLEARLY_WORSE, NOT_USED, RETIRED)
+"""What is counted at the head of a list, in this order. Each record counts once."""
 
 
 def count_with_uses(memory: MemorySystem, kind: Kind, query: Query) -> Count:
@@ -22,17 +24,18 @@ def count_with_uses(memory: MemorySystem, kind: Kind, query: Query) -> Count:
     if query.where or not n:
         return Count(n)
     records = kind.records(memory)
-    retired = memory.strategies.retired().keys() if kind is STRATEGY else frozenset[str]()
+    retired = set(kind.left_out(memory))
     rates, worse = use_rates(records), worse_ids(records, retired)
     if not rates:
         return Count(n, "none was used yet")
     verdicts = Counter(verdict_of(credible_interval(rate.n_succeeded, rate.n_known))
                        for each, rate in rates.items() if each not in worse and each not in retired)  # fmt: skip
+    verdicts[CLEARLY_WORSE] = len(worse)
     verdicts[NOT_USED] = n - len(rates.keys() | retired)
     verdicts[RETIRED] = len(retired)
-    note = ", ".join(
+    note = " · ".join(
         f"{verdicts[each]:,} {'mostly fail' if each == FAILING and verdicts[each] > 1 else each}"
-        for each in (RELIABLE, FAILING, HALF, NOT_CLEAR, NOT_USED, RETIRED)
+        for each in COUNTED
         if verdicts[each]
     )
     return Count(n, note, _narrowing(len(worse)) if worse else None)
@@ -40,4 +43,4 @@ def count_with_uses(memory: MemorySystem, kind: Kind, query: Query) -> Count:
 
 def _narrowing(n_worse: int) -> Narrowing:
     """Return the records that do clearly worse than the others as the first to look at."""
-    return Narrowing(f"{n_worse:,} clearly worse than the others: {look_at(n_worse)}", "state", WORSE)
+    return Narrowing(f"{n_worse:,} clearly worse: {look_at(n_worse)}", "state", WORSE)

@@ -64,7 +64,7 @@ def page_with(
 
 
 def listed_ids(memory: MemorySystem, kind: Kind, query: Query) -> list[str]:
-    """Return the ids on all pages of a list without a question, in its order."""
+    """Return the ids on all pages of a list without a question, in its order. By uses, retired ones come last."""
     records, order = kind.records(memory), order_of(kind, query)
     rows = records.browse(query.where, order_by=order.key, descending=order.is_descending)
     ids = [row["id"] for row in rows]
@@ -72,9 +72,11 @@ def listed_ids(memory: MemorySystem, kind: Kind, query: Query) -> list[str]:
     if worth is None:
         return ids
     n_uses, n_good = records.column("usage.n_uses", query.where), records.column("usage.n_successes", query.where)
+    left_out = kind.left_out(memory)
     used = [record_id for record_id in ids if n_uses.get(record_id)]
     used.sort(key=lambda record_id: worth(n_good.get(record_id, 0), n_uses[record_id]), reverse=True)
-    return used + [record_id for record_id in ids if not n_uses.get(record_id)]
+    in_order = used + [record_id for record_id in ids if not n_uses.get(record_id)]
+    return sorted(in_order, key=left_out.__contains__)
 
 
 def similar_rows(memory: MemorySystem, views: KindViews[R], record_id: str, k: int = 8) -> tuple[R, ...]:

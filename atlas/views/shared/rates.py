@@ -20,6 +20,9 @@ FEW_KNOWN = 10
 RELIABLE, FAILING, HALF, NOT_CLEAR = "reliable", "mostly fails", "about half", "not clear yet"
 """Verdicts on a rate, from its interval."""
 
+CLEARLY_WORSE = "clearly worse"
+"""Verdict on a rate that is clearly below those of the others of its kind."""
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Record:
@@ -39,7 +42,7 @@ class Record:
     """`likely 55–80%`, or empty before any try."""
 
     verdict: str = ""
-    """`clearly worse` or one of `verdict_of`, or empty before any try."""
+    """`CLEARLY_WORSE` or one of `verdict_of`, or empty before any try."""
 
     tone: str = ""
     """`good`, `bad`, or empty for neither."""
@@ -66,7 +69,7 @@ def record_of(n_succeeded: int, n: int, *, trend: str = "", is_worse: bool = Fal
         low=interval.low,
         high=interval.high,
         range=likely(interval),
-        verdict="clearly worse" if is_worse else verdict_of(interval),
+        verdict=CLEARLY_WORSE if is_worse else verdict_of(interval),
         tone="good" if interval.low >= 0.5 else "bad" if is_worse or interval.high <= 0.5 else "",
         trend=trend,
     )

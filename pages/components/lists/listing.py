@@ -12,7 +12,7 @@ import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
 
 from atlas import MemorySystem
-from atlas.views.kinds.columns import VERDICTS_MEAN
+from atlas.views.kinds.columns import RELIABLE_MEANS, VERDICTS_MEAN
 from atlas.views.kinds.experience import ATTEMPT
 from atlas.views.kinds.filters import Filter, Options
 from atlas.views.kinds.kind import Kind
@@ -30,7 +30,7 @@ from atlas.views.lists.queries import (
     query_of,
     search,
 )
-from atlas.views.shared.rates import LIKELY_MEANS
+from atlas.views.shared.rates import LIKELY_MEANS, RELIABLE
 from atlas.views.shared.scope import BEST_MATCH, BY
 from atlas.views.shared.state import StoreState, uses_seen
 from atlas.views.shared.wording import counted, plural
@@ -173,6 +173,9 @@ def draw_list(
             st.caption(listing.caption, width="content", help=_caption_help(views.kind, listing.caption))
             if listing.narrowing is not None:
                 _draw_narrowing(views.kind, listing.narrowing)
+            if RELIABLE in listing.caption:
+                with st.container(width="content", key="finding_rule"):
+                    st.caption(RELIABLE_MEANS, width="content")
         if as_cards:
             cards = cards_of(views, memory, answer, [row.id for row in listing.rows])
             draw_cards(cards, revision=answer.store.revision, kind=views.kind)
