@@ -29,6 +29,7 @@ from atlas.views.strategies.steps import Steps, steps_of
 from atlas.views.strategies.titles import readable_title
 
 MAX_SOURCES = 20
+WITH = "With it"
 
 SHOWN_ELSEWHERE = ("derived_by", "domain")
 """Metadata that is shown among the facts of a strategy."""
@@ -75,6 +76,19 @@ class SourceRow:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class EffectRow:
+    """Success rate of attempts with a strategy, or without it, as a picture."""
+
+    what: str
+    bar: str
+    counts: str
+    """`53 of 78`."""
+
+    range: str
+    """`68%, likely 57–77%`."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class StrategyDetail:
     """Detail of a strategy, without parts that need a search."""
 
@@ -100,6 +114,9 @@ class StrategyDetail:
     headline: str
     """How often it worked, in a sentence of our own."""
 
+    used: EffectRow | None
+    """How often it worked as a picture, or None before any use."""
+
     facts: tuple[Fact, ...]
     """Its evidence in short, its author and its time."""
 
@@ -114,21 +131,11 @@ class StrategyDetail:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class EffectRow:
-    """Success rate of attempts with a strategy, or without it, as a picture."""
-
-    what: str
-    bar: str
-    range: str
-    """`68%, likely 55–80%`."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
 class EffectView:
     """How well a strategy worked, against similar tasks without it. Trusted text."""
 
     verdict: str
-    """One sentence with the figures of both."""
+    """Whether it helps, in one sentence."""
 
     rows: tuple[EffectRow, ...]
     """With it and without it, as far as there are attempts. Empty for a strategy that was not used."""
@@ -156,6 +163,7 @@ def strategy_detail(memory: MemorySystem, strategy_id: str) -> StrategyDetail | 
         editable=EditableStrategy.of(strategy),
         rate=rate,
         headline=_headline(rate),
+        used=_effect_row(WITH, Tries(n=rate.n, n_succeeded=rate.n_succeeded)) if rate.n else None,
         record=record_of(
             rate.n_succeeded, rate.n, is_worse=strategy_id in worse_ids(memory.strategies, memory.strategies.retired())
         ),
@@ -175,14 +183,15 @@ def effect_view(memory: MemorySystem, strategy_id: str) -> EffectView:
         NotFound: It does not exist.
     """
     found = strategy_effect(memory.strategies, memory.experience, strategy_id)
-    pairs = (("With it", found.used), ("Without it", found.not_used)) if found.used.n else ()
+    pairs = ((WITH, found.used), ("Without it", found.not_used)) if found.used.n else ()
     return EffectView(
-        verdict=_verdict(found, _headline(found.used)),
+        verdict=_verdict(found),
         rows=tuple(_effect_row(what, tries) for what, tries in pairs if tries.n),
     )
 
 
-def _verdict(effect: StrategyEffect, headline: str) -> str:
+def _verdict(effect: StrategyEffect) -> str:
+    headline = _headline(effect.used)
     if effect.verdict == "not used":
         return headline
     without = effect.not_used
@@ -192,16 +201,18 @@ def _verdict(effect: StrategyEffect, headline: str) -> str:
         names = f"{counted(effect.n_unplaced, 'use')} {'names' if effect.n_unplaced == 1 else 'name'}"
         return f"{headline} {names} no attempt and no task, so it cannot be compared with similar tasks without it."
     is_better = effect.difference >= 0
-    word = "clearly" if effect.verdict != "unclear" else "not clearly"
-    compared = f"{word} {'better' if is_better else 'worse'} than similar tasks without it"
-    return f"{headline.rstrip('.')}; {compared} ({percent(without.rate)} of {without.n:,})."
+    word = "Clearly" if effect.verdict != "unclear" else "Not clearly"
+    return f"{word} {'better' if is_better else 'worse'} than similar tasks without it."
 
 
 def _effect_row(what: str, tries: Tries) -> EffectRow:
-    if tries.rate is None:
-        return EffectRow(what=what, bar="", range=likely(tries.interval))
-    bar = interval_bar(tries.interval, tries.rate)
-    return EffectRow(what=what, bar=bar, range=f"{percent(tries.rate)}, {likely(tries.interval)}")
+    share = tries.n_succeeded / tries.n
+    return EffectRow(
+        what=what,
+        bar=interval_bar(tries.interval, share),
+        counts=f"{tries.n_succeeded:,} of {tries.n:,}",
+        range=f"{percent(share)}, {likely(tries.interval)}",
+    )
 
 
 def _headline(rate: StrategyRate | Tries) -> str:

@@ -26,6 +26,10 @@ from pages.components.shared.purging import draw_purging
 Draw = Callable[[MemorySystem, Any], None]
 """Function that draws a part of the panel of a record, given its detail."""
 
+Finish = Callable[[], None]
+"""Function that completes what was drawn, once the rest of the panel can be read."""
+
+
 DrawTab = Callable[[MemorySystem, Any, bool], None]
 """Function that draws a tab, given whether it is open, so that slow content is only computed when needed."""
 
@@ -37,8 +41,8 @@ class Panel:
     head: Callable[[Any], Head]
     """Function that returns the head of a record, given its detail."""
 
-    draw_story: Draw = lambda memory, detail: None
-    """Draws how well it worked, between the title and the facts."""
+    draw_story: Callable[[MemorySystem, Any], Finish | None] = lambda memory, detail: None
+    """Draws how well it worked, between the title and the facts, and returns what takes longer."""
 
     draw_links: Draw = lambda memory, detail: None
     """Draws where it leads, between the facts and the tabs."""
@@ -94,10 +98,12 @@ def draw_panel(
         explain()
         head, key = panel.head(detail), f"{kind.noun}_{detail.id}"
         draw_title(head, key=key)
-        panel.draw_story(memory, detail)
+        finish_story = panel.draw_story(memory, detail)
         draw_facts([*head.facts, *marks_facts(detail.marks)], key=key)
         panel.draw_links(memory, detail)
         _draw_tabs(views, panel, memory, detail)
+        if finish_story is not None:
+            finish_story()
 
 
 def draw_walk(kind: Kind, place: Place | None) -> None:

@@ -3,19 +3,21 @@
 from __future__ import annotations
 
 import streamlit as st
+from streamlit.delta_generator import DeltaGenerator
 
 from atlas import EmbeddingUnavailable, MemorySystem, NotFound
 from atlas.views.journal.promotion import made_of
 from atlas.views.kinds.strategy import STRATEGY
 from atlas.views.lists.facts import Badge, Head
+from atlas.views.shared.rates import CLEARLY_WORSE
 from atlas.views.shared.state import StoreState, uses_seen
 from atlas.views.shared.texts import Headline, Text
 from atlas.views.shared.wording import percent
 from atlas.views.strategies.charts import tries_caption, tries_chart, updater_estimates, updaters_chart
 from atlas.views.strategies.steps import MAX_STEPS
-from atlas.views.strategies.strategy import EffectView, StrategyDetail, effect_view
+from atlas.views.strategies.strategy import EffectRow, EffectView, StrategyDetail, effect_view
 from pages.components.lists.facts import draw_fact_table, draw_facts, draw_record_links
-from pages.components.lists.panel import Panel, draw_sources
+from pages.components.lists.panel import Finish, Panel, draw_sources
 from pages.components.lists.uses import draw_uses
 from pages.components.shared.snapshot import store_state
 from pages.components.shared.texts import draw_prose
@@ -34,10 +36,8 @@ CHART = {"displayModeBar": False, "scrollZoom": False}
 
 PARAMETER_COLUMNS = {"name": "Parameter", "type": "Type", "description": "What it is", "example": "Example"}
 
-TONES = {"good": "green", "bad": "red"}
-
-FULL_VERDICTS = {"clearly worse": "clearly worse than others"}
-"""Verdicts on a strategy among all that would be taken for one on the same tasks without it."""
+_EFFECT = "strategy_effect"
+"""Key of the effect that was found last, and of what it was found for."""
 
 
 def draw_how_counted(*, key: str) -> None:
@@ -52,33 +52,55 @@ def _draw_acts(memory: MemorySystem, detail: StrategyDetail) -> None:
 
 
 def _head(detail: StrategyDetail) -> Head:
-    verdict = "retired" if detail.rate.retired else FULL_VERDICTS.get(detail.record.verdict, detail.record.verdict)
-    colour = "gray" if detail.rate.retired else TONES.get(detail.record.tone, "gray")
+    is_worse = detail.record.verdict == CLEARLY_WORSE
+    badge = Badge("retired", "gray") if detail.rate.retired else Badge("clearly worse than others", "red")
     return Head(
         headline=Headline(title=detail.title.whole, rest=""),
-        badges=(Badge(verdict, colour),) if verdict else (),
+        badges=(badge,) if detail.rate.retired or is_worse else (),
         facts=detail.facts,
     )
 
 
-def _draw_story(memory: MemorySystem, detail: StrategyDetail) -> None:
-    """Draw how often it worked at once, and once they are found, similar tasks without it."""
-    place = st.empty()
-    place.markdown(f"**{detail.headline}**")
-    if not detail.attempts:
-        return
-    try:
-        with st.spinner("Looking for similar tasks without it …"):
-            view = _effect(store_state(memory), uses_seen(memory, STRATEGY), detail.id, _memory=memory)
-    except (EmbeddingUnavailable, NotFound):  # no similar task is found, and the rest can be read
-        return
-    with place.container(gap="xsmall", key="opened_story"):
-        st.markdown(f"**{view.verdict}**")
+def _draw_story(memory: MemorySystem, detail: StrategyDetail) -> Finish | None:
+    """Draw how often it worked. Returns the comparison with similar tasks without it."""
+    with st.container(gap="xsmall", key="opened_story"):
+        verdict, rates = st.empty(), st.empty()
+    key = (store_state(memory), uses_seen(memory, STRATEGY), detail.id)
+    key_before, view = st.session_state.get(_EFFECT, (None, None))
+    if key == key_before:  # found by an earlier run, so that nothing flickers
+        _draw_effect(view, verdict, rates)
+        return None
+    verdict.markdown(f"**{detail.headline}**")
+    if detail.used is None:
+        return None
+    with rates.container(gap="xsmall"):
+        _draw_rate("used", detail.used)
+        st.caption("Looking for similar tasks without it …")
+
+    def finish() -> None:
+        try:
+            found = _effect(*key, _memory=memory)
+        except (EmbeddingUnavailable, NotFound):  # no similar task is found, and the rest can be read
+            found = EffectView(verdict=detail.headline, rows=(detail.used,) if detail.used else ())
+        st.session_state[_EFFECT] = (key, found)
+        _draw_effect(found, verdict, rates)
+
+    return finish
+
+
+def _draw_effect(view: EffectView, verdict: DeltaGenerator, rates: DeltaGenerator) -> None:
+    verdict.markdown(f"**{view.verdict}**")
+    with rates.container(gap="xsmall"):
         for number, row in enumerate(view.rows):
-            with st.container(horizontal=True, vertical_alignment="center", gap="small", key=f"opened_rate_{number}"):
-                st.caption(row.what, width="content")
-                st.image(row.bar)
-                st.caption(row.range, width="content")
+            _draw_rate(number, row)
+
+
+def _draw_rate(place: int | str, row: EffectRow) -> None:
+    with st.container(horizontal=True, vertical_alignment="center", gap="small", key=f"opened_rate_{place}"):
+        st.caption(row.what, width="content")
+        st.image(row.bar)
+        st.markdown(f"**{row.counts}**", width="content")
+        st.caption(row.range, width="content")
 
 
 @st.cache_data(max_entries=32, show_spinner=False)

@@ -103,7 +103,7 @@ def test_strategies_that_were_not_tried_are_last_in_every_order_by_tries(memory)
     ids = tuple(source.id for source in sources)
     memory.strategies.add(strategy("older", title="older", sources=ids, created_at=NOW - timedelta(days=1)))
     memory.strategies.add(strategy("newer", title="newer", created_at=NOW))
-    tried(memory, bad, 0, 12)
+    tried(memory, bad, 0, 5)
     for order in (SUREST, HIGHEST, MAX_TRIED):
         assert listed(memory, order=order) == ["bad", "newer", "older"]
 
@@ -137,8 +137,8 @@ def test_a_strategy_is_called_clearly_worse_in_its_row_and_by_the_finding(memory
     verdicts = {row.title: row.record.verdict for row in rows}
     assert verdicts == {"good": "reliable", "worse": "clearly worse", "unclear": "not clear yet"}
     finding = count_with_uses(memory, STRATEGY, Query())
-    assert (finding.n, finding.note) == (3, "1 reliable, 1 not clear yet")
-    assert finding.narrowing == Narrowing("1 clearly worse than the others: look at it", "state", WORSE)
+    assert (finding.n, finding.note) == (3, "1 reliable · 1 not clear yet · 1 clearly worse")
+    assert finding.narrowing == Narrowing("1 clearly worse: look at it", "state", WORSE)
     assert listed(memory, state=WORSE) == ["worse"]
 
 
@@ -149,7 +149,7 @@ def test_the_head_of_a_list_counts_a_strategy_that_mostly_fails_as_its_row_says(
     verdicts = {row.title: row.record.verdict for row in listed_page(memory, STRATEGIES, Query()).rows}
     finding = count_with_uses(memory, STRATEGY, Query())
     assert verdicts["failing"] == "mostly fails"
-    assert (finding.note, finding.narrowing) == ("1 mostly fails, 1 not used yet", None)
+    assert (finding.note, finding.narrowing) == ("1 mostly fails · 1 not used yet", None)
 
 
 def test_the_list_is_narrowed_by_writer_domain_tag_and_what_agents_are_given(memory):
@@ -231,10 +231,10 @@ def test_it_helps_where_its_tries_do_surely_better_than_similar_attempts(memory)
     memory.experience.store_many([at(f"t{n}", False) for n in range(20)])
     tried(memory, one, 20, 20)
     view = effect_view(memory, one)
-    assert view.verdict == "20 of 20 uses succeeded; clearly better than similar tasks without it (0% of 20)."
-    assert [(row.what, row.range) for row in view.rows] == [
-        ("With it", "100%, likely 84–100%"),
-        ("Without it", "0%, likely 0–16%"),
+    assert view.verdict == "Clearly better than similar tasks without it."
+    assert [(row.what, row.counts, row.range) for row in view.rows] == [
+        ("With it", "20 of 20", "100%, likely 84–100%"),
+        ("Without it", "0 of 20", "0%, likely 0–16%"),
     ]
     memory.strategies.update_stats(one, True)
     assert effect_view(memory, one).verdict.startswith(
