@@ -138,7 +138,7 @@ class MemoryStore:
         with self._numbering.locked():
             self._journal.collection.write_note(CLEARED, "yes")
             self._journal.collection.write_note(LAST, str(self._last_number()))
-            self._journal.within("delete", "cleared").delete(self._journal.ids())
+            self._journal.as_operation("delete", "cleared").delete(self._journal.ids())
 
     def close(self) -> None:
         """Finish pending writes, and close the store."""

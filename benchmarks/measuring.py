@@ -102,7 +102,7 @@ def filled_store(directory: Path, vectors: Vectors) -> Store:
     """Return a store of ours with these vectors, its index caught up."""
     store = Store.open(directory, settings=Settings())
     store.bind(EmbeddingModel("benchmark", DIMENSION))
-    collection = store.collection("atlas_experiences").within("import")
+    collection = store.collection("atlas_experiences").as_operation("import")
     for start in range(0, len(vectors), ROWS_ADDED):
         part = vectors[start : start + ROWS_ADDED]
         ids, metadatas, documents = _columns(start, len(part))

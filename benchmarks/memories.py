@@ -56,7 +56,7 @@ def remembered(directory: Path, n: int, *, seed: int = 0) -> None:
     vectors /= np.linalg.norm(vectors, axis=1, keepdims=True)
     words = [generator.choice(WORDS, 6, replace=False) for _ in range(N_TOPICS)]
     with open_made(directory) as memory:
-        importing = memory.experience.within("import", "made for a measurement")
+        importing = memory.experience.as_operation("import", "made for a measurement")
         for start in range(0, n, BATCH):
             numbers = range(start, min(n, start + BATCH))
             importing.restore_many(

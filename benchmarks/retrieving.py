@@ -145,7 +145,7 @@ def fill(
     """
     texts, took = Texts(N_TOPICS, seed=1), 0.0
     with atlas.open_memory(place, embedder=embedder, settings=settings) as memory:
-        importing = memory.experience.within("import", "made for a measurement")
+        importing = memory.experience.as_operation("import", "made for a measurement")
         for start in range(0, len(vectors), BATCH):
             part = vectors[start : start + BATCH]
             topics = np.random.default_rng(start).integers(0, N_TOPICS, len(part))

@@ -277,7 +277,7 @@ def _tag(options: argparse.Namespace, settings: Settings) -> int:
     with open_local(settings) as memory:
         ids = full_ids(memory, memory.experience, options.ids)
         loss = memory.curation_loss("experience", dict.fromkeys(ids, "")) if options.buried else None
-        scoped = memory.experience.within("mark", reason_with_loss("", loss))
+        scoped = memory.experience.as_operation("mark", reason_with_loss("", loss))
         with counting_secrets() as secret_counts:
             n_changed = scoped.change_marks(
                 ids,
@@ -306,7 +306,7 @@ def _prune(options: argparse.Namespace, settings: Settings) -> int:
         if options.dry_run:
             print(DRY_RUN_SENTENCE)
         elif plan.removals:
-            scoped = memory.experience.within("prune", plan.reason)
+            scoped = memory.experience.as_operation("prune", plan.reason)
             n_removed = scoped.apply_prune(plan)
             print(f"Deleted {n_removed}. To bring them back: atlas undo {str(scoped.operation_id)[:8]}")
     return 0
@@ -321,7 +321,7 @@ def _merge(options: argparse.Namespace, settings: Settings) -> int:
         if options.dry_run:
             print(DRY_RUN_SENTENCE)
             return 0
-        scoped = memory.experience.within("merge", plan.reason)
+        scoped = memory.experience.as_operation("merge", plan.reason)
         [merged] = scoped.apply_merge(plan)
         print(f"Merged into {merged.id[:8]}. To undo it: atlas undo {str(scoped.operation_id)[:8]}")
     return 0

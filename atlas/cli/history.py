@@ -73,7 +73,7 @@ def _newest_undoable_operation(history: Store | atlas.RemoteMemory) -> Operation
 def _trash(options: argparse.Namespace, settings: Settings) -> int:
     with open_local(settings, read_only=options.restore is None) as memory:
         if options.restore is not None:
-            scoped = memory.experience.within("restore")
+            scoped = memory.experience.as_operation("restore")
             n_restored = scoped.restore(full_ids(memory, memory.experience, options.restore, deleted=True))
             print(f"Brought back {n_restored}. {undo_hint(scoped.operation_id if n_restored else None)}".rstrip())
             return 0

@@ -82,7 +82,7 @@ def _apply(memory: MemorySystem, file: RefinementFile) -> int:
     plan: RefinePlan | None = file.load()
     if plan is None:
         raise NotFound("there is no plan to apply; make one first: atlas refine")
-    scoped = memory.experience.within("refine", plan.reason)
+    scoped = memory.experience.as_operation("refine", plan.reason)
     if not scoped.apply_refine(plan):
         print("The plan changes nothing.")
         return 0

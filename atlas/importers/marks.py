@@ -87,7 +87,7 @@ def import_marks(memory: MemorySystem, path: Path) -> MarksImport:
     for records in _memories(memory):
         marks_by_id = {record_id: marks_after[record_id] for record_id in records.titles(list(marks_after))}
         if marks_by_id:
-            scoped = records.within("mark", f"imported {path.name}", operation_id=operation_id)
+            scoped = records.as_operation("mark", f"imported {path.name}", operation_id=operation_id)
             scoped.mark(marks_by_id)
             operation_id = scoped.operation_id
     return replace(plan, operation_id=operation_id)

@@ -99,12 +99,12 @@ def remove_sample(memory: MemorySystem) -> str | None:
     Undo brings back the records, but not the judgements of sample records.
     """
     reason = "removed the sample data"
-    scoped = memory.experience.within("delete", reason)
+    scoped = memory.experience.as_operation("delete", reason)
     sample_ids = memory.experience.ids(IS_SAMPLE)
     n_removed = scoped.delete(sample_ids)
     for records in _other_memories(memory):
         if ids := records.ids(IS_SAMPLE_ELSEWHERE):
-            n_removed += records.within("delete", reason, operation_id=scoped.operation_id).delete(ids)
+            n_removed += records.as_operation("delete", reason, operation_id=scoped.operation_id).delete(ids)
     of_sample = {*sample_ids}
     memory.storage.judgements.remove(each for each in memory.judgements() if each.record_id in of_sample)
     return scoped.operation_id if n_removed else None

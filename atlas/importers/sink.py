@@ -26,7 +26,7 @@ class MemorySink:
     """A sink that stores items in the memories. Items that exist already, by content or by id, are skipped."""
 
     def __init__(self, memory: MemorySystem, reason: str) -> None:
-        self._experience = memory.experience.within("import", reason)
+        self._experience = memory.experience.as_operation("import", reason)
         self._memory, self._reason = memory, reason
         self._logs: LogNames | None = None
 
@@ -42,7 +42,7 @@ class MemorySink:
         added, n_purged = dict[str, int](), 0
         for kind, group in _group_by_kind(self._with_known_ids(new_items)):
             records = kind.records(self._memory)  # a system may lack a memory that no item needs
-            scoped = records.within("import", self._reason, operation_id=self.operation_id)
+            scoped = records.as_operation("import", self._reason, operation_id=self.operation_id)
             added[kind.noun] = len(kind.add(scoped, group))
             n_purged += len(records.purged([kind.id_of(item) for item in group]))
         return AddCount(added=added, skipped=len(items) - sum(added.values()), purged=n_purged)

@@ -210,7 +210,7 @@ class UseCounter:
         if not memory.counts_uses:
             return None
         record_id = self._full_id(memory, record_id)
-        scoped = memory.within("store", operation_id=operation_id) if operation_id else memory
+        scoped = memory.as_operation("store", operation_id=operation_id) if operation_id else memory
         scoped.record_use(record_id, success, task_id=trajectory.task.id, trajectory_id=trajectory.id)
         return record_id
 

@@ -53,7 +53,9 @@ class PluggedMemory:
             )
         self.memory = memory
 
-    def within(self, kind: str, reason: str = "", *, operation_id: str | None = None, scrubs: bool = True) -> Self:
+    def as_operation(
+        self, kind: str, reason: str = "", *, operation_id: str | None = None, scrubs: bool = True
+    ) -> Self:
         """Return this memory itself, because it has no history of operations."""
         return self
 

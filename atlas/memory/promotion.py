@@ -110,7 +110,7 @@ class Promoter:
             raise PlanOutdated("an entry has changed since the plan was made; nothing was done. Plan again")
         check_own_under_review(self._journal.marks(ids), "promote entries")
         check_may_change(self._journal.collection, ids)
-        journal = self._journal.within("promote", promotion.reason)
+        journal = self._journal.as_operation("promote", promotion.reason)
         self._write(promotion, journal.operation_id)
         journal.note_promotion(ids, _name(promotion))
         return journal.operation_id
@@ -187,9 +187,9 @@ class Promoter:
             return
         record = promotion.becomes
         if isinstance(record, Strategy) and self._strategies is not None:
-            self._strategies.within("promote", promotion.reason, operation_id=operation_id).add(record)
+            self._strategies.as_operation("promote", promotion.reason, operation_id=operation_id).add(record)
         elif isinstance(record, Experience) and self._experience is not None:
-            experience = self._experience.within("promote", promotion.reason, operation_id=operation_id)
+            experience = self._experience.as_operation("promote", promotion.reason, operation_id=operation_id)
             experience.restore_many([ExportedExperience(experience=record, marks=NO_MARKS, usage=NO_USAGE)])
 
 

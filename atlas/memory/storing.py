@@ -138,7 +138,7 @@ class StoringMemories(ABC):
 
     def _new_operation(self) -> str | None:
         """Return the id of a new operation that all memories write to, or None if there is no history."""
-        operations = (memory.within("store").operation_id for memory in self._memories.values())
+        operations = (memory.as_operation("store").operation_id for memory in self._memories.values())
         return next(filter(None, operations), None)
 
     def _store(self, attempt: ScrubbedAttempt, operation_id: str | None, *, known_id: str = "") -> dict[str, Any]:
@@ -157,7 +157,7 @@ class StoringMemories(ABC):
         outcomes: dict[str, Any] = {}
         experience, strategies = self._memory("experience"), self._memory("strategies")
         if experience is not None and not known_id:
-            scoped = experience.within("store", operation_id=operation_id, scrubs=scrubs)
+            scoped = experience.as_operation("store", operation_id=operation_id, scrubs=scrubs)
             if isinstance(experience, PluggedMemory):
                 outcomes["experience"] = result_or_error(scoped.store, trajectory)
             else:
@@ -166,7 +166,7 @@ class StoringMemories(ABC):
                     postponed["experience"] = f"{account.overdue}; {LATE_SUMMARY}"
                     self._deferred.add("a summary", partial(scoped.edit, stored["experience"]))
         if strategies is not None and trajectory.outcome.success is True:
-            write = strategies.within("store", operation_id=operation_id, scrubs=scrubs).write
+            write = strategies.as_operation("store", operation_id=operation_id, scrubs=scrubs).write
             outcomes["strategies"] = result_or_error(write, trajectory)
             if account.overdue and isinstance(outcomes["strategies"], LLMUnavailable):
                 outcomes["strategies"] = LLMUnavailable(f"{account.overdue}; {LATE_STRATEGY}")
@@ -198,7 +198,7 @@ class StoringMemories(ABC):
 
     def _extract(self, trajectory: Trajectory, operation_id: str | None) -> list[str] | None:
         """Add the concepts that the library's strategy finds in a success, and return their ids, or None."""
-        library = self._memory("concepts").within("store", operation_id=operation_id)
+        library = self._memory("concepts").as_operation("store", operation_id=operation_id)
         return library.add_many(library.compress([trajectory])) or None
 
     def _start_compression(self, trajectory: Trajectory) -> str:

@@ -221,7 +221,7 @@ def _store(memory: MemorySystem, attempt: Trajectory, trace: Trace) -> None:
         stored = memory.experience.get(attempt.id)
         late = late if stored is None else _drop_known_spans(stored, late)
     if stored is None:
-        memory.experience.within("store").restore_many([as_exported(attempt)])
+        memory.experience.as_operation("store").restore_many([as_exported(attempt)])
     elif late.spans:
         _add_steps(memory, stored, _attempt(late))
 
@@ -245,6 +245,6 @@ def _is_own(memory: MemorySystem, experience_id: str) -> bool:
 def _add_steps(memory: MemorySystem, stored: Experience, addition: Trajectory) -> None:
     memory.experience.collection.check_may_change([stored.id])
     spans = sorted({*stored.metadata[SPANS], *addition.metadata[SPANS]})
-    memory.experience.within("store", "later spans of the trace").edit(
+    memory.experience.as_operation("store", "later spans of the trace").edit(
         stored.id, steps=(*stored.steps, *addition.steps), metadata={**stored.metadata, SPANS: spans}
     )

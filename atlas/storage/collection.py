@@ -51,7 +51,7 @@ class Collection(ABC):
 
     @property
     def operation_id(self) -> str | None:
-        """Id of the operation begun by `within`. The history lists it after the first write."""
+        """Id of the operation from `as_operation`. The history lists it after the first write."""
         return None
 
     @property
@@ -213,7 +213,7 @@ class Collection(ABC):
             InvalidInput: Uses are not stored, and there is no updater.
         """
 
-    def within(
+    def as_operation(
         self,
         kind: str,
         reason: str = "",
@@ -228,7 +228,7 @@ class Collection(ABC):
         """
         return self
 
-    def without(self, ids: Sequence[str]) -> Collection:
+    def exclude(self, ids: Sequence[str]) -> Collection:
         """Return a view of this collection whose searches skip the records with these ids."""
         raise _no_history_error("search without some records")
 

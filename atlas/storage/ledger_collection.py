@@ -86,7 +86,7 @@ class LedgerCollection(Collection):
         """Description of the outage if queries need the index and it is unreachable, or empty."""
         return self.parts.nearest.problem
 
-    def within(
+    def as_operation(
         self,
         kind: str,
         reason: str = "",
@@ -99,7 +99,7 @@ class LedgerCollection(Collection):
         draft = replace(draft, id=operation_id or draft.id, unchanged_since=unchanged_since or {})
         return LedgerCollection(self.parts, draft)
 
-    def without(self, ids: Sequence[str]) -> LedgerCollection:
+    def exclude(self, ids: Sequence[str]) -> LedgerCollection:
         """Return a view of this collection whose searches skip the records with these ids. Word weights stay."""
         seqs, before = self._ledger.matching_seqs(self._name, {"id": {"$in": list(ids)}}), self.parts.masked
         masked = seqs if before is None else hybrid_search.sorted_union(before, seqs)
@@ -107,7 +107,7 @@ class LedgerCollection(Collection):
 
     @property
     def operation_id(self) -> str | None:
-        """Id of the operation begun by `within`. The history lists it after the first write."""
+        """Id of the operation from `as_operation`. The history lists it after the first write."""
         return self._operation.id if self._operation else None
 
     def notes(self) -> dict[str, str]:

@@ -257,7 +257,9 @@ NEEDS_FILES = frozenset(
 
 OF_THIS_PROGRAM = frozenset(
     {
+        "as_operation",
         "close",
+        "exclude",
         "query",
         "plan_refine",
         "ranked_with",

@@ -50,7 +50,7 @@ def _measured(directory: Path, address: str, vectors: Vectors, queries: Vectors)
     settings = Settings(index=address, exact_max_rows=100, index_lag_rows=10**9)
     with Store.open(directory, settings=settings) as store:
         store.bind(EmbeddingModel("benchmark", DIMENSION))
-        collection = store.collection(COLLECTION).within("import")
+        collection = store.collection(COLLECTION).as_operation("import")
         ids = [f"r{number}" for number in range(len(vectors))]
         collection.add(ids, list(vectors), [{} for _ in ids], [f"text {one}" for one in ids])
         start = time.perf_counter()

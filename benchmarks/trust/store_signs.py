@@ -118,7 +118,7 @@ def _contradiction_figures(half: str, memory: atlas.MemorySystem) -> Iterator[Fi
 
 
 def _add_strategy(memory: atlas.MemorySystem, situation: str, advice: str, successes: int) -> str:
-    record_id = memory.strategies.within("import").add(atlas.Strategy(situation=situation, suggestion=advice))
+    record_id = memory.strategies.as_operation("import").add(atlas.Strategy(situation=situation, suggestion=advice))
     for _ in range(successes):
         memory.strategies.update_stats(record_id, True)
     return record_id
@@ -132,7 +132,7 @@ def _hub_figures(half: str, memory: atlas.MemorySystem) -> Iterator[Figure]:
         n_found = 0
         for _ in range(COPIES):  # each alone
             text = "\n".join(chance.sample(descriptions, min(n, len(descriptions))))[:50_000]
-            [record_id] = memory.experience.within("import").store_many([solved(text)])
+            [record_id] = memory.experience.as_operation("import").store_many([solved(text)])
             reasons = signs_of_store(memory).get(("experience", record_id), ())
             n_found += any(reason.attack == HUB for reason in reasons)
             memory.experience.delete([record_id])

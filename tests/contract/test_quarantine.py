@@ -29,7 +29,7 @@ def test_no_search_finds_a_record_in_quarantine_before_or_after_the_index_follow
     everything = [sorted(ids) for ids in found(store)]
     collection = store.store.collection(COLLECTION)
     before = store.store.ledger.position(COLLECTION).revision
-    scoped = collection.within("quarantine")
+    scoped = collection.as_operation("quarantine")
     assert scoped.quarantine(WHY) == 1
     assert store.store.ledger.changed_ids(COLLECTION, before) == ["b"]
     for _ in range(2):

@@ -255,7 +255,7 @@ def test_what_a_killed_server_left_undone_of_an_attempt_is_done_when_it_is_sent_
     strategy = here.strategies.ids()[0]
     sent = attempt("rotate the logs of the crawler", used={"strategies": [strategy]})
     with acting(Actor("owner", Role.ADMIN)):
-        here.experience.within("store").store(sent)  # and killed before the use was counted
+        here.experience.as_operation("store").store(sent)  # and killed before the use was counted
     assert not here.strategies.usage([strategy])[strategy].n_uses
     for _ in range(2):
         there.store(sent)

@@ -146,10 +146,10 @@ def test_an_edit_of_which_nothing_was_written_says_only_why(servers: Servers):
 def test_a_write_within_an_expected_moment_is_refused_once_others_wrote(servers: Servers):
     [first, second] = servers.memories
     record_id, moment = servers.record_id, first.strategies.collection.moment()
-    expecting = first.strategies.within("edit", unchanged_since={record_id: moment})
+    expecting = first.strategies.as_operation("edit", unchanged_since={record_id: moment})
     expecting.edit(record_id, title="Caching")
     expecting.change_marks([record_id], pinned=True)  # its own operation's writes are no change of others
-    late = second.strategies.within("edit", unchanged_since={record_id: moment})
+    late = second.strategies.as_operation("edit", unchanged_since={record_id: moment})
     for write in (
         lambda: late.edit(record_id, title="Late"),
         lambda: late.change_marks([record_id], note="late"),

@@ -114,7 +114,7 @@ def test_a_record_in_quarantine_is_not_read_by_its_id(memory):
 
 @pytest.mark.parametrize("asked", [recall, recall_by_words])
 def test_recall_has_only_records_of_the_class_that_an_agent_asks_for(memory, asked):
-    memory.experience.within("import").store_many(attempts(3))
+    memory.experience.as_operation("import").store_many(attempts(3))
     text = memory.experience.browse(order_by="", descending=False)[0]["document"]
     assert "imported, " in asked(memory, text, min_trust="imported")
     assert asked(memory, text, min_trust="agent").startswith("Nothing is remembered")

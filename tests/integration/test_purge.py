@@ -218,7 +218,7 @@ def test_nothing_brings_a_purged_record_back(store, tmp_path):
 def test_the_history_keeps_who_purged_what_when_and_why_and_no_title(store):
     with opened(store) as memory:
         leaked, kept = (memory.experience.store(attempt(text)) for text in (SECRET, "the kept one"))
-        memory.experience.within("edit", f"took {KEY} out").edit(leaked, feedback="x")
+        memory.experience.as_operation("edit", f"took {KEY} out").edit(leaked, feedback="x")
         memory.experience.change_marks([leaked, kept], note="note")
         purge(memory, leaked)
         purged, marked, edited, _, stored = memory.history()

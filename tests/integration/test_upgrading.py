@@ -62,7 +62,7 @@ def make_old(place: Path | str, older: Older) -> tuple[dict[str, Any], str]:
         memory.journal.link(*sorted(memory.journal.ids())[:2])
         memory.undo(memory.history(1)[0].id)
         ApiKeys(memory.storage.path).add("crawler", Role.WRITER, created_by="tester")
-        deletion = memory.experience.within("delete", "old")
+        deletion = memory.experience.as_operation("delete", "old")
         deletion.delete([memory.experience.ids()[-1]])
         before = facts(memory)
     older(place)

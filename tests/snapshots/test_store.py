@@ -48,7 +48,7 @@ def edit(memory: atlas.MemorySystem) -> None:
 
 
 def prune(memory: atlas.MemorySystem) -> None:
-    memory.experience.within("prune", "tidying up").prune({"min_success_rate": 0.5})
+    memory.experience.as_operation("prune", "tidying up").prune({"min_success_rate": 0.5})
 
 
 def undo(memory: atlas.MemorySystem) -> None:

@@ -158,6 +158,7 @@ def reads_of_each(name: str) -> dict[str, Call]:
         return lambda memory, ids: call(getattr(memory, name), ids[name])
 
     calls: dict[str, Callable[[Any, str], object]] = {
+        "exclude": lambda of, one: of.exclude([one]).count(),
         "without": lambda of, one: of.without([one]).count(),
         "browse": lambda of, _: of.browse(),
         "calibrate": lambda of, _: of.calibrate(),
@@ -293,7 +294,11 @@ READS: dict[str, Call] = {
 """Calls that show the memory, or keep its files in order as opening it does."""
 
 BEGUN: dict[str, Call] = {
-    **{f"{name}.within": lambda memory, _, name=name: getattr(memory, name).within("edit") for name in MEMORIES},
+    **{
+        f"{name}.{method}": lambda memory, _, name=name, method=method: getattr(getattr(memory, name), method)("edit")
+        for name in MEMORIES
+        for method in ("as_operation", "within")
+    },
     "memory.plan_undo": lambda memory, _: memory.plan_undo(Operations(actor="vera")),
     "storage.plan_undo": lambda memory, _: memory.storage.plan_undo(Operations(actor="vera")),
 }

@@ -32,7 +32,7 @@ def opened(path: Path) -> Iterator[atlas.MemorySystem]:
 def make_sample(path: Path) -> dict[str, str]:
     """Make a store of the sample data and a few records of the other kinds; an id for each page that opens one."""
     with opened(path) as memory:
-        attempts = memory.experience.within("import", "sample data").store_many(sample_attempts())
+        attempts = memory.experience.as_operation("import", "sample data").store_many(sample_attempts())
         concepts = memory.concepts.add_many([concept(number) for number in range(3)])
         strategy = memory.strategies.add(atlas.Strategy(situation="a report is late", suggestion="mend the query"))
         memory.strategies.update_stats(strategy, True)

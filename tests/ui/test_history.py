@@ -23,7 +23,7 @@ def memory(tmp_path) -> Iterator[atlas.MemorySystem]:
 
 
 def test_operations_are_listed_newest_first_with_who_and_why(dashboard: Dashboard, tmp_path, memory):
-    memory.experience.within("prune", "too old").delete(memory.experience.ids()[:2])
+    memory.experience.as_operation("prune", "too old").delete(memory.experience.ids()[:2])
     operation = memory.history(1)[0]
     lines = main_texts(dashboard(tmp_path, "history"))
     cells = [f"{operation.created_at:%H:%M}", "Pruned 2 experiences", "too old", operation.actor]
@@ -75,7 +75,7 @@ def test_an_operation_on_records_of_two_kinds_names_the_first_and_counts_the_oth
 
 
 def test_an_operation_is_undone_and_done_again_from_its_line(dashboard: Dashboard, tmp_path, memory):
-    memory.experience.within("prune").delete(memory.experience.ids()[:2])
+    memory.experience.as_operation("prune").delete(memory.experience.ids()[:2])
     app = dashboard(tmp_path, "history")
     assert line_button(app, "Undo: bring back 2").help == "Undo brings back 2 experiences"
     line_button(app, "Undo: bring back 2").click().run()
@@ -108,7 +108,7 @@ def test_each_line_tells_what_undoing_it_would_do(dashboard: Dashboard, tmp_path
 
 
 def test_operations_of_one_sort_are_listed_alone(dashboard: Dashboard, tmp_path, memory):
-    memory.experience.within("prune").delete(memory.experience.ids()[:2])
+    memory.experience.as_operation("prune").delete(memory.experience.ids()[:2])
     app = dashboard(tmp_path, "history", history_what="Pruned")
     assert "Pruned 2 experiences" in main_texts(app)
     assert "Stored 3 experiences" not in main_texts(app)
@@ -129,10 +129,10 @@ def test_an_edit_shows_each_field_before_and_after_and_undo_brings_it_back(dashb
 
 def test_an_operation_is_one_table_with_the_words_that_differ(dashboard: Dashboard, tmp_path, memory):
     ids = memory.experience.ids()
-    scoped = memory.experience.within("edit")
+    scoped = memory.experience.as_operation("edit")
     for number, one in enumerate(ids):
         scoped.edit(one, feedback=f"Check the units of report {number} first")
-    again = memory.experience.within("edit")
+    again = memory.experience.as_operation("edit")
     for number, one in enumerate(ids):
         again.edit(one, feedback=f"Check the names of report {number} first")
     app = dashboard(tmp_path, "history", operation=memory.history(1)[0].id)
@@ -222,7 +222,7 @@ def test_hostile_reasons_and_titles_are_shown_as_text(dashboard: Dashboard, tmp_
 
 def test_a_kind_that_is_none_of_ours_is_text_and_never_a_heading(dashboard: Dashboard, tmp_path, memory):
     hostile = "![x](https://example.invalid/p.png) :red[x]"
-    memory.experience.within(hostile, "as they say").delete(memory.experience.ids()[:1])
+    memory.experience.as_operation(hostile, "as they say").delete(memory.experience.ids()[:1])
     app = dashboard(tmp_path, "history", operation=memory.history(1)[0].id)
     assert [heading.value for heading in app.subheader] == ["Something else was done"]
     assert hostile in [element.value for element in app.text]

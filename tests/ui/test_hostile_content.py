@@ -91,7 +91,7 @@ def test_it_is_shown_as_text_in_the_queues_the_tray_and_its_plans(dashboard: Das
 def test_it_is_shown_as_text_in_an_operation(dashboard: Dashboard, tmp_path, hostile):
     (kept,) = make_store(tmp_path, [everywhere(hostile)])
     with atlas.open_memory(tmp_path, settings=atlas.Settings(actor=hostile[:150])) as memory:
-        memory.experience.within(hostile[:150], hostile[:150]).edit(kept, feedback=f"now {hostile}")
+        memory.experience.as_operation(hostile[:150], hostile[:150]).edit(kept, feedback=f"now {hostile}")
         operation = memory.history(1)[0]
     app = dashboard(tmp_path, "history", operation=operation.id)
     assert showing(app)

@@ -102,7 +102,7 @@ class SessionSink:
         if isinstance(self._memory, MemorySystem):
             if self._is_deleted(item.experience.id, self._memory):
                 return False  # keep an outcome that was set by hand
-            return bool(self._memory.experience.within("store", self._reason).restore_many([item]))
+            return bool(self._memory.experience.as_operation("store", self._reason).restore_many([item]))
         return not self._memory.store_once(to_trajectory(item.experience)).get("is_known")
 
     @staticmethod

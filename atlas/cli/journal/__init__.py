@@ -201,7 +201,7 @@ def _add(options: argparse.Namespace, settings: Settings) -> int:
         return _add_on_server(options, settings, metadata)
     with open_local(settings) as memory:
         latest = memory.journal.recent(1, tiers=TIERS) if options.generation is None else []
-        scoped = memory.journal.within("store", "written by hand")
+        scoped = memory.journal.as_operation("store", "written by hand")
         scoped.keep_noise = options.keep_noise or scoped.keep_noise
         scoped.keep_repetitions = options.keep_repetitions or scoped.keep_repetitions
         with counting_secrets() as secret_counts:
@@ -260,7 +260,7 @@ def _gates(options: argparse.Namespace, settings: Settings) -> int:
 def _link(options: argparse.Namespace, settings: Settings) -> int:
     with open_local(settings) as memory:
         source, target = _entry_id(memory, options.source), _entry_id(memory, options.target)
-        scoped = memory.journal.within("unlink" if options.remove else "link")
+        scoped = memory.journal.as_operation("unlink" if options.remove else "link")
         change = scoped.unlink if options.remove else scoped.link
         change(source, target, options.type)
         print(f"{source[:8]} {options.type} {target[:8]}{': taken back' if options.remove else ''}.", end="")
@@ -276,7 +276,7 @@ def _suggest(options: argparse.Namespace, settings: Settings) -> int:
             return 0
         source, target = _entry_id(memory, link_ids[0]), _entry_id(memory, link_ids[1])
         suggestion = _find_suggestion(memory, source, target)
-        scoped = memory.journal.within("link" if options.accept else "refuse a link")
+        scoped = memory.journal.as_operation("link" if options.accept else "refuse a link")
         if options.accept:
             scoped.accept_link(suggestion)
         else:

@@ -75,7 +75,7 @@ def _judge(options: argparse.Namespace, settings: Settings) -> int:
         if options.dry_run or not outcomes:
             print(DRY_RUN_SENTENCE if options.dry_run else "No outcome was changed.")
             return 0
-        scoped = memory.experience.within("outcome", reason)
+        scoped = memory.experience.as_operation("outcome", reason)
         n_changed = scoped.report_outcomes(outcomes)
     print(f"Judged {counted(n_changed, 'experience')}. {undo_hint(scoped.operation_id)}")
     return 0

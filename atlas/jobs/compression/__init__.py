@@ -164,10 +164,10 @@ def add_concepts(
     concepts = result.with_callees(ids)
     _check(memory, concepts)
     reason = f"found in {result.origin(concepts)}"
-    scoped = memory.concepts.within("compress", reason)
+    scoped = memory.concepts.as_operation("compress", reason)
     added = set(scoped.add_many(concepts, reason))
     if with_strategies:
-        strategies = memory.strategies.within("compress", reason, operation_id=scoped.operation_id)
+        strategies = memory.strategies.as_operation("compress", reason, operation_id=scoped.operation_id)
         for strategy in new_strategies(memory, [concept for concept in concepts if concept.id in added]):
             strategies.add(strategy)
     return scoped.operation_id if added else None

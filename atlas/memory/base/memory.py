@@ -95,7 +95,7 @@ class Memory(Records, ABC, Generic[T]):
                 attach_embedding(item, row["embedding"])
         return items
 
-    def within(
+    def as_operation(
         self,
         kind: str,
         reason: str = "",
@@ -107,14 +107,14 @@ class Memory(Records, ABC, Generic[T]):
         """Return a view of this memory whose writes form one operation, which is undone as a whole.
 
         Args:
-            operation_id: Id of an operation to join, begun by another memory's `within`. By default, a new one begins.
+            operation_id: `operation_id` of another memory, to join its operation. By default, a new one begins.
             unchanged_since: Moments by record id, from `collection.moment()`. A write raises `RecordChanged` if
                 another operation has changed the record or its marks since.
             scrubs: Whether to replace secrets in new records. Use False if they were replaced already.
         """
         scoped = copy(self)
         scoped._scrubs = self._scrubs and scrubs
-        scoped._store = self._store.within(kind, reason, operation_id, unchanged_since=unchanged_since)
+        scoped._store = self._store.as_operation(kind, reason, operation_id, unchanged_since=unchanged_since)
         return scoped
 
     def ranked_with(
@@ -147,9 +147,11 @@ class Memory(Records, ABC, Generic[T]):
         )
         return ranked
 
-    def without(self, ids: Sequence[str]) -> Self:
+    def exclude(self, ids: Sequence[str]) -> Self:
         """Return a copy of this memory whose searches skip these records, to measure the effect of their removal."""
-        return self.ranked_with(self._weights, store=self._store.without(ids))
+        return self.ranked_with(self._weights, store=self._store.exclude(ids))
+
+    within, without = as_operation, exclude  # their names in version 0.2
 
     @property
     def collection(self) -> Collection:
@@ -199,7 +201,7 @@ class Memory(Records, ABC, Generic[T]):
             NotFound: One of the ids does not exist; nothing was deleted.
             NotAllowed: Another actor stored one of the records; nothing was deleted.
         """
-        scoped = self if self.operation_id else self.within("forget")
+        scoped = self if self.operation_id else self.as_operation("forget")
         own_ids = parse_ids(ids)
         scoped.collection.check_may_change(own_ids)
         return scoped.delete(own_ids)

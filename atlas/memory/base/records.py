@@ -67,7 +67,7 @@ class Records:
 
     @property
     def operation_id(self) -> str | None:
-        """The id of the operation begun by `within`."""
+        """The id of the operation from `as_operation`."""
         return self._store.operation_id
 
     @property

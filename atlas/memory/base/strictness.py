@@ -165,9 +165,9 @@ class StrictMemories(ABC):
                     f"the strictness has changed from {plan.before:g} to {self.strictness():g} since the plan was "
                     "made; nothing was done. Plan again"
                 )
-            settings = self.storage.collection(COLLECTION).within("strictness", why)
+            settings = self.storage.collection(COLLECTION).as_operation("strictness", why)
             write_strictness(settings, self.experience.embedder.dimension, plan.after)
-        assert settings.operation_id is not None  # `within` began it
+        assert settings.operation_id is not None  # `as_operation` began it
         return self.storage.operation(settings.operation_id)
 
     aapply_strictness = twin(apply_strictness)

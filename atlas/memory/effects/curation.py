@@ -94,7 +94,7 @@ class LossMeter:
             sampled_tasks = tasks_of(memory, memory.get_many(sampled), self._experience, judgements)
             known_tasks = replayable_tasks(sampled_tasks, self._experience)
         tasks = sample_evenly(known_tasks, N_TASKS)
-        masked = memory.without(list(replacements)) if tasks else memory
+        masked = memory.exclude(list(replacements)) if tasks else memory
         sections = {name: _with_cache(section) for name, section in known_sections().items()}
         replays = [self._replay(name, masked, task, sections) for task in tasks]
         with self.storage.reading():

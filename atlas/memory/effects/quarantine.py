@@ -78,7 +78,7 @@ def quarantine_each(system: Any, reasons: Mapping[str, str], why: str) -> str:
     for memory, ids in by_memory.items():
         if not ids:
             continue
-        scoped = _memories(system)[memory].within(KIND, why, operation_id=operation_id)
+        scoped = _memories(system)[memory].as_operation(KIND, why, operation_id=operation_id)
         scoped.collection.quarantine({record_id: reasons[record_id] for record_id in ids})
         operation_id = scoped.operation_id
     return str(operation_id)

@@ -100,7 +100,7 @@ def trusted_memories(system: Any, memories: Mapping[str, AnyMemory], min_trust: 
         origins |= {record_id: level.label for record_id, level in by_id.items() if level >= min_level}
     for name, memory in memories.items():
         if name in levels and not isinstance(memory, PluggedMemory):
-            trusted[name] = memory.without(
+            trusted[name] = memory.exclude(
                 [record_id for record_id, level in levels[name].items() if level < min_level]
             )
     return TrustedMemories(memories=trusted, origins=origins)

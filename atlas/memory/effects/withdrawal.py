@@ -190,7 +190,7 @@ def apply_withdrawal(system: Any, plan: Withdrawal, *, reason: str = "") -> str:
         )
     operation_id: str | None = None
     for memory, ids in reversed(plan.by_memory().items()):
-        scoped = _find_memory(system, memory).within("delete", reason, operation_id=operation_id)
+        scoped = _find_memory(system, memory).as_operation("delete", reason, operation_id=operation_id)
         scoped.collection.delete_unchanged(ids, moments[memory])
         operation_id = scoped.operation_id
     return str(operation_id)

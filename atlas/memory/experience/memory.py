@@ -104,7 +104,7 @@ class ChromaExperienceMemory(Memory[Experience]):
             skip_known: Skip attempts that are stored already or repeated in the batch.
         """
         total = len(trajectories) if isinstance(trajectories, Sequence) else 0
-        scoped = self if self.operation_id else self.within("store")
+        scoped = self if self.operation_id else self.as_operation("store")
         ids: list[str] = []
         n_done, remaining = 0, iter(trajectories)
         while batch := list(islice(remaining, STORE_BATCH)):
@@ -188,7 +188,9 @@ class ChromaExperienceMemory(Memory[Experience]):
         """
         from atlas.memory.experience.outcomes import apply_outcomes
 
-        return apply_outcomes(self._store if self.operation_id else self._store.within("outcome", plan.reason), plan)
+        return apply_outcomes(
+            self._store if self.operation_id else self._store.as_operation("outcome", plan.reason), plan
+        )
 
     aapply_outcomes = twin(apply_outcomes)
 
@@ -206,7 +208,7 @@ class ChromaExperienceMemory(Memory[Experience]):
         for experience_id in outcomes:
             if experience_id not in existing_ids:
                 raise not_found_error(self.noun, experience_id)
-        scoped = self if self.operation_id else self.within("outcome", reason)
+        scoped = self if self.operation_id else self.as_operation("outcome", reason)
         n_changed = 0
         for success in (True, False, None):
             ids = [experience_id for experience_id, outcome in outcomes.items() if outcome is success]
@@ -284,7 +286,7 @@ class ChromaExperienceMemory(Memory[Experience]):
         ids = [decision.id for decision in plan.removals]
         if not ids:
             return 0
-        scoped = self._store if self.operation_id else self._store.within("prune", plan.reason)
+        scoped = self._store if self.operation_id else self._store.as_operation("prune", plan.reason)
         return scoped.delete_unchanged(ids, plan.moment, plan.usage)
 
     aapply_prune = twin(apply_prune)
@@ -321,7 +323,7 @@ class ChromaExperienceMemory(Memory[Experience]):
 
         if not plan.groups:
             return []
-        scoped = self._store if self.operation_id else self._store.within("merge", plan.reason)
+        scoped = self._store if self.operation_id else self._store.as_operation("merge", plan.reason)
         scoped.merge(build_merges(self._store, plan.groups), plan.moment)
         return [group.merged for group in plan.groups]
 
@@ -367,7 +369,7 @@ class ChromaExperienceMemory(Memory[Experience]):
         """
         from atlas.memory.experience.refining import apply_refine
 
-        return apply_refine(self._store if self.operation_id else self._store.within("refine", plan.reason), plan)
+        return apply_refine(self._store if self.operation_id else self._store.as_operation("refine", plan.reason), plan)
 
     aapply_refine = twin(apply_refine)
 

@@ -114,7 +114,7 @@ class Gates:
             "like_id": refusal.like_id,
         }
         direction = np.eye(1, log.embedder.dimension, dtype=np.float32)[0]  # refused entries are never searched
-        self.refused.within("refuse", refusal.reason).add([entry.id], [direction], [metadata], [entry.content])
+        self.refused.as_operation("refuse", refusal.reason).add([entry.id], [direction], [metadata], [entry.content])
         return True
 
     def rejected(self, limit: int) -> Refusals:
@@ -132,9 +132,9 @@ class Gates:
         if not rows or self.refused is None:
             raise NotFound(f"there is no refused entry {refused_id!r}; rejected() lists them")
         check_own_under_review(self.refused.marks([refused_id]), "accept entries")
-        scoped = log.within("store", ACCEPTED)
+        scoped = log.as_operation("store", ACCEPTED)
         added = scoped.add([from_row(rows[0])])
-        self.refused.within("store", ACCEPTED, scoped.store.operation_id).delete([refused_id])
+        self.refused.as_operation("store", ACCEPTED, scoped.store.operation_id).delete([refused_id])
         return added[0] if added else refused_id
 
     def _find_refusal(

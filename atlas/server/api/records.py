@@ -181,7 +181,7 @@ def edit_record(
     if "*" not in tags and before.etag not in tags:
         raise RecordChanged(f"{memory} {record_id} has changed since it was read; read it again, and repeat the edit")
     expected = {} if "*" in tags else {record_id: moment}
-    scoped = records.within("edit" if changes.fields else "mark", unchanged_since=expected)
+    scoped = records.as_operation("edit" if changes.fields else "mark", unchanged_since=expected)
     with sending_secret_counts(answer):
         _write(served, scoped, before, changes)
     after = _record_response(records, record_id, set())

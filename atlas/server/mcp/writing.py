@@ -86,7 +86,7 @@ def note(
 ) -> str:
     """Call to log an event during a task."""
     linked = [(kind, find_record(memory, record_id).id) for kind, record_id in links or []]
-    journal = memory.journal.within("store")
+    journal = memory.journal.as_operation("store")
     entry_id = journal.add(
         entry_type,
         content,
@@ -111,7 +111,7 @@ def add_strategy(
     """Call when you learned what to do in a kind of situation. Its success rate comes from later attempts."""
     attempts = [find_record(memory, record_id) for record_id in sources or []]
     ids = tuple(getattr(reference.memory.get(reference.id), "trajectory_id", reference.id) for reference in attempts)
-    bank = memory.strategies.within("store")
+    bank = memory.strategies.as_operation("store")
     added = bank.add(
         Strategy(
             situation=situation,
@@ -146,7 +146,7 @@ def report_outcomes(
 ) -> str:
     """Call when you learn later how attempts ended, such as from tests or from the user."""
     ids = {find_record(memory, each, "experience").id: success for each, success in outcomes.items()}
-    scoped = memory.experience.within("outcome", reason)
+    scoped = memory.experience.as_operation("outcome", reason)
     n_changed = scoped.report_outcomes(ids)
     return f"Set {n_changed} of {len(outcomes)} outcomes.{_undo_hint(scoped.operation_id) if n_changed else ''}"
 
@@ -171,7 +171,7 @@ def mark(
     references = [find_record(memory, record_id) for record_id in ids]
     n_changed, operation_id = 0, None
     for name, record_ids in group_by_memory(references).items():
-        scoped = known_kinds()[name].records(memory).within("mark", operation_id=operation_id)
+        scoped = known_kinds()[name].records(memory).as_operation("mark", operation_id=operation_id)
         n_changed, operation_id = n_changed + scoped.change_marks(record_ids, **changes), scoped.operation_id
     return f"Marked {n_changed} of {len(references)} records.{_undo_hint(operation_id) if n_changed else ''}"
 
@@ -186,7 +186,7 @@ def edit(
     from atlas.verbs.values import decode_fields  # imported late, because clients wait for the list of tools
 
     reference = find_record(memory, id)
-    scoped: Any = reference.memory.within("edit", reason)
+    scoped: Any = reference.memory.as_operation("edit", reason)
     scoped.collection.check_may_change([reference.id])
     before = scoped.get(reference.id)
     if scoped.edit(reference.id, **decode_fields(type(before), changes)) == before:
@@ -203,7 +203,7 @@ def forget(
     references = group_by_memory([find_record(memory, record_id) for record_id in ids])
     scoped, operation_id = {}, None
     for name, record_ids in references.items():
-        scoped[name] = known_kinds()[name].records(memory).within("forget", reason, operation_id=operation_id)
+        scoped[name] = known_kinds()[name].records(memory).as_operation("forget", reason, operation_id=operation_id)
         scoped[name].collection.check_may_change(record_ids)  # of all memories, before anything is deleted
         operation_id = scoped[name].operation_id
     n_deleted = sum(scoped[name].forget(record_ids) for name, record_ids in references.items())

@@ -42,7 +42,7 @@ def write_strictness(settings: Collection, dimension: int, strictness: float) ->
     """Store a strictness, replacing the earlier one.
 
     Args:
-        settings: A view of the collection `COLLECTION`, made by `within`.
+        settings: A view of the collection `COLLECTION`, made by `as_operation`.
         dimension: Dimension of the store's vectors.
     """
     direction = np.eye(1, dimension, dtype=np.float32)  # it is not searched by meaning

@@ -73,7 +73,7 @@ def add_composed(memory: MemorySystem, composition: Composition) -> CompletedAct
         InvalidInput: The library has the same code already.
     """
     assert composition.concept is not None
-    scoped = memory.concepts.within("compose", f"composed of {', '.join(composition.parts)}"[:500])
+    scoped = memory.concepts.as_operation("compose", f"composed of {', '.join(composition.parts)}"[:500])
     scoped.add(composition.concept)
     return CompletedAct(str(scoped.operation_id), "Added a composed concept")
 

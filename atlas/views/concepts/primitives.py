@@ -48,7 +48,7 @@ def load_primitives(memory: MemorySystem, name: str) -> CompletedAct | None:
         NotFound: There is no loader of this name, or its plug-in was removed.
     """
     loader = _loader(name)
-    scoped = memory.concepts.within("store", f"primitives of {name}")
+    scoped = memory.concepts.as_operation("store", f"primitives of {name}")
     added = scoped.load_primitives(loader)
     return (
         CompletedAct(str(scoped.operation_id), f"Added {counted(len(added), 'ready-made function')}") if added else None
@@ -62,7 +62,7 @@ def update_primitives(memory: MemorySystem, name: str) -> CompletedAct | None:
         NotFound: There is no loader of this name, or its plug-in was removed.
     """
     loader = _loader(name)
-    scoped = memory.concepts.within("edit", f"primitives of {name}")
+    scoped = memory.concepts.as_operation("edit", f"primitives of {name}")
     updated = scoped.update_primitives(loader)
     return (
         CompletedAct(str(scoped.operation_id), f"Updated {counted(len(updated), 'ready-made function')}")

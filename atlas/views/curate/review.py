@@ -101,7 +101,7 @@ class RejectProposal:
         operation_id: str | None = None
         moments = {row.id: row.moment for row in self.rows}
         for kind, ids in _by_kind(self.rows):
-            scoped = kind.records(memory).within(
+            scoped = kind.records(memory).as_operation(
                 "delete", "rejected in review", operation_id=operation_id, unchanged_since=moments
             )
             try:
@@ -182,7 +182,7 @@ def accept(memory: MemorySystem, rows: Sequence[WaitingRow]) -> str:
     moments = {row.id: row.moment for row in rows}
     operation_id: str | None = None
     for kind, ids in _by_kind(rows):
-        scoped = kind.records(memory).within("accept", "accepted in review", operation_id=operation_id)
+        scoped = kind.records(memory).as_operation("accept", "accepted in review", operation_id=operation_id)
         oldest = min((moments[record_id] for record_id in ids), key=lambda moment: moment.change)
         scoped.release(ids, unchanged_since=oldest)
         operation_id = scoped.operation_id

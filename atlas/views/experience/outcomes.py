@@ -46,7 +46,7 @@ class OutcomeProposal:
         Raises:
             PlanOutdated: A record has changed since the plan was made. Nothing was applied.
         """
-        scoped = memory.experience.within("outcome", self.plan.reason)
+        scoped = memory.experience.as_operation("outcome", self.plan.reason)
         scoped.apply_outcomes(self.plan)
         return scoped.operation_id
 

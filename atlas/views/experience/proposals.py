@@ -70,7 +70,7 @@ class PruneProposal:
         """
         plan = self.plan
         kind, reason = ("prune", plan.reason) if has_rule(plan) else ("delete", reason_with_loss("", plan.loss))
-        scoped = memory.experience.within(kind, reason)
+        scoped = memory.experience.as_operation(kind, reason)
         scoped.apply_prune(plan)
         return scoped.operation_id
 
@@ -144,7 +144,7 @@ class RefineProposal:
         Raises:
             PlanOutdated: The store has changed since the plan was made. Nothing was applied.
         """
-        scoped = memory.experience.within("refine", self.plan.reason)
+        scoped = memory.experience.as_operation("refine", self.plan.reason)
         scoped.apply_refine(self.plan)
         return scoped.operation_id
 

@@ -42,7 +42,7 @@ class MergeProposal:
             PlanOutdated: A record has changed since the plan was made. Nothing was applied.
         """
         records: Any = self.kind.records(memory)
-        scoped = records.within("merge", self.plan.reason)
+        scoped = records.as_operation("merge", self.plan.reason)
         scoped.apply_merge(self.plan)
         return str(scoped.operation_id)
 
@@ -75,7 +75,7 @@ class DeleteProposal:
             many = plural(kind.noun)
             raise PlanOutdated(f"the {many} have changed since this was planned; nothing was done. Plan again")
         records: Any = kind.records(memory)
-        scoped = records.within("delete", reason_with_loss("", self.view.loss))
+        scoped = records.as_operation("delete", reason_with_loss("", self.view.loss))
         scoped.delete(list(self.removed_ids))
         return str(scoped.operation_id)
 
@@ -172,7 +172,7 @@ class BuryProposal:
             many = plural(kind.noun)
             raise PlanOutdated(f"the {many} have changed since this was planned; nothing was done. Plan again")
         records: Any = kind.records(memory)
-        scoped = records.within("mark", reason_with_loss("", self.view.loss))
+        scoped = records.as_operation("mark", reason_with_loss("", self.view.loss))
         scoped.change_marks(list(self.ids), buried=True)
         return str(scoped.operation_id)
 

@@ -50,7 +50,7 @@ class RetirePlan:
         """
         if _retiring_view(memory, self.ids) != replace(self.view, loss=None):
             raise PlanOutdated("the strategies have changed since this was planned; nothing was done. Plan again")
-        scoped = memory.strategies.within("mark", reason_with_loss("", self.view.loss))
+        scoped = memory.strategies.as_operation("mark", reason_with_loss("", self.view.loss))
         return scoped.operation_id if scoped.retire(self.ids) else None
 
 
@@ -90,7 +90,7 @@ class BringBackPlan:
 
     def apply(self, memory: MemorySystem) -> str | None:
         """Bring them back as one operation and return its id, or None if there is no change."""
-        scoped = memory.strategies.within("mark")
+        scoped = memory.strategies.as_operation("mark")
         return scoped.operation_id if scoped.unretire(self.ids) else None
 
 

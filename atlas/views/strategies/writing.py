@@ -76,7 +76,7 @@ class WriteProposal:
         Raises:
             PlanOutdated: Strategies were added, deleted or changed since. The store is unchanged.
         """
-        scoped = memory.strategies.within("store", f"from {counted(self.plan.n_attempts, 'attempt')}")
+        scoped = memory.strategies.as_operation("store", f"from {counted(self.plan.n_attempts, 'attempt')}")
         scoped.apply_write(self.plan)
         return scoped.operation_id
 
@@ -107,7 +107,7 @@ def write_by_hand(memory: MemorySystem, typed: EditableStrategy) -> tuple[str, C
     Raises:
         InvalidInput: It is invalid, or stored already; the message names the remedy.
     """
-    scoped = memory.strategies.within("store", "written by hand")
+    scoped = memory.strategies.as_operation("store", "written by hand")
     strategy = Strategy(
         title=typed.title.strip(),
         situation=typed.situation.strip(),

@@ -30,7 +30,7 @@ def _draw_removal(memory: MemorySystem, detail: ExperienceDetail) -> None:
 
 def _delete(memory: MemorySystem, experience_id: str) -> None:
     """Delete an experience, report it, and go back to the list."""
-    scoped = memory.experience.within("delete")
+    scoped = memory.experience.as_operation("delete")
     if act(lambda: scoped.delete([experience_id]), scoped, "Deleted 1 experience"):
         close_opened()
 

@@ -84,7 +84,7 @@ def draw_kinds(memory: MemorySystem) -> Kind:
 
 def restore(memory: MemorySystem, ids: tuple[str, ...], kind: Kind) -> None:
     """Restore records from the trash, as one operation."""
-    scoped = kind.records(memory).within("restore", "from the trash")
+    scoped = kind.records(memory).as_operation("restore", "from the trash")
     with announcing_problems():
         n_restored = scoped.restore(ids)
         announce(str(scoped.operation_id), f"Restored {counted(n_restored, kind.noun)}")

@@ -175,17 +175,17 @@ def _draw_end(column: st.delta_generator.DeltaGenerator, row: EntryRow, text: Te
 def _link(memory: MemorySystem, entry_id: str, phrase: str, other_id: str) -> None:
     link_type, is_reverse = PHRASES[phrase]
     source, target = (other_id, entry_id) if is_reverse else (entry_id, other_id)
-    scoped = memory.journal.within("link")
+    scoped = memory.journal.as_operation("link")
     act(lambda: scoped.link(source, target, link_type), scoped, "Linked 2 entries")
 
 
 def _unlink(memory: MemorySystem, link: DirectLink) -> None:
-    scoped = memory.journal.within("unlink")
+    scoped = memory.journal.as_operation("unlink")
     act(lambda: scoped.unlink(link.source_id, link.target_id, link.type), scoped, "Removed 1 link")
 
 
 def _accept(memory: MemorySystem, suggestion: SuggestedLink) -> None:
-    scoped = memory.journal.within("link", "accepted a suggestion")
+    scoped = memory.journal.as_operation("link", "accepted a suggestion")
     act(lambda: scoped.accept_link(suggestion.suggestion), scoped, "Linked a crash to what fixed it")
 
 
@@ -194,7 +194,7 @@ def _refuse(memory: MemorySystem, suggestion: SuggestedLink) -> None:
         scoped.refuse_link(suggestion.suggestion)
         return True
 
-    scoped = memory.journal.within("refuse a link")
+    scoped = memory.journal.as_operation("refuse a link")
     act(refuse, scoped, "Refused 1 suggested link")
 
 

@@ -78,7 +78,7 @@ def _draw_refused(memory: MemorySystem, refused: RefusedView) -> None:
 
 
 def _accept(memory: MemorySystem, refused_id: str) -> None:
-    scoped = memory.journal.within("store", ACCEPTED)
+    scoped = memory.journal.as_operation("store", ACCEPTED)
     act(lambda: scoped.accept(refused_id), scoped, "Accepted 1 refused entry")
 
 

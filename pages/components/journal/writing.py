@@ -37,7 +37,7 @@ def draw_write(memory: MemorySystem) -> None:
 def _write(memory: MemorySystem) -> None:
     fields = st.session_state
     with announcing_problems():
-        scoped = memory.journal.within("store", "written by hand")
+        scoped = memory.journal.as_operation("store", "written by hand")
         with counting_secrets() as found:
             written = scoped.add(
                 fields["journal_new_type"],

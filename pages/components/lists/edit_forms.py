@@ -99,6 +99,6 @@ def _save(memory: MemorySystem, views: KindViews[Any], start: FormStart, seen: E
         changes = _typed(name, start).changes(start.stored, now)
         if views.editable(now) != seen or not changes:
             return
-        scoped = records.within("edit")
+        scoped = records.as_operation("edit")
         if act(lambda: scoped.edit(start.key, **changes), scoped, f"Saved the {noun}"):
             forget(name)

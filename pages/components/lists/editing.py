@@ -89,7 +89,7 @@ def change_marks(
     memory: MemorySystem, ids: Sequence[str], sentence: str, kind: Kind = EXPERIENCE, **changes: Any
 ) -> None:
     """Change marks as one operation and report it, with the offer to undo it."""
-    scoped = kind.records(memory).within("mark")
+    scoped = kind.records(memory).as_operation("mark")
     act(lambda: scoped.change_marks(ids, **changes), scoped, sentence)
 
 

@@ -41,6 +41,6 @@ def _restore(views: KindViews[Any], memory: MemorySystem, record_id: str, number
     kind = views.kind
     with announcing_problems():
         changes = views.changes_to(memory, record_id, number)
-        scoped: Any = kind.records(memory).within("edit", "restored an earlier version")
+        scoped: Any = kind.records(memory).as_operation("edit", "restored an earlier version")
         if changes:
             act(lambda: scoped.edit(record_id, **changes), scoped, f"Restored an earlier version of the {kind.noun}")

@@ -37,11 +37,13 @@ def _clean_up(store: Path) -> None:
     """Prune what a scheduler repeated, think better of it, and bury some of it."""
     with _working(store, "Kjell", hours=26) as memory:
         repeated = memory.experience.ids(REPEATED)
-        memory.experience.within("prune", "the same nightly run again and again").delete(repeated)
+        memory.experience.as_operation("prune", "the same nightly run again and again").delete(repeated)
     with _working(store, "Kjell", hours=26.2) as memory:
         memory.undo(memory.history(1)[0].id)
     with _working(store, "Kjell", hours=27) as memory:
-        memory.experience.within("mark", "agents need only the last of them").change_marks(repeated[:-1], buried=True)
+        memory.experience.as_operation("mark", "agents need only the last of them").change_marks(
+            repeated[:-1], buried=True
+        )
 
 
 def _mend(store: Path) -> None:
@@ -49,13 +51,13 @@ def _mend(store: Path) -> None:
     with _working(store, "Marit", hours=49) as memory:
         first, second, *others = memory.experience.ids({"source": "sample/incidents"})
         feedback = f"{memory.experience.get(first).feedback} Ask the bank for the keys that it has seen."
-        memory.experience.within("edit", "the cause is known now").edit(first, feedback=feedback)
+        memory.experience.as_operation("edit", "the cause is known now").edit(first, feedback=feedback)
     with _working(store, "Marit", hours=50) as memory:
-        memory.experience.within("mark", "for the talk on Monday").change_marks(others[:6], add_tags=["show"])
+        memory.experience.as_operation("mark", "for the talk on Monday").change_marks(others[:6], add_tags=["show"])
     with _working(store, "Marit", hours=72) as memory:
-        memory.experience.within("mark").change_marks([second], pinned=True)
+        memory.experience.as_operation("mark").change_marks([second], pinned=True)
     with _working(store, "Marit", hours=73) as memory:
-        memory.strategies.within("delete", "it worked in 1 of 4 uses").delete(memory.strategies.ids()[:1])
+        memory.strategies.as_operation("delete", "it worked in 1 of 4 uses").delete(memory.strategies.ids()[:1])
     with _working(store, "Kjell", hours=75) as memory:
         memory.undo(memory.history(1)[0].id, reason="it stays as a warning, retired")
 

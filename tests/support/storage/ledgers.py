@@ -29,26 +29,26 @@ class Opened:
 
     def add(self, *ids: str, **metadata: Any) -> str:
         """Add records in one operation; its id."""
-        scoped = self.store.collection(THINGS).within("store")
+        scoped = self.store.collection(THINGS).as_operation("store")
         vectors = [vector_of(record_id) for record_id in ids]
         scoped.add(list(ids), vectors, [dict(metadata) for _ in ids], [f"text of {i}" for i in ids])
         return str(scoped.operation_id)
 
     def edit(self, record_id: str, document: str, **metadata: Any) -> str:
         """Change a record to another text, whose vector it gets; the operation's id."""
-        scoped = self.store.collection(THINGS).within("edit")
+        scoped = self.store.collection(THINGS).as_operation("edit")
         scoped.update([record_id], [vector_of(document)], [metadata], [document])
         return str(scoped.operation_id)
 
     def delete(self, *ids: str) -> str:
         """Delete records; the operation's id."""
-        scoped = self.store.collection(THINGS).within("delete")
+        scoped = self.store.collection(THINGS).as_operation("delete")
         scoped.delete(list(ids))
         return str(scoped.operation_id)
 
     def mark(self, **marks: Marks) -> str:
         """Mark records; the operation's id."""
-        scoped = self.store.collection(THINGS).within("mark")
+        scoped = self.store.collection(THINGS).as_operation("mark")
         scoped.mark(marks)
         return str(scoped.operation_id)
 

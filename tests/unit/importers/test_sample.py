@@ -123,7 +123,7 @@ def test_a_new_store_has_judged_queries_which_go_with_the_sample_and_leave_those
 def test_what_is_undone_is_the_loading_itself_whatever_was_imported_since(memory):
     loaded = load_sample(memory, SAMPLE, Settings())
     attempt = atlas.Trajectory(atlas.Task("t", "", "Theirs"), (), atlas.Outcome(success=True))
-    theirs = memory.experience.within("import", "theirs").store(attempt)
+    theirs = memory.experience.as_operation("import", "theirs").store(attempt)
     assert loaded.operation_id is not None
     memory.undo(loaded.operation_id)
     assert memory.experience.ids() == [theirs]

@@ -61,7 +61,7 @@ def test_bursts_are_found_in_a_store_and_imports_are_none(memory, clock):
         clock.advance(timedelta(days=1))
         memory.experience.store_many([attempt(f"mend report {day}")])
     clock.advance(timedelta(days=1))
-    memory.experience.within("import").store_many([attempt(f"given {n}") for n in range(40)])
+    memory.experience.as_operation("import").store_many([attempt(f"given {n}") for n in range(40)])
     assert memory.scan().findings == ()
     with acting(Actor("agent-7", Role.WRITER)):
         planted = memory.experience.store_many([attempt(f"plant {n}") for n in range(30)])

@@ -92,7 +92,7 @@ def test_an_impossible_strictness_is_refused(memory, strictness):
 def answered(memory, query):
     """The attempts that the first ten hits have for a query, but for those in its own words, by id with their task."""
     own = [i for i in memory.experience.ids() if memory.experience.get(i).task.description == query]
-    hits = memory.experience.without(own).retrieve(query, 10, count_retrieval=False).hits
+    hits = memory.experience.exclude(own).retrieve(query, 10, count_retrieval=False).hits
     return {hit.item.id: hit.item for hit in hits}
 
 

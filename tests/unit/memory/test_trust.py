@@ -25,7 +25,7 @@ def memory(tmp_path):
 
 def stored(memory, *, trust: str = "", kind: str = "store", what: str = "water the tulips") -> str:
     made = replace(attempt(what, success=True), metadata={"trust": trust} if trust else {})
-    (record_id,) = memory.experience.within(kind).store_many([made])
+    (record_id,) = memory.experience.as_operation(kind).store_many([made])
     return record_id
 
 

@@ -133,7 +133,7 @@ class Histories(RuleBasedStateMachine):
         return OperationDraft(id=f"{self.n_operations:04d}", kind=kind, actor="t")
 
     def scoped(self, draft):
-        return self.store.collection(THINGS).within(draft.kind, operation_id=draft.id)
+        return self.store.collection(THINGS).as_operation(draft.kind, operation_id=draft.id)
 
     def record(self, record_id, seeds):
         metadata = {"n": seeds[0], "tags": [str(seed) for seed in seeds]}

@@ -90,7 +90,7 @@ def test_another_process_changes_what_this_one_ranks_with(memory, book):
     said = subprocess.run(command, check=True, capture_output=True, text=True).stdout
     assert said == "Searches use wordy; before it was default.\n"
     assert memory.experience.weights == WORDY
-    assert memory.experience.within("store").weights == WORDY
+    assert memory.experience.as_operation("store").weights == WORDY
 
 
 def test_weights_that_were_given_in_code_win_over_the_profile(memory, book):

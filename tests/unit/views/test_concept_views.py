@@ -230,9 +230,9 @@ def test_a_deletion_is_what_was_previewed_or_nothing(memory):
 
 def test_the_history_speaks_of_concepts_only_where_all_are(memory):
     memory.concepts.add(concept())
-    both = memory.concepts.within("import", "all")
+    both = memory.concepts.as_operation("import", "all")
     both.add_many([calling("a", "b"), calling("b", "c")])
-    memory.experience.within("import", "all", operation_id=both.operation_id).store(attempt())
+    memory.experience.as_operation("import", "all", operation_id=both.operation_id).store(attempt())
     memory.experience.store(attempt())
     assert [row.counts for row in operation_page(memory).rows] == ["1 added", "3 added", "concept crop added"]
     meanings = [operation_detail(memory, row.id).meaning for row in operation_page(memory).rows]

@@ -185,7 +185,7 @@ def test_what_others_did_since_is_counted_by_what_it_was(memory):
 
 
 def test_an_operation_that_goes_on_counts_from_where_it_was(memory):
-    importing = memory.experience.within("import")
+    importing = memory.experience.as_operation("import")
     importing.store_many(attempts(2))
     drawn = page_state(memory, store_state(memory))
     importing.store_many(attempts(3))

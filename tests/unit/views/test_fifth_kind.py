@@ -74,10 +74,10 @@ def test_it_is_selected_and_saved_as_a_table(memory):
 
 def test_its_marks_and_deletions_are_undone(memory):
     book = recipe_book(memory)
-    tagging = book.within("mark")
+    tagging = book.as_operation("mark")
     tagging.change_marks([SOUP.id], add_tags=["warm"])
     assert book.marks([SOUP.id])[SOUP.id].tags == ("warm",)
-    deleting = book.within("delete")
+    deleting = book.as_operation("delete")
     deleting.delete([SOUP.id])
     assert book.get(SOUP.id) is None
     memory.undo(deleting.operation_id)

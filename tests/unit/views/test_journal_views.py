@@ -176,7 +176,7 @@ def test_entries_of_several_writers_name_them(memory, tmp_path):
     actor = atlas.Settings(actor="gull-7")
     with atlas.open_memory(tmp_path, embedder=HashEmbedder(), settings=actor, clock=FixedClock(START)) as other:
         other.journal.add("observation", "the scanner lost its network twice", generation=2)
-        other.journal.within("import").add_entries([entry(3, entry_type="task")])
+        other.journal.as_operation("import").add_entries([entry(3, entry_type="task")])
     rows = listed_page(memory, ENTRIES, Query()).rows
     assert {row.generation: row.writer for row in rows} == {1: "tern-3", 2: "gull-7", 3: ""}
     words = Query(text="queue scanner", by="Words")
@@ -533,6 +533,6 @@ def test_letting_in_what_a_gate_kept_out_is_told_as_a_change_of_the_journal(memo
 
 def stored_by_hand(memory) -> str:
     """The operation that wrote an entry."""
-    scoped = memory.journal.within("store")
+    scoped = memory.journal.as_operation("store")
     scoped.add("reflection", "Empty lists should be handled first", generation=8)
     return scoped.operation_id

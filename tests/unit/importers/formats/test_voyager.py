@@ -60,7 +60,7 @@ def test_deleting_importing_again_and_undoing_the_deletion_leaves_one_of_each(me
     path = files.json("skills.json", {"mineLog": {"code": CODE, "description": SAID}})
     run(memory, path)
     (first,) = memory.concepts.ids()
-    deletion = memory.concepts.within("delete", "a test")
+    deletion = memory.concepts.as_operation("delete", "a test")
     deletion.delete([first])
     assert run(memory, path)[0].added == 1
     assert memory.concepts.ids() == [first]

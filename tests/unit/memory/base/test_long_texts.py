@@ -107,9 +107,9 @@ def test_a_long_text_edited_into_a_short_one_and_back_leaves_nothing_behind(memo
 def test_undo_brings_all_windows_back(memory):
     first, second = memory.experience.store_many([attempt(LONG), attempt(OTHER)])
     before = {record_id: own.tobytes() for record_id, own in vectors_of(memory).items()}
-    editing = memory.experience.within("edit")
+    editing = memory.experience.as_operation("edit")
     editing.edit(first, task=task("brief"))
-    deleting = memory.experience.within("delete")
+    deleting = memory.experience.as_operation("delete")
     deleting.delete([second])
     assert_sound(memory)
     for operation_id in (deleting.operation_id, editing.operation_id):
@@ -152,7 +152,7 @@ def test_a_store_is_large_by_its_vectors_not_by_its_records(tmp_path):
 def test_another_model_makes_its_own_windows_of_every_text_and_of_the_history(tmp_path, window_words):
     with opened(tmp_path / "store", exact_max_rows=3) as memory:
         first, _ = memory.experience.store_many([attempt(LONG), attempt("short")])
-        editing = memory.experience.within("edit")
+        editing = memory.experience.as_operation("edit")
         editing.edit(first, task=task(OTHER))
         reembed(memory.storage.ledger, embedder("new", window_words=window_words))
     with opened(tmp_path / "store", embedder=embedder("new", window_words=window_words)) as memory:

@@ -36,7 +36,7 @@ def test_a_change_leaves_alone_what_it_does_not_name(stored):
 def test_what_changes_nothing_is_no_operation(stored):
     first, second = stored.store_many([attempt("a"), attempt("b")])
     stored.mark({first: Marks(tags=("x",))})
-    scoped = stored.within("mark")
+    scoped = stored.as_operation("mark")
     assert scoped.change_marks([first], add_tags=["x"], pinned=False) == 0
     with pytest.raises(NotFound):
         stored._store._ledger.history.operation(scoped.operation_id)
@@ -47,7 +47,7 @@ def test_what_changes_nothing_is_no_operation(stored):
 def test_a_bulk_change_is_one_operation_with_one_undo(stored):
     ids = stored.store_many([attempt(f"task {i}") for i in range(10)])
     stored.mark({ids[0]: Marks(note="old")})
-    scoped = stored.within("mark")
+    scoped = stored.as_operation("mark")
     assert scoped.change_marks(ids, add_tags=["x"], note="new") == 10
     assert dict(stored._store._ledger.history.operation(scoped.operation_id).counts) == {"marked": 10}
     taken_back(stored, scoped.operation_id)

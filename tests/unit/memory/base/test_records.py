@@ -100,7 +100,7 @@ def test_deleted_records_are_listed_newest_first_and_come_back_as_they_were(stor
     stored.mark({first: Marks(note="mine")})
     before = stored.get(first), stored.marks([first]), stored.column("stored_at")
     clock.advance(timedelta(hours=1))
-    stored.within("delete", "tidying").delete([first])
+    stored.as_operation("delete", "tidying").delete([first])
     clock.advance(timedelta(hours=1))
     stored.prune({"min_success_rate": 0.5})
     assert [(r.id, r.title, r.outcome, r.kind, r.reason) for r in stored.trash()] == [
@@ -129,7 +129,7 @@ def test_one_text_in_place_of_ids_is_refused_with_what_to_give(stored, method):
 def test_a_restoration_is_one_operation_and_can_be_undone(stored):
     ids = stored.store_many([attempt("sort"), attempt("parse")])
     stored.delete(ids)
-    scoped = stored.within("restore")
+    scoped = stored.as_operation("restore")
     assert scoped.restore(ids) == 2
     assert stored.count_trash() == 0
     taken_back(stored, scoped.operation_id)

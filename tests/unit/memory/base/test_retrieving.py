@@ -201,7 +201,7 @@ def test_a_reranker_adds_a_signal_that_can_change_the_order(tmp_path):
         assert "The reranker moved it up by 0.200." in explain(found.hits[0])
         ((query, documents),) = memory._retriever.reranker.asked
         assert (query, sorted(documents)) == ("cancel a flight", sorted(TEXTS))
-        assert memory.within("edit")._retriever is memory._retriever
+        assert memory.as_operation("edit")._retriever is memory._retriever
 
 
 def test_a_reranker_sees_no_more_than_the_first_hits_that_are_relevant(tmp_path):

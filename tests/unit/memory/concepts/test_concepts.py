@@ -322,7 +322,7 @@ def test_an_edit_that_was_undone_is_no_version_until_it_is_done_again(library, s
 
 
 def test_two_edits_of_one_operation_are_two_versions(library):
-    scoped = library.within("edit")
+    scoped = library.as_operation("edit")
     concept_id = library.add(concept())
     scoped.edit(concept_id, description="second")
     scoped.edit(concept_id, description="third")
@@ -502,7 +502,7 @@ def test_compression_is_given_successful_attempts_alone(library):
 
 
 def test_writes_within_are_one_operation(library, store):
-    scoped = library.within("import", "two files")
+    scoped = library.as_operation("import", "two files")
     scoped.add(concept())
     scoped.add(concept("f", "fill", "def f(g):\n    return g\n"))
     assert store.count_operations() == 1

@@ -234,7 +234,7 @@ def test_without_a_criterion_all_of_those_chosen_go(stored):
     assert [(d.title, d.reasons) for d in plan.removals] == [("a", ("chosen",))]
     assert [(d.title, d.saved_because) for d in plan.saved] == [("b", "it is pinned")]
     assert (plan.n_total, plan.n_judged, plan.n_gone, plan.share) == (4, 2, 1, 0.25)
-    scoped = stored.within("prune", plan.reason)
+    scoped = stored.as_operation("prune", plan.reason)
     assert scoped.apply_prune(plan) == 1
     assert stored._store._ledger.history.operation(scoped.operation_id).reason == "chosen, among 2"
     assert stored.plan_prune({}, []).removals == ()

@@ -83,7 +83,7 @@ def test_marks_can_be_set_and_filtered_by(stored):
 
 
 def test_one_operation_can_hold_many_writes(stored):
-    scoped = stored.within("import", "from a file")
+    scoped = stored.as_operation("import", "from a file")
     scoped.store_many([attempt(f"task {i}") for i in range(300)])
     scoped.store(attempt("one more"))
     assert scoped.operation_id
@@ -126,7 +126,7 @@ def test_what_was_exported_after_an_edit_still_counts_as_what_was_imported(store
 def test_experiences_that_say_the_same_are_all_put_back(stored, tmp_path):
     ids = [stored.store(attempt("one")), stored.store(attempt("one"))]
     with memory_over("ledger", tmp_path / "other") as other:
-        restoring = other.within("import")
+        restoring = other.as_operation("import")
         restored = [restoring.restore_many(stored.export([experience_id])) for experience_id in ids]
         assert restored == [[ids[0]], [ids[1]]]
 

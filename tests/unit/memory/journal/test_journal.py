@@ -363,7 +363,7 @@ def test_what_a_journal_was_opened_with_goes_before_what_the_store_says(journal,
     told = opened(store, clock, keep_noise=keeps)
     assert (told.gates()[0].is_on, told.gates()[0].source) == (not keeps, "caller")
     assert (told.add("observation", "ok", generation=1) is not None) == keeps
-    assert (told.within("store").add("observation", "so", generation=1) is not None) == keeps
+    assert (told.as_operation("store").add("observation", "so", generation=1) is not None) == keeps
     told.keep_noise = None
     assert (told.gates()[0].is_on, told.gates()[0].source) == (keeps, "store")
 
@@ -403,7 +403,7 @@ def test_what_was_kept_out_can_be_let_in(journal):
 def test_letting_one_in_is_one_operation_that_undo_takes_back_whole(journal, store, is_scoped):
     journal.add("observation", "ok ok.", generation=7)
     before, n_before = journal.rejected(), store.count_operations()
-    accepted = (journal.within("store", "by hand") if is_scoped else journal).accept(before.latest[0].id)
+    accepted = (journal.as_operation("store", "by hand") if is_scoped else journal).accept(before.latest[0].id)
     assert store.count_operations() == n_before + 1
     undone = store.undo(store.ledger.history.operations(1, 0)[0].id)
     assert (len(journal), journal.rejected()) == (0, before)

@@ -97,7 +97,7 @@ def test_one_id_deletes_one_entry(journal):
 
 def test_a_memory_that_deletes_within_an_operation_of_its_own_stays_within_it(journal, store):
     ids = written(journal)
-    scoped = journal.within("delete", "by hand")
+    scoped = journal.as_operation("delete", "by hand")
     assert scoped.delete([ids[0]]) == 1
     assert (latest(store).id, latest(store).reason) == (scoped.operation_id, "by hand")
     assert latest(store).counts == {"changed": 2, "removed": 1}

@@ -98,9 +98,9 @@ def test_a_file_has_marks_uses_and_the_success_rate(open_store):
 def test_uses_that_are_undone_and_done_again_are_followed(open_store):
     opened = open_store()
     opened.add("a")
-    others = opened.store.collection("others").within("store")
+    others = opened.store.collection("others").as_operation("store")
     others.add(["b"], [vector_of("b")], [{}], ["text of b"])
-    opened.store.collection(THINGS).within("store", operation_id=others.operation_id).record_use("a", True)
+    opened.store.collection(THINGS).as_operation("store", operation_id=others.operation_id).record_use("a", True)
     assert (finished(opened)["a"]["n_uses"], finished(opened)["a"]["success_rate"]) == (1, 1.0)
     undo = opened.store.undo(str(others.operation_id))
     assert (finished(opened)["a"]["n_uses"], finished(opened)["a"]["success_rate"]) == (0, None)

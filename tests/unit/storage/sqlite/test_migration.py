@@ -115,7 +115,7 @@ def test_opening_one_of_version_2_keeps_its_uses_and_lets_those_that_follow_be_u
     with Store.open(tmp_path / "store", clock=FixedClock()) as store:
         assert usage_of(store, "a") == before
         assert [use.trajectory_id for use in before[1]] == ["one"]
-        scoped = store.collection(THINGS).within("store")
+        scoped = store.collection(THINGS).as_operation("store")
         scoped.add(["b"], [vector_of("b")], [{}], ["b"])
         scoped.record_use("a", False, "task", "two")
         store.undo(scoped.operation_id)

@@ -122,7 +122,7 @@ def test_changes_of_other_records_do_not_stand_in_the_way(open_store):
 
 def test_an_operation_of_many_batches_is_undone_as_one(open_store):
     opened = open_store()
-    scoped = opened.store.collection(THINGS).within("import", "a file")
+    scoped = opened.store.collection(THINGS).as_operation("import", "a file")
     for batch in (["a", "b"], ["c"]):
         scoped.add(batch, [vector_of(i) for i in batch], [{} for _ in batch], batch)
     (operation,) = opened.store.history()
@@ -208,7 +208,7 @@ def test_uses_are_undone_with_their_operation_and_come_back_with_it(open_store):
         assert usage.last_used_at == max(use.at for use in uses)
         return [use.trajectory_id for use in uses]
 
-    scoped = things.within("store")
+    scoped = things.as_operation("store")
     scoped.add(["b"], [vector_of("b")], [{}], ["b"])
     for success, trajectory_id in ((True, "two"), (False, "three"), (True, "")):
         scoped.record_use("a", success, "", trajectory_id)
@@ -251,7 +251,7 @@ def test_marks_made_since_stand_in_the_way_of_deleting_again_but_not_of_what_kee
 
 def test_an_operation_that_stores_and_marks_is_undone_as_a_whole(open_store):
     opened = open_store()
-    scoped = opened.store.collection(THINGS).within("import")
+    scoped = opened.store.collection(THINGS).as_operation("import")
     scoped.add(["a"], [vector_of("a")], [{}], ["a"])
     scoped.mark({"a": Marks(note="imported too")})
     opened.store.undo(scoped.operation_id)

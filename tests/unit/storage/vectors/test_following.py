@@ -235,7 +235,7 @@ def test_one_operation_that_goes_on_in_a_ledger_that_was_put_back_leads_to_other
 
     def add(store: Store, ids: list[str]) -> None:
         vectors, nothing = [vector_of(record_id) for record_id in ids], [{} for _ in ids]
-        store.collection(THINGS).within("store", "", "one").add(ids, vectors, nothing, ids)
+        store.collection(THINGS).as_operation("store", "", "one").add(ids, vectors, nothing, ids)
 
     add(opened.store, IDS[:20])
     opened.store.ledger.database.copy_to(path / "copy")

@@ -97,7 +97,7 @@ def test_merges_and_drops_are_one_operation_and_one_undo(memory):
     one, two, _ = before = memory.experience.ids()
     llm = ScriptedLLM([answer(decide("e2"), decide("e1", "merge", into="e2"), decide("e3", "drop"))])
     plan = plan_now(memory, llm=llm)
-    scoped = memory.experience.within("refine", plan.reason)
+    scoped = memory.experience.as_operation("refine", plan.reason)
     assert scoped.apply_refine(plan) == 2
     (kept,) = memory.experience.get_many(memory.experience.ids())
     assert kept.id == two, "what was merged into stays, whichever is newer"
