@@ -95,7 +95,7 @@ class People:
         """Open the people of the store in a directory.
 
         Args:
-            roles: Roles by the names of groups. A person without one of these groups is refused.
+            roles: Roles, keyed by the name of a group. A person without one of these groups is refused.
             owner: Name of the user who runs the server. No other person may have this name in the history.
             actors: Returns the names in the history, which a new person may not take.
         """

@@ -101,7 +101,7 @@ class Stores:
         """Open the access files.
 
         Args:
-            directories: Directories by the names of the stores.
+            directories: Directories, keyed by the name of a store.
             roles: Roles by groups. `research/ml` is the group `ml` in the store `research` alone.
             owner: Name of the server's user, which is reserved in the history.
             token: The secret that opens every store, empty for none.

@@ -93,7 +93,7 @@ def encode_line(exported: Any, lines: Mapping[str, LineKind] | None = None) -> s
     """Return a record as a line of JSON without the line break, for `decode_line`.
 
     Args:
-        lines: The kinds of lines by name; `LINES` if it is None.
+        lines: The kinds of lines, keyed by name; `LINES` if it is None.
 
     Raises:
         InvalidInput: A field is not valid JSON, such as NaN or a lone surrogate; the message names it.
@@ -125,7 +125,7 @@ def decode_line(obj: Json, lines: Mapping[str, LineKind] | None = None) -> Expor
     or a `turn` of a conversation.
 
     Args:
-        lines: The kinds of lines by name; `LINES` if it is None.
+        lines: The kinds of lines, keyed by name; `LINES` if it is None.
 
     Raises:
         InvalidInput: A field is missing, has the wrong type or is out of range; the message names it.
@@ -201,7 +201,7 @@ LINES: Mapping[str, LineKind] = {
     "entry": LineKind(decode=lambda obj: decode_entry(obj.get("entry"))),
     "turn": LineKind(decode=lambda obj: decode(Turn, obj.get("turn"), "turn", strict=True)),
 }
-"""The kinds of lines, by the name that a line begins with."""
+"""The kinds of lines, keyed by the name that a line begins with."""
 
 
 @dataclass(frozen=True, slots=True)

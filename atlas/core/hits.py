@@ -48,7 +48,7 @@ class Hit(Tabular, Generic[T]):
     """Estimated probability of relevance, in [0, 1], comparable across models."""
 
     signals: Mapping[str, float]
-    """Contribution of each signal to `rank_value`, by name. The contributions add up to `rank_value`.
+    """Contribution of each signal to `rank_value`, keyed by name. The contributions add up to `rank_value`.
 
     `meaning` is missing where only words count, as in languages that the model does not know. `diversity`, if asked
     for, is negative. `reranker`, if there is one, is missing for hits that were not reranked.
@@ -141,13 +141,13 @@ class MemoryQueryResult(Tabular):
     strategy_hits: tuple[Hit[Strategy], ...] = ()
     journal_hits: tuple[Hit[JournalEntry], ...] = ()
     further_hits: Mapping[str, tuple[Hit[Any], ...]] = field(default_factory=dict)
-    """Hits of plugged-in kinds, by memory."""
+    """Hits of plugged-in kinds, keyed by memory."""
 
     n_hidden: Mapping[str, int] = field(default_factory=dict)
     """Number of records that were not relevant enough, by memory: `experience`, `concepts`, `strategies`, `journal`."""
 
     thresholds: Mapping[str, float] = field(default_factory=dict)
-    """Thresholds of relevance, by memory."""
+    """Thresholds of relevance, keyed by memory."""
 
     errors: Mapping[str, str] = field(default_factory=dict)
     """Messages of the memories that failed, by memory. The hits of the others are complete."""
@@ -174,7 +174,7 @@ class MemoryQueryResult(Tabular):
 
     @property
     def hits(self) -> dict[str, tuple[Hit[Any], ...]]:
-        """All hits, by memory."""
+        """All hits, keyed by memory."""
         return {
             "experience": self.experience_hits,
             "concepts": self.concept_hits,
@@ -185,7 +185,7 @@ class MemoryQueryResult(Tabular):
 
     @property
     def ids(self) -> dict[str, tuple[str, ...]]:
-        """The ids of all hits, by memory."""
+        """The ids of all hits, keyed by memory."""
         return {name: tuple(hit.item.id for hit in hits) for name, hits in self.hits.items()}
 
     def _caption(self) -> str:

@@ -152,7 +152,7 @@ class Experience(VectorRecord):
 
     @property
     def task_input(self) -> str:
-        """The task's description, by the name that the memory pillar's specification uses."""
+        """The task's description, under the name from the specification of the memory pillar."""
         return self.task.description
 
     @property

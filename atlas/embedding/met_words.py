@@ -70,7 +70,7 @@ def met_words(embedder: WholeEmbedder, query: str, text: str) -> list[MetWords]:
 _NO_PAIR = MetWords("", "", -1.0)
 
 _usual_values: dict[str, float] = {}
-"""Usual similarity between words of unrelated texts, by model name."""
+"""Usual similarity between words of unrelated texts, keyed by model name."""
 
 
 def _typical_similarity(embedder: WholeEmbedder, word_vectors: Callable[[str], WordVectors]) -> float:

@@ -38,7 +38,7 @@ CONFIGURATIONS: Mapping[str, frozenset[str]] = {
     **{f"no-{name}": frozenset(MEMORIES) - {name} for name in MEMORIES},
     "no-memory": frozenset(),
 }
-"""Memories of each configuration, by its name."""
+"""Memories of each configuration, keyed by its name."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

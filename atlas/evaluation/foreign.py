@@ -22,7 +22,7 @@ SHIPPED = "many subjects"
 TOGETHER = "all of these"
 
 BySource = Mapping[str, Mapping[str, str]]
-"""The group of each query, by its source and text."""
+"""The group of each query, keyed by source and text."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -56,7 +56,7 @@ class OutcomeRow:
     """Number of attempts without a hit of known outcome, predicted by the base rate."""
 
     differences: Mapping[str, OutcomeDifference] = field(default_factory=dict)
-    """Mean difference (this row − the other) over the same attempts, by the name of the other row."""
+    """Mean difference (this row − the other) over the same attempts, keyed by the other row's name."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -109,7 +109,7 @@ class RowResult:
     """Estimates by metric."""
 
     differences: Mapping[str, Mapping[str, Estimate]]
-    """Mean difference (this row − the other) over the same queries, by name of the other row and by metric."""
+    """Mean difference (this row − the other) over the same queries, keyed by the other row's name and the metric."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -23,7 +23,7 @@ class JudgedRanking:
     """The grades of the records that a retriever returned for one query, and of all relevant records."""
 
     retrieved: tuple[int, ...]
-    """Grades of the retrieved records, by rank."""
+    """Grades of the retrieved records, keyed by rank."""
 
     grades: tuple[int, ...]
     """Grades above 0 of all searchable records, in any order."""
@@ -129,7 +129,7 @@ METRICS: Mapping[str, Metric] = {
     "nDCG@10": Metric(partial(ndcg, k=DEPTH), partial(expected_ndcg, k=DEPTH)),
     FOUND_NOTHING: Metric(found_nothing, lambda ranking: 0.0),
 }
-"""Metrics of the report by name, in the order of its columns."""
+"""Metrics of the report, keyed by name, in the order of its columns."""
 
 
 def _discounted_gain(gains: Sequence[float]) -> float:

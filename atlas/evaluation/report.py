@@ -50,7 +50,7 @@ class Report:
     """Seed of the intervals and of sampling."""
 
     retrievers: Mapping[str, str]
-    """Description of each row's ranking and tuning, by name."""
+    """Description of each row's ranking and tuning, keyed by name."""
 
     tasks: tuple[TaskResult, ...]
     outcomes: OutcomeAgreement | None = None
@@ -78,7 +78,7 @@ class OwnEvaluation:
 
     ledger_id: str
     profiles: Mapping[str, Mapping[str, float]]
-    """Weights of each valid profile, by name."""
+    """Weights of each valid profile, keyed by name."""
 
     in_use: str
     """Name of the active profile."""

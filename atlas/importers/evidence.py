@@ -101,4 +101,4 @@ RULES: Mapping[str, Callable[[Trajectory], bool | None]] = {
     "the expected changes": outcome_by_changes,
     "the expected answer": outcome_by_answer,
 }
-"""Rules by their name in the details of an outcome."""
+"""Rules, keyed by their name in the details of an outcome."""

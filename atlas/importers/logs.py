@@ -27,7 +27,7 @@ FAILED = "failed"
 """Key in a step's metadata that is true if one of its tool calls failed."""
 
 SCORES = "scores"
-"""Key in an attempt's metadata with the log's scores by name."""
+"""Key in an attempt's metadata under which the log's scores are stored, keyed by name."""
 
 NOTE_CHARACTERS = 4_000
 

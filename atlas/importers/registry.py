@@ -198,7 +198,7 @@ _BUILT_IN = (
 
 @cache
 def all_formats() -> Mapping[str, Format]:
-    """Return the formats by name, in the order in which they are tried: built-in formats, then formats of plug-ins."""
+    """Return the formats, keyed by name, in the order in which they are tried. Those of plug-ins come last."""
     built_in = {format.name: format for format in _BUILT_IN}
     plugin_formats = make_from_plugins(IMPORTERS, Format, built_in)
     return built_in | {name: replace(format, name=name) for name, format in plugin_formats.items()}

@@ -98,7 +98,7 @@ class ImportReport:
     """Number of removed secrets by kind."""
 
     unknown: Mapping[str, int] = field(default_factory=dict)
-    """Number of attempts with an unknown outcome, by reason."""
+    """Number of attempts with an unknown outcome, keyed by reason."""
 
     judged: Mapping[str, int] = field(default_factory=dict)
     """Number of attempts whose outcome a score decided, by rule, such as `reward ≥ 1`.

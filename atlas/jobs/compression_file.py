@@ -34,10 +34,10 @@ class CompressionResult:
 
     tokens_library: int
     dropped: Mapping[str, int] = field(default_factory=dict)
-    """Number of attempts without a program, by reason."""
+    """Number of attempts without a program, keyed by reason."""
 
     refused: Mapping[str, int] = field(default_factory=dict)
-    """Number of functions and programs that were left out, by reason."""
+    """Number of functions and programs that were left out, keyed by reason."""
 
     notes: tuple[str, ...] = ()
     engine: str = ""

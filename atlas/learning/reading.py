@@ -101,7 +101,7 @@ def read_programs(
     tools: Tools = no_tools,
     modules: Mapping[str, ast.Module] = MappingProxyType({}),
 ) -> Originals:
-    """Return the terms of the programs that can be compressed. The others are counted in `refused`, by reason.
+    """Return the terms of the programs that can be compressed. The others are counted in `refused`, keyed by reason.
 
     Args:
         tools: Returns which of a program's unbound names are tools.

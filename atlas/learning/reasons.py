@@ -23,8 +23,8 @@ def explain_empty_result(
 
     Args:
         n_programs: Programs that were compressed.
-        dropped: Number of attempts without a program, by reason.
-        refused: Number of functions and programs that were left out, by reason.
+        dropped: Number of attempts without a program, keyed by reason.
+        refused: Number of functions and programs that were left out, keyed by reason.
     """
     if not n_programs:
         attempts = "1 attempt" if n_attempts == 1 else f"{n_attempts:,} attempts"

@@ -101,7 +101,7 @@ class Compression:
     """Tokens of the functions as one module, with each import counted once."""
 
     refused: Mapping[str, int]
-    """Number of abstractions and programs that were left out, by reason."""
+    """Number of abstractions and programs that were left out, keyed by reason."""
 
     notes: tuple[str, ...]
     library: Library

@@ -93,7 +93,7 @@ class Proposal:
     rewritings: tuple[Rewriting, ...]
     compression: Compression
     dropped: Mapping[str, int]
-    """Number of attempts without a program, by reason."""
+    """Number of attempts without a program, keyed by reason."""
 
     @property
     def concepts(self) -> list[CodeConcept]:

@@ -11,7 +11,7 @@ from atlas.memory.experience.memory import COLLECTION
 from atlas.memory.system import MemorySystem
 
 ReadColumn = Callable[[str], Mapping[str, Any]]
-"""Function that returns the values of a metadata key, by record id."""
+"""Function that returns the values of a metadata key, keyed by record id."""
 
 MAX_CHANGED = 5_000
 """Largest number of changed records that are read one by one. For more, reading the whole column is faster."""

@@ -58,7 +58,7 @@ def unnamed_domains(memory_map: MemoryMap, titles: Mapping[str, str]) -> tuple[U
 
     Args:
         memory_map: The map, with the names that people gave.
-        titles: The task of each typical record, by id.
+        titles: The task of each typical record, keyed by id.
     """
     unnamed = list[UnnamedDomain]()
     for domain in memory_map.domains:

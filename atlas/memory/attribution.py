@@ -37,7 +37,7 @@ NAMES: Mapping[Any, str] = {
     "journal": "journal",
     "entry": "journal",
 }
-"""Names of the memories, by name and by the label that a context block uses."""
+"""Names of the memories, keyed by name and by the label that a context block uses."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -45,7 +45,7 @@ class Attribution:
     """The records that an attempt used, and its metadata about them."""
 
     used: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
-    """Ids of the used records, by memory."""
+    """Ids of the used records, keyed by memory."""
 
     unknown: tuple[str, ...] = ()
     """Ids that the attempt lists as used, but that are ambiguous or were not retrieved for its task."""
@@ -163,7 +163,7 @@ class UseCount:
     """The uses that were counted for an attempt, and the reasons why others could not be counted."""
 
     used: dict[str, list[str]] = field(default_factory=dict)
-    """Ids of the records credited with the outcome, by memory."""
+    """Ids of the records credited with the outcome, keyed by memory."""
 
     errors: dict[str, str] = field(default_factory=dict)
     """Reasons why uses could not be counted, by memory. The key `used` has the errors that belong to no memory."""
@@ -301,7 +301,7 @@ class ScrubbedAttempt:
     """True if secrets were searched for and replaced."""
 
     scrubbed: Mapping[str, int]
-    """Number of secrets that were replaced, by kind."""
+    """Number of secrets that were replaced, keyed by kind."""
 
     @classmethod
     def of(cls, trajectory: Trajectory, storage: Store | None) -> ScrubbedAttempt:

@@ -191,7 +191,7 @@ class UndoableMemories(ABC):
         return unquarantine(self, ids, reason)
 
     def quarantined(self) -> tuple[QuarantinedRecord, ...]:
-        """Return the records in quarantine with their reasons, by memory."""
+        """Return the records in quarantine with their reasons, keyed by memory."""
         from atlas.memory.effects.quarantine import quarantined
 
         return quarantined(self)

@@ -227,7 +227,7 @@ class BrowsableVectorStore(VectorStore, Protocol):
 
 @runtime_checkable
 class MetadataStore(Protocol):
-    """Marks of one collection, by record id."""
+    """Marks of one collection, keyed by record id."""
 
     def get(self, ids: Sequence[str]) -> dict[str, Marks]:
         """Return the marks of the given records, without records that have none."""

@@ -70,7 +70,7 @@ _OF_FORMS: Mapping[str, tuple[str, float]] = {
     "end of a part": (TOOL_CALLS, 0.4),
     "to play a role": (ORDERS, 0.4),
 }
-"""Attack and weight of forms, by name. The others are orders to drop the rules, in several languages."""
+"""Attack and weight of forms, keyed by name. The others are orders to drop the rules, in several languages."""
 
 QUOTED_FORMS = tuple(
     Rule(form.name, attack, weight, f"It reads like {form.reads_like} of a prompt.", form.pattern, form.cues)

@@ -356,7 +356,7 @@ class LedgerEngine(Protocol):
 
     @property
     def notes(self) -> Notes:
-        """Small texts by name."""
+        """Small texts, keyed by name."""
 
     @property
     def shared(self) -> SharedState | None:

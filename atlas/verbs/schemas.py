@@ -37,7 +37,7 @@ _SCALARS: Mapping[Any, Schema] = {
 
 
 class Schemas:
-    """A builder of JSON schemas. Schemas of dataclasses are collected by name, and others refer to them."""
+    """A builder of JSON schemas. Those of dataclasses are collected under their names, and others refer to them."""
 
     def __init__(self) -> None:
         self.named: dict[str, Schema] = {}

@@ -196,4 +196,4 @@ CLIENTS: Mapping[str, Client] = {
     "claude-desktop": Client(title="Claude Desktop", edits=_claude_desktop, is_printed_only=True),
     "vscode": Client(title="VS Code", edits=_vscode, is_printed_only=True),
 }
-"""Clients by their name in `atlas install`."""
+"""Clients, keyed by their name in `atlas install`."""

@@ -45,7 +45,7 @@ EXTRAS: Mapping[str, tuple[str, ...]] = {
     "server": ("fastapi", "authlib", "opentelemetry", *_DASHBOARD, *_MCP),
     "tables": ("pandas", "pyarrow"),
 }
-"""Packages of each extra, by import name."""
+"""Packages of each extra, keyed by import name."""
 
 
 @contextmanager

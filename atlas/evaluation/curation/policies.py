@@ -89,7 +89,7 @@ POLICIES: Mapping[str, Policy] = {
     "ATLAS: prune": prune,
     "ATLAS: prune, keep what the preview names": prune_measured,
 }
-"""Policies by the name of their row in the report."""
+"""Policies, keyed by the name of their row in the report."""
 
 
 def text_without_task(attempt: Trajectory) -> str:

@@ -28,7 +28,7 @@ class FinishedCell:
 
     block_tokens: int
     shown: Mapping[str, tuple[str, ...]]
-    """Ids of the records in the block, by memory."""
+    """Ids of the records in the block, keyed by memory."""
 
     result: RunResult
     used: Mapping[str, tuple[str, ...]] = field(default_factory=dict)

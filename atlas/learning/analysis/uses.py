@@ -23,13 +23,13 @@ class Uses:
 
     n_programs: int = 0
     arguments: list[Counter[str]] = field(default_factory=list)
-    """Names of the arguments and their counts, by position."""
+    """Names of the arguments and their counts, keyed by position."""
 
     kinds: list[Counter[str]] = field(default_factory=list)
-    """Words for arguments without a name, such as `text` or `number`, by position."""
+    """Words for arguments without a name, such as `text` or `number`, keyed by position."""
 
     types: list[Counter[str]] = field(default_factory=list)
-    """Annotations of the arguments, where the programs have any, by position."""
+    """Annotations of the arguments, where the programs have any, keyed by position."""
 
     returns: Counter[str] = field(default_factory=Counter)
     """Annotations of the functions that return its result unchanged."""

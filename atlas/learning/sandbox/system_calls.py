@@ -68,7 +68,7 @@ _NUMBERS: Mapping[str, tuple[int, int | None]] = {
 """Numbers of the allowed calls on x86-64 and aarch64, by the kernel's `syscall_64.tbl` and `asm-generic/unistd.h`."""
 
 _MACHINES = {"x86_64": (0, 0xC000003E), "aarch64": (1, 0xC00000B7)}
-"""Column of `_NUMBERS`, and AUDIT_ARCH of `linux/audit.h`, by the machine's name."""
+"""Column of `_NUMBERS`, and AUDIT_ARCH of `linux/audit.h`, for each type of machine."""
 
 _SAME_EVERYWHERE = 424
 """First number that means the same on all architectures. The C library has a fallback for these newer calls.

@@ -9,7 +9,7 @@ from atlas.core.errors import InvalidInput
 from atlas.core.types import Step
 
 Editable = Mapping[str, type | tuple[type, ...]]
-"""Allowed types by the name of a field."""
+"""Allowed types, keyed by the name of a field."""
 
 
 def check_changes(changes: Mapping[str, Any], editable: Editable) -> None:

@@ -44,10 +44,10 @@ class SearchResults(Generic[T]):
 
     ranked: RankedRecords
     items: Mapping[str, T]
-    """The records of the first hits, by id."""
+    """The records of the first hits, keyed by id."""
 
     documents: Mapping[str, str]
-    """The texts of these records, by id."""
+    """The texts of these records, keyed by id."""
 
     vectors: Vectors
     """Vectors of the first hits, in the order of the hits. Empty for a search without diversity."""

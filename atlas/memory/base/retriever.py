@@ -222,7 +222,7 @@ class Retriever:
 
         Args:
             hits: Best first.
-            documents: The texts of the first `n_to_read` hits, by id.
+            documents: The texts of the first `n_to_read` hits, keyed by id.
             vectors: Result of `vectors` for the hits.
         """
         reranked = RerankedHits(hits)

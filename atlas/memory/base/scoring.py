@@ -185,7 +185,7 @@ def relevance_signals(similarities: Values, words: Values, weights: RankingWeigh
 
 
 def nudges(candidate: Candidate[T], weights: RankingWeights, now: datetime) -> dict[str, float]:
-    """Return the signals of a candidate that do not depend on the query, by name, each between 0 and its weight."""
+    """Return the signals of a candidate that do not depend on the query, keyed by name, from 0 to their weights."""
     success_share = candidate.usage.n_successes / candidate.usage.n_uses if candidate.usage.n_uses else 0.5
     half_life = timedelta(days=weights.recency_half_life_days)
     if candidate.importance is not None:  # a journal entry, which has no outcome

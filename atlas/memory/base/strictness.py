@@ -79,7 +79,7 @@ class StrictnessPlan:
     before: float
     after: float
     costs: Mapping[str, LevelCosts]
-    """The new level and its costs for each measured memory, by name."""
+    """The new level and its costs for each measured memory, keyed by name."""
 
     n_queries: int
     """Number of queries that were run."""

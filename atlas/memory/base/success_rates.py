@@ -82,7 +82,7 @@ UPDATERS: Mapping[str, Callable[[], SuccessRateUpdater]] = {
     "bayesian": BayesianUpdater,
     "recency": RecencyWeightedUpdater,
 }
-"""ATLAS's own updaters, by their names in `ATLAS_SUCCESS_UPDATER`."""
+"""ATLAS's own updaters, keyed by their name in `ATLAS_SUCCESS_UPDATER`."""
 
 
 def find_updater(name: str) -> SuccessRateUpdater:

@@ -151,16 +151,16 @@ class ContextBlock:
     """Number of retrieved records that are not in the block."""
 
     shortened: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
-    """Ids of the records shown as gists, by memory."""
+    """Ids of the records shown as gists, keyed by memory."""
 
     warnings: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
-    """Ids of the records shown as warnings, by memory."""
+    """Ids of the records shown as warnings, keyed by memory."""
 
     omitted: tuple[Omission, ...] = ()
     """Records left out of the block, with reasons, in the order of their omission."""
 
     errors: Mapping[str, str] = field(default_factory=dict)
-    """Errors of failed searches and of records that cannot be shown, by memory."""
+    """Errors of failed searches and of records that cannot be shown, keyed by memory."""
 
     by_words: bool = False
     """True after a search by keywords only: on request, or while the server's embedding model is loading."""
@@ -359,7 +359,7 @@ class _Draft:
         return "".join(self._pieces(self._texts))
 
     def ids(self, passes: Callable[[_BlockPart, RecordText], bool]) -> dict[str, tuple[str, ...]]:
-        """Return the ids of the shown records that satisfy a predicate, by memory."""
+        """Return the ids of the shown records that satisfy a predicate, keyed by memory."""
         passing = [part for part, text in self._texts.items() if passes(part, text)]
         return {name: tuple(part.id for part in passing if part.memory == name) for name in self._headings}
 

@@ -291,7 +291,7 @@ class _Origins:
 
     written_at: Mapping[Used, str]
     origin_ids: Mapping[Used, str]
-    """The attempt that a record was made from, if there is exactly one, by the record."""
+    """The attempt that a record was made from, if there is exactly one, keyed by the record."""
 
     @classmethod
     def read(

@@ -57,7 +57,7 @@ class PruneCriteria:
 
     @classmethod
     def parse(cls, criteria: Mapping[str, Any]) -> PruneCriteria:
-        """Return the criteria that a dict lists by name.
+        """Return the criteria from a dict of their names and values.
 
         Raises:
             InvalidInput: An unknown criterion or an invalid value.

@@ -95,7 +95,7 @@ class CompactPlan(Tabular):
     summaries: tuple[SummaryDraft, ...]
     n_total: int
     kept: Mapping[str, int]
-    """Number of entries that keep their tier, by reason."""
+    """Number of entries that keep their tier, keyed by reason."""
 
     keep_recent: int
     """Number of latest entries that are always kept."""

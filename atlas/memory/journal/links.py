@@ -45,7 +45,7 @@ class LinkGraph:
     """Entries, nearest first, without the start."""
 
     depths: Mapping[str, int]
-    """Number of links from the start, by id."""
+    """Number of links from the start, keyed by id."""
 
     edges: tuple[Edge, ...]
     """Links among the entries and the start."""

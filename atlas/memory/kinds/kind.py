@@ -48,4 +48,4 @@ class MemoryKind:
 
 
 FURTHER: dict[str, MemoryKind] = {}
-"""Registered kinds in addition to ATLAS's own, by the name of their memory."""
+"""Registered kinds in addition to ATLAS's own, keyed by the name of their memory."""

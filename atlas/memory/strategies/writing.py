@@ -120,7 +120,7 @@ class ComparedDrafts:
 
     drafts: Sequence[StrategyDraft]
     stored: Mapping[str, Strategy]
-    """The strategies of the bank that are near to a draft, by id."""
+    """The strategies of the bank that are near to a draft, keyed by id."""
 
     retired: Mapping[str, str]
     """The reason of each retired strategy, by id. Empty if no strategy is near."""

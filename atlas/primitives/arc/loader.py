@@ -19,5 +19,5 @@ class ARCPrimitiveLoader:
     """
 
     def load(self) -> dict[str, CodeConcept]:
-        """Return the concepts by name, such as `rotate_90`."""
+        """Return the concepts, keyed by name, such as `rotate_90`."""
         return concepts_of("arc", (arc_grids, arc_transforms, arc_colors, arc_drawing, arc_objects, arc_patterns))

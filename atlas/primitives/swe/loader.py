@@ -43,11 +43,11 @@ class SWEPrimitiveLoader:
         self._root = root
 
     def load(self) -> dict[str, CodeConcept]:
-        """Return the concepts by name, such as `read_file`. They are the same for every root."""
+        """Return the concepts, keyed by name, such as `read_file`. They are the same for every root."""
         return concepts_of("swe", MODULES, {"example_files": EXAMPLE_FILES})
 
     def tools(self) -> dict[str, Callable[..., Any]]:
-        """Return the functions by name, for the loader's root. Callers pass the other arguments.
+        """Return the functions for the loader's root, keyed by name. Callers pass the other arguments.
 
         Raises:
             FileNotFoundError: The root does not exist.

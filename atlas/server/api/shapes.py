@@ -405,7 +405,7 @@ class StoreResponse(BaseModel):
     """Id of the operation, for undo."""
 
     scrubbed: dict[str, int] = {}
-    """Number of secrets that were replaced in it, by kind."""
+    """Number of secrets that were replaced in it, keyed by kind."""
 
     is_known: bool = False
     """True if the attempt was stored before, with the same idempotency key."""

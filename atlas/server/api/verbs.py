@@ -19,7 +19,7 @@ from atlas.verbs.table import SYSTEM, VERBS, Verb
 
 router = APIRouter(prefix="/verbs", route_class=ThreadRoute)
 
-Arguments = Annotated[dict[str, Any], Body(description="The arguments of the method by name.")]
+Arguments = Annotated[dict[str, Any], Body(description="The arguments of the method, keyed by name.")]
 
 NOTHING: dict[str, Any] = {}
 

@@ -1,4 +1,4 @@
-"""Values by name in a JSON text."""
+"""Values in a JSON object, keyed by name."""
 
 from __future__ import annotations
 

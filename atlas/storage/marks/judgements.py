@@ -39,7 +39,7 @@ class Judgement:
 
 
 Forgotten = Mapping[str, str]
-"""Deleted judgements as notes, by name."""
+"""Deleted judgements as notes, keyed by name."""
 
 
 class JudgementBook:

@@ -123,7 +123,7 @@ class PendingWords:
     """Number, words of the document and words of the search text of each record, by the number of the table."""
 
     keys: dict[str, int] = field(default_factory=dict)
-    """The numbers of the tables, by collection."""
+    """The numbers of the tables, keyed by collection."""
 
 
 def word_table(connection: Connection, collection: str) -> str | None:

@@ -1,4 +1,4 @@
-"""The ledger's `meta` table: id, model, position, purges, and small texts by name.
+"""The ledger's `meta` table: id, model, position, purges, and small texts, keyed by name.
 
 A restored copy of the file has the id of its original, and may later reach any revision with other records. So a
 follower remembers the newest change that it has seen, by the random id of its operation: a ledger with that change also

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 SCHEMA = """
--- Values by name, such as the revision, and `ledger_id`, which changes with each restore.
+-- Values, keyed by name, such as the revision, and `ledger_id`, which changes with each restore.
 CREATE TABLE meta (name TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID;
 
 -- One row for each record. A deleted record stays as an empty tombstone, so that followers see the deletion.

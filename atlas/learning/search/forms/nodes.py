@@ -152,7 +152,7 @@ def to_boolean(value: ast.expr) -> ast.expr:
 
 
 def call(function: str, *arguments: ast.expr) -> ast.Call:
-    """Return a call of a function by its name."""
+    """Return a call of the function with a name."""
     return ast.Call(ast.Name(function, ast.Load()), list(arguments), [])
 
 

@@ -28,7 +28,7 @@ _WORTH = {True: 2, None: 1, False: 0}
 
 
 def build_schema(names: Iterable[str]) -> Mapping[str, Any]:
-    """Return the JSON schema of decisions on experiences, by their ids in the prompt."""
+    """Return the JSON schema of decisions on experiences, which have these ids in the prompt."""
     decision = {
         "type": "object",
         "properties": {

@@ -79,10 +79,10 @@ class RemoteIndex:
         """Whether the service has answered since this process acquired the lease."""
 
         self._positions: dict[str, int] = {}
-        """The service's position of this process's last write, by namespace."""
+        """The service's position of this process's last write, keyed by namespace."""
 
         self._known_positions: dict[str, int] = {}
-        """The visible position in the service's last answer, by namespace."""
+        """The visible position in the service's last answer, keyed by namespace."""
 
         self._resumes_at: float | None = None
         """Time after which an unanswered request cannot take effect any more, or None."""
