@@ -264,7 +264,7 @@ def export_skills(memory: MemorySystem, directory: Path) -> SkillExport:
         directory: Created if missing. Files of an earlier export are replaced.
 
     Raises:
-        InvalidInput: A `SKILL.md` was edited since its export, or comes from another program. Nothing is written.
+        InvalidInput: A `SKILL.md` has been edited since its export, or comes from another program. Nothing is written.
         OSError: A file cannot be written.
     """
     skills = read_skills(memory)
@@ -275,8 +275,8 @@ def export_skills(memory: MemorySystem, directory: Path) -> SkillExport:
         edited.append(OVERVIEW)
     if edited:
         raise InvalidInput(
-            f"these files were edited since the last export: {in_words(edited[:MAX_NAMES])}; move the edited version "
-            "elsewhere, then export again"
+            f"these files have been edited since the last export: {in_words(edited[:MAX_NAMES])}; move the edited "
+            "version elsewhere, then export again"
         )
     for name, skill in skills.items():
         for path, text in files_of(skill).items():
@@ -294,7 +294,7 @@ def export_skills(memory: MemorySystem, directory: Path) -> SkillExport:
 
 
 def _is_edited(directory: Path) -> bool:
-    """Return whether the file of a skill was edited since its export, or is not from an export."""
+    """Return whether the file of a skill has been edited since its export, or is not from an export."""
     skill_file, record = directory / SKILL, directory / RECORD
     if not skill_file.exists():
         return False

@@ -11,8 +11,8 @@ from atlas.infra.permissions import directory_mode
 def store_removed_error(directory: Path, file: Path) -> StoreUnavailable:
     """Return the error for a store that was removed or moved while it was in use."""
     return StoreUnavailable(
-        f"the store {directory} was removed or moved since it was opened, so {file.name} was not written; restore the "
-        "directory, or open the store at its new path"
+        f"the store {directory} has been removed or moved since it was opened, so {file.name} was not written; restore "
+        "the directory, or open the store at its new path"
     )
 
 

@@ -92,7 +92,7 @@ class DuplicatesResult:
     """Attempts at one task with the same outcome but different solutions or actions, in the same order."""
 
     n_changed: int = 0
-    """Number of experiences that were added or changed since the search."""
+    """Number of experiences that have been added or changed since the search."""
 
     status: JobStatus | None = None
     """Progress of the worker while it is searching, or its failure."""

@@ -1,7 +1,7 @@
 """The findings of a scan in the current store, shared by all viewers.
 
-Only records that were added or changed since the last call are scanned: a few at once, and many in a thread. The signs
-of the whole store are searched again after a change, in a large store at most once in a minute.
+Only records added or changed since the last call are scanned: a few at once, and many in a thread. The signs of the
+whole store are searched again after a change, in a large store at most once in a minute.
 """
 
 from __future__ import annotations

@@ -69,7 +69,7 @@ class UndoableMemories(ABC):
         """Apply a plan as one operation, which can be undone. Later operations are not undone, but counted.
 
         Raises:
-            PlanOutdated: Some records were changed or undone since. The store was not changed.
+            PlanOutdated: Some records have been changed or undone since. The store was not changed.
         """
         return self.storage.apply_undo(where, plan, reason=reason)
 
@@ -114,7 +114,7 @@ class UndoableMemories(ABC):
         can be planned and applied again.
 
         Raises:
-            PlanOutdated: A record was derived, used, changed or deleted since.
+            PlanOutdated: A record has been derived, used, changed or deleted since.
         """
         from atlas.memory.effects.withdrawal import apply_withdrawal
 

@@ -185,7 +185,7 @@ def lock_cache_of_ledger(directory: Path, ledger_id: str) -> Iterator[None]:
         ledger_id: Id of the ledger that was read; '' if unknown.
 
     Raises:
-        PlanOutdated: The store was restored, re-embedded or purged since `ledger_id` was read.
+        PlanOutdated: The store has been restored, re-embedded or purged since `ledger_id` was read.
     """
     ledger = directory.parent / LEDGER
     if directory.name != CACHE or not ledger_id or not ledger.exists():

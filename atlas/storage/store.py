@@ -299,7 +299,7 @@ class Store:
         Raises:
             NotAllowed: The operation is by another actor, and the current actor is not a curator.
             NotFound: There is no such operation.
-            UndoRefused: The operation was undone already, or one of its records has changed since.
+            UndoRefused: The operation has been undone already, or one of its records has changed since.
         """
         self._check_may_undo(operation_id)
         return self.ledger.history.undo(operation_id, actor=actor_name(self.settings.actor), reason=reason)

@@ -199,7 +199,7 @@ def test_nothing_brings_a_purged_record_back(store, tmp_path):
         earlier = memory.history(4)
         operation = purge(memory, leaked)
         for one in earlier:
-            with pytest.raises(UndoRefused, match=f"{leaked} was purged since, by anna on .* UTC"):
+            with pytest.raises(UndoRefused, match=f"{leaked} was purged later, by anna on .* UTC"):
                 memory.undo(one.id)
         with pytest.raises(UndoRefused, match="a purge removes records for good"):
             memory.undo(operation)

@@ -97,12 +97,12 @@ def test_the_rest_of_an_operation_can_be_undone_though_a_record_of_it_was_purged
         deleted = memory.history(1)[0]
         purge(memory, leaked)
         undone = memory.undo(deleted.id)
-        assert undone.reason == f"took back delete {deleted.id[:8]}; without 1 record that was purged since"
+        assert undone.reason == f"took back delete {deleted.id[:8]}; without 1 record that was purged later"
         assert {*memory.experience.ids()} == {*others}
         redone = memory.undo(undone.id)
         assert memory.experience.ids() == []
         memory.undo(redone.id)
-        assert memory.undo(marked.id, reason="mine").reason == "mine; without 1 record that was purged since"
+        assert memory.undo(marked.id, reason="mine").reason == "mine; without 1 record that was purged later"
         assert {*memory.experience.marks(others).values()} == {Marks()}
         assert {*memory.experience.ids()} == {*others}
         assert memory.experience.get(leaked) is None

@@ -103,7 +103,7 @@ def test_the_history_says_that_it_is_gone_and_offers_no_undo(dashboard: Dashboar
     app = dashboard(memory.storage.path, "history", operation=stored.id)
     assert SECRET not in said(app)
     undo_button(app, "history").click().run()
-    assert memory.history(1)[0].reason.endswith("; without 1 record that was purged since")
+    assert memory.history(1)[0].reason.endswith("; without 1 record that was purged later")
     assert memory.experience.ids() == []
 
 

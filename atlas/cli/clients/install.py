@@ -57,7 +57,7 @@ class Change:
         """Write or remove the file.
 
         Raises:
-            InvalidInput: The file was changed since it was read.
+            InvalidInput: The file has been changed since it was read.
         """
         target = self.path.resolve()  # keep a symbolic link, for example into a dotfiles repository
         if _read_text(target) != self.before:

@@ -218,7 +218,9 @@ def _check(memory: MemorySystem, new: Sequence[CodeConcept]) -> None:
         if ids_by_name.get(concept.name, concept.id) != concept.id:
             raise InvalidInput(f"another concept is now named {concept.name!r}; compress again, or rename that one")
         if not available.issuperset(concept.calls):
-            raise InvalidInput(f"{concept.name!r} calls a concept that was deleted since the search; compress again")
+            raise InvalidInput(
+                f"{concept.name!r} calls a concept that has been deleted since the search; compress again"
+            )
 
 
 def _make_result(proposal: Proposal, n_attempts: int) -> CompressionResult:

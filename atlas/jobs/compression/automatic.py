@@ -90,7 +90,7 @@ def _compress(memory: MemorySystem) -> str:
 def select_additions(result: CompressionResult, before: Collection[str]) -> dict[str, str]:
     """Return the digests of new proven concepts and of the concepts they call, keyed by id.
 
-    A concept is left out if it was added before, or if it calls one that was added before and removed since.
+    A concept is left out if it was added before, or if it calls one that was added before and has been removed since.
     """
     added: dict[str, str] = {}
     for learned in result.learned:

@@ -102,7 +102,9 @@ def merge_row(
         PlanOutdated: The kept record was deleted.
     """
     if row is None:
-        raise PlanOutdated(f"the record {kept_id!r} was deleted since the plan was made; nothing was done. Plan again")
+        raise PlanOutdated(
+            f"the record {kept_id!r} has been deleted since the plan was made; nothing was done. Plan again"
+        )
     return Merge(
         kept_id=kept_id,
         embedding=row["embedding"],

@@ -182,7 +182,7 @@ class AutomaticCompression:
         return is_due and self._begin(self._storage)
 
     def _count_successes(self, note: str, *, default: int) -> tuple[int, int]:
-        """Return the number of all successes, and the number with programs that were stored since the last search.
+        """Return the number of all successes, and the number with programs that have been stored since the last search.
 
         Args:
             default: The second number in case that there is no note.

@@ -1,6 +1,6 @@
 """Trust: where a record comes from, read from the history and from its sources.
 
-A derived record has no more trust than its least trusted source, even if that was deleted since. An unknown source
+A derived record has no more trust than its least trusted source, even if that has been deleted since. An unknown source
 counts as stored by an agent. The record's writer may lower its trust by metadata, such as
 `{"trust": "untrusted"}` for what a web page or a tool said, but never raise it.
 """

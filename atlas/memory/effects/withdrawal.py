@@ -174,7 +174,7 @@ def apply_withdrawal(system: Any, plan: Withdrawal, *, reason: str = "") -> str:
     be planned and applied again.
 
     Raises:
-        PlanOutdated: A record was derived, used, changed or deleted since.
+        PlanOutdated: A record has been derived, used, changed or deleted since.
     """
     moments = {memory: _find_memory(system, memory).collection.moment() for memory in plan.by_memory()}
     try:
@@ -185,7 +185,7 @@ def apply_withdrawal(system: Any, plan: Withdrawal, *, reason: str = "") -> str:
         ) from error
     if now != plan:
         raise PlanOutdated(
-            "the records were used, or others were derived from them, since the plan was made; nothing was done. "
+            "the records have been used, or others derived from them, since the plan was made; nothing was done. "
             "Plan again"
         )
     operation_id: str | None = None

@@ -170,11 +170,11 @@ def check_compact(log: EntryLog, plan: CompactPlan) -> None:
         n_pinned = sum(marks.pinned for marks in log.store.marks(changed_ids).values())
         if n_gone:
             raise PlanOutdated(
-                f"{n_gone} of the entries were deleted since the plan was made; nothing was done. Plan again"
+                f"{n_gone} of the entries have been deleted since the plan was made; nothing was done. Plan again"
             )
         if n_pinned:
             raise PlanOutdated(
-                f"{n_pinned} of the entries were pinned since the plan was made; nothing was done. Plan again"
+                f"{n_pinned} of the entries have been pinned since the plan was made; nothing was done. Plan again"
             )
         log.store.check_unchanged(changed_ids, plan.moment)
 

@@ -161,7 +161,7 @@ class ChromaStrategyBank(Memory[Strategy]):
         """Apply a plan as one operation, and return the ids of the added strategies.
 
         Raises:
-            PlanOutdated: Strategies were added, deleted or changed since; the store was not changed.
+            PlanOutdated: Strategies have been added, deleted or changed since; the store was not changed.
             InvalidInput: A strategy of the plan is invalid, or changes the sources or time of a stored one.
         """
         now = self._clock.now()

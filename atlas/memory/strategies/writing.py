@@ -251,7 +251,9 @@ class StrategyWriter:
     def apply(self, plan: StrategyWritePlan) -> list[str]:
         """Apply a plan. See `ChromaStrategyBank.apply_write`."""
         if frozenset(self.store.ids()) != plan.ids_before:
-            raise PlanOutdated("strategies were added or deleted since the plan was made; nothing was done. Plan again")
+            raise PlanOutdated(
+                "strategies have been added or deleted since the plan was made; nothing was done. Plan again"
+            )
         self._check_origins(plan.joined)
         scoped = self.store if self.store.operation_id else self.store.as_operation("store", "from attempts")
         joined, added = self.encode(*plan.joined), self.encode(*plan.added)  # both embedded before anything is written

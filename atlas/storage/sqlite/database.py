@@ -64,7 +64,7 @@ class LedgerFile:
         """Size of the file at the last check."""
 
         self._is_suspect = False
-        """True if the file was found smaller than before, and was not checked since. Later writes may extend it."""
+        """True if the file was smaller than before, and has not been checked since. Later writes may extend it."""
 
     def problem(self) -> StoreError | None:
         """Return the error for a missing file, or None."""
@@ -76,7 +76,7 @@ class LedgerFile:
             return None
         if self._identity not in (None, (status.st_dev, status.st_ino)):
             return StoreUnavailable(
-                f"the file {self.path} was replaced since the store was opened; nothing was written. Close "
+                f"the file {self.path} has been replaced since the store was opened; nothing was written. Close "
                 "the store and open it again"
             )
         return None

@@ -84,7 +84,7 @@ def test_what_others_changed_since_is_listed_with_the_reason_and_stays(memory):
     assert len(plan.undone) == 1
     [(refused, why)] = plan.refused
     assert refused.actor == "crawler"
-    assert "was changed since, by edit" in why
+    assert "was changed later, by edit" in why
     memory.apply_undo(CRAWLED, plan)
     assert there(memory) == ["changed by a person"]
 
@@ -152,7 +152,7 @@ def test_where_what_would_be_undone_was_changed_since_nothing_is_undone_and_the_
     store(memory, CRAWLER, "two")
     plan = memory.plan_undo(CRAWLED)
     memory.experience.edit(one, feedback="mine")
-    with pytest.raises(PlanOutdated, match=f"{one} was changed since, by edit .*Nothing was done; reload"):
+    with pytest.raises(PlanOutdated, match=f"{one} was changed later, by edit .*Nothing was done; reload"):
         memory.apply_undo(CRAWLED, plan)
     assert there(memory) == ["one", "two"]
 

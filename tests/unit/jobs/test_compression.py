@@ -195,7 +195,7 @@ def test_a_callee_that_is_not_proven_counts_as_added_with_its_caller():
 def test_what_calls_a_concept_that_was_deleted_since_is_refused(memory):
     known = learned("first", known=True)
     found = holding(known, learned("second", known))
-    with pytest.raises(InvalidInput, match="calls a concept that was deleted since the search; compress again"):
+    with pytest.raises(InvalidInput, match="calls a concept that has been deleted since the search; compress again"):
         add_concepts(memory, found, ["id_second"])
     assert len(memory.concepts) == 0
 

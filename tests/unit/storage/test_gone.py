@@ -17,7 +17,7 @@ from atlas.storage.maintenance.doctor import examine
 from atlas.storage.store import Store
 from tests.support.storage.ledgers import THINGS
 
-GONE = r"the store .*store was removed or moved since it was opened, so .* was not written; restore the directory"
+GONE = r"the store .*store has been removed or moved since it was opened, so .* was not written; restore the directory"
 FEW = {"exact_max_rows": 10, "index_lag_rows": 5}
 IDS = [f"r{i}" for i in range(200)]
 

@@ -259,7 +259,7 @@ class Histories(RuleBasedStateMachine):
         operation_id = data.draw(st.sampled_from(newest_first[:6]))
         was_undone = bool(self.model.operations[operation_id].undone_by)
         if not self.model.may_undo(operation_id):
-            with pytest.raises(UndoRefused, match="was undone already" if was_undone else "was changed since"):
+            with pytest.raises(UndoRefused, match="was undone already" if was_undone else "was changed later"):
                 self.store.undo(operation_id)
             return
         self.model.undo(operation_id, self.store.undo(operation_id).id)

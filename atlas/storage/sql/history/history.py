@@ -87,7 +87,7 @@ class SqlHistory:
 
         Raises:
             NotFound: No such operation.
-            UndoRefused: The operation was undone already, or a record that it touched has changed or was purged since.
+            UndoRefused: The operation was undone already, or one of its records has been changed or purged since.
         """
         return undo(self._database, self._clock, operation_id, actor=actor, reason=reason)
 

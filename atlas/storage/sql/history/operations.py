@@ -81,7 +81,7 @@ def read_collections(connection: Connection, operation_id: str) -> set[str]:
 def _check_same_ledger(connection: Connection, moment: Moment) -> None:
     if read_moment(connection).ledger_id != moment.ledger_id:
         raise PlanOutdated(
-            "the store was restored, embedded again or purged of a record since it was read; nothing was done. "
+            "the store has been restored, embedded again or purged of a record since it was read; nothing was done. "
             "Read it and plan again"
         )
 
@@ -89,7 +89,7 @@ def _check_same_ledger(connection: Connection, moment: Moment) -> None:
 def check_unchanged(connection: Connection, collection: str, moment: Moment) -> None:
     """Raise `PlanOutdated` if any record of a collection has changed since a moment.
 
-    Records that were added since are ignored, because they are not part of the plan.
+    Records that have been added since are ignored, because they are not part of the plan.
     """
     _check_same_ledger(connection, moment)
     row = connection.execute(

@@ -56,8 +56,8 @@ def undo(database: Database, clock: Clock, operation_id: str, *, actor: str, rea
 
     Raises:
         NotFound: No such operation.
-        UndoRefused: The operation was undone already, one of its records has changed since, a record to be deleted was
-            marked since, or all of its records were purged. Purged records are not restored.
+        UndoRefused: The operation was undone already, one of its records has been changed since, a record to be deleted
+            has been marked since, or all of its records were purged. Purged records are not restored.
         NotAllowed: The actor is not a curator, and the undo changes others' records beyond taking back the actor's
             additions.
     """
@@ -227,7 +227,7 @@ def _purge_suffix(n_purged: int) -> str:
     """Return the end of an undo's reason, which counts the records that were purged."""
     if not n_purged:
         return ""
-    return f"; without {n_purged:,} {'record that was' if n_purged == 1 else 'records that were'} purged since"
+    return f"; without {n_purged:,} {'record that was' if n_purged == 1 else 'records that were'} purged later"
 
 
 def _check_not_purged(
@@ -237,7 +237,7 @@ def _check_not_purged(
         return
     (_, record_id), purge_id = next(iter(purged.items()))
     purge = read_operation(connection, purge_id)
-    reason = f"the record {record_id} was purged since, by {purge.actor} on {purge.created_at:%Y-%m-%d %H:%M} UTC"
+    reason = f"the record {record_id} was purged later, by {purge.actor} on {purge.created_at:%Y-%m-%d %H:%M} UTC"
     if purge.id == operation.id:
         reason = "a purge removes records for good"
     raise UndoRefused(f"the operation {operation.kind} {operation.id[:8]} cannot be undone: {reason}")
@@ -278,7 +278,7 @@ def _conflict_error(connection: Connection, operation: Operation, change: _Chang
     last = _read_last_operation(connection, change)
     return UndoRefused(
         f"the operation {operation.kind} {operation.id[:8]} cannot be undone: the record {change.record_id} was "
-        f"changed since, by {last.kind} {last.id[:8]} of {last.created_at:%Y-%m-%d %H:%M} UTC. Undo that first: "
+        f"changed later, by {last.kind} {last.id[:8]} of {last.created_at:%Y-%m-%d %H:%M} UTC. Undo that first: "
         f"atlas undo {last.id[:8]}"
     )
 

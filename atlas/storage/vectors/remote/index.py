@@ -237,7 +237,7 @@ class RemoteIndex:
         """
         note = self._note()
         if seal is not None and seal not in [pending.seal for pending in note.seals]:
-            raise IndexUnreachable("the index was cleared or rebuilt since its seal was read")
+            raise IndexUnreachable("the index has been cleared or rebuilt since its seal was read")
         if k <= 0 or not note.is_made:
             return []
         n_hits = min(k, self.max_hits)

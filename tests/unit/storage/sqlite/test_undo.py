@@ -102,7 +102,7 @@ def test_undoing_what_was_changed_since_is_refused_and_names_the_change(open_sto
     opened = open_store()
     stored = opened.add("a", "b")
     edited = opened.edit("a", "other")
-    with pytest.raises(UndoRefused, match=rf"a was changed since, by edit {edited[:8]} of .*atlas undo {edited[:8]}"):
+    with pytest.raises(UndoRefused, match=rf"a was changed later, by edit {edited[:8]} of .*atlas undo {edited[:8]}"):
         opened.store.undo(stored)
     assert opened.ids() == ["a", "b"]
     opened.store.undo(edited)
@@ -227,7 +227,7 @@ def test_storing_is_not_undone_once_the_record_was_marked(open_store):
     opened = open_store()
     stored = opened.add("a", "b")
     marked = opened.mark(a=Marks(pinned=True, note="keep this"))
-    with pytest.raises(UndoRefused, match=rf"a was changed since, by mark {marked[:8]} of .*atlas undo {marked[:8]}"):
+    with pytest.raises(UndoRefused, match=rf"a was changed later, by mark {marked[:8]} of .*atlas undo {marked[:8]}"):
         opened.store.undo(stored)
     assert opened.ids() == ["a", "b"]
     assert opened.marks("a") == Marks(pinned=True, note="keep this")
@@ -243,7 +243,7 @@ def test_marks_made_since_stand_in_the_way_of_deleting_again_but_not_of_what_kee
     edited = opened.edit("a", "other")
     brought_back = opened.store.undo(opened.delete("a"))
     marked = opened.mark(a=Marks(note="made since"))
-    with pytest.raises(UndoRefused, match=rf"a was changed since, by mark {marked[:8]}"):
+    with pytest.raises(UndoRefused, match=rf"a was changed later, by mark {marked[:8]}"):
         opened.store.undo(brought_back.id)
     opened.store.undo(edited)
     assert opened.marks("a") == Marks(note="made since")

@@ -501,7 +501,7 @@ def test_a_query_for_a_seal_that_was_replaced_is_refused(open_store, pinecone):
     index = nearest_of(opened).index
     seal = index.seal()
     index.clear()
-    with pytest.raises(IndexUnreachable, match="the index was cleared or rebuilt since its seal was read"):
+    with pytest.raises(IndexUnreachable, match="the index has been cleared or rebuilt since its seal was read"):
         index.query([1.0] * DIMENSION, 3, seal=seal)
 
 
