@@ -23,7 +23,7 @@ import platformdirs
 
 from atlas.core.imports.distribution import DIRECTORY
 from atlas.core.settings import Settings
-from atlas.infra.actor import acting, actor_scope, present_actor
+from atlas.infra.actor import acting, actor_scope, current_actor
 
 logger = logging.getLogger(__name__)
 
@@ -44,7 +44,7 @@ def listen_for_hooks(settings: Settings, answer: Answer) -> Iterator[None]:
     If the socket cannot be created, this is logged, and the block runs without it.
     """
     path = socket_directory() / f"{_store_name(settings, actor_scope())}-{os.getpid()}.sock"
-    actor = present_actor()
+    actor = current_actor()
 
     def answer_as_actor(request: Mapping[str, Any]) -> Mapping[str, Any]:
         with acting(actor) if actor is not None else nullcontext():

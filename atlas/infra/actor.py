@@ -93,7 +93,7 @@ class Actor:
 class ActorFinder:
     """Functions that return the actor for code outside of an `acting` block."""
 
-    present: Callable[[], Actor | None]
+    current: Callable[[], Actor | None]
     """Returns the actor, or None for the operator of the process."""
 
     choices: Callable[[], Mapping[str, Actor]]
@@ -103,23 +103,23 @@ class ActorFinder:
     """Number of all stores of the server, visible to them or not."""
 
 
-_present: ContextVar[Actor | None] = ContextVar("atlas_actor", default=None)
+_actor: ContextVar[Actor | None] = ContextVar("atlas_actor", default=None)
 _finders: list[ActorFinder] = []
 
 
 @contextmanager
 def acting(actor: Actor) -> Iterator[None]:
     """Run the block on behalf of an actor. Threads that the block starts itself are not included."""
-    token = _present.set(actor)
+    token = _actor.set(actor)
     try:
         yield
     finally:
-        _present.reset(token)
+        _actor.reset(token)
 
 
 def on_behalf(act: Callable[[], Result]) -> Callable[[], Result]:
     """Return a function that runs `act` on behalf of the current actor, later and in any thread."""
-    actor = present_actor()
+    actor = current_actor()
 
     def run() -> Result:
         if actor is None:
@@ -147,27 +147,27 @@ def store_choices() -> Mapping[str, Actor]:
 def is_admin_of_all_stores() -> bool:
     """Return whether the current actor is an admin of every store of the server, or the operator."""
     finder = _finders[0] if _finders else None
-    if finder is None or finder.n_stores == 1 or present_actor() is None:
-        return may(Role.ADMIN)
+    if finder is None or finder.n_stores == 1 or current_actor() is None:
+        return has_role(Role.ADMIN)
     roles = [choice.role for choice in finder.choices().values()]
     return len(roles) == finder.n_stores and min(roles) >= Role.ADMIN
 
 
-def present_actor() -> Actor | None:
+def current_actor() -> Actor | None:
     """Return the current actor, or None for the operator of the process."""
-    actor = _present.get()
-    return _finders[0].present() if actor is None and _finders else actor
+    actor = _actor.get()
+    return _finders[0].current() if actor is None and _finders else actor
 
 
-def actor_name(otherwise: str) -> str:
-    """Return the name of the current actor, or `otherwise` for the operator of the process."""
-    actor = present_actor()
-    return otherwise if actor is None else actor.name
+def actor_name(default: str) -> str:
+    """Return the name of the current actor, or `default` for the operator of the process."""
+    actor = current_actor()
+    return default if actor is None else actor.name
 
 
 def is_under_review() -> bool:
     """Return whether new records are pending until a curator accepts them."""
-    actor = present_actor()
+    actor = current_actor()
     return actor is not None and actor.is_reviewed
 
 
@@ -185,13 +185,13 @@ def refuse_under_review(action: str) -> None:
 
 def is_agent() -> bool:
     """Return whether the current actor is an agent, which never reads records in quarantine."""
-    actor = present_actor()
+    actor = current_actor()
     return actor is not None and actor.is_agent
 
 
 def actor_scope() -> dict[str, str]:
     """Return the scope of the current actor, as metadata, empty for all records."""
-    actor = present_actor()
+    actor = current_actor()
     return dict(actor.scope) if actor is not None else {}
 
 
@@ -215,7 +215,7 @@ def acting_in_scope(name: str, scope: Mapping[str, str]) -> Iterator[None]:
 @contextmanager
 def acting_on_all_records() -> Iterator[None]:
     """Run the block without the current actor's scope, for measurements that all actors share."""
-    actor = present_actor()
+    actor = current_actor()
     if actor is None or not actor.scope:
         yield
         return
@@ -271,9 +271,9 @@ def refuse_in_scope(action: str) -> None:
         )
 
 
-def may(role: Role) -> bool:
+def has_role(role: Role) -> bool:
     """Return whether the current actor has a role, or a higher one."""
-    actor = present_actor()
+    actor = current_actor()
     return actor is None or actor.role >= role
 
 
@@ -283,7 +283,7 @@ def check_role(role: Role, action: str) -> None:
     Args:
         action: What the actor wants to do, for the message, such as `purge records`.
     """
-    actor = present_actor()
+    actor = current_actor()
     if actor is not None and actor.role < role:
         raise NotAllowed(
             f"{actor.name} is a {actor.role} and may not {action}, which needs the role {role}; ask an administrator "
@@ -299,7 +299,7 @@ def check_kind(kind: str) -> None:
 
 def changes_own_only(kind: str) -> bool:
     """Return whether operations of this kind by the current actor may change only the actor's own records."""
-    return kind not in _ADDITIONS and not may(Role.CURATOR)
+    return kind not in _ADDITIONS and not has_role(Role.CURATOR)
 
 
 def check_store(directory: Path) -> None:
@@ -307,6 +307,6 @@ def check_store(directory: Path) -> None:
 
     A page may still be open in a browser after the access ended.
     """
-    actor = present_actor()
+    actor = current_actor()
     if actor is not None and actor.store is not None and actor.store.resolve() != directory.resolve():
         raise NotAllowed(f"{actor.name} has access to another store, not to this one; reload the page of this store")

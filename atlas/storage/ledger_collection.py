@@ -25,11 +25,11 @@ from atlas.infra.actor import (
     actor_name,
     actor_scope,
     check_actor_scope,
+    current_actor,
+    has_role,
     is_agent,
     is_in_scope,
     is_under_review,
-    may,
-    present_actor,
     refuse_in_scope,
     restrict_to_actor_scope,
 )
@@ -447,7 +447,7 @@ class LedgerCollection(Collection):
         stored.
         """
         self._check_existing(ids)
-        if present_actor() is None or not may(Role.CURATOR):
+        if current_actor() is None or not has_role(Role.CURATOR):
             self._ledger.history.check_authors(actor_name(self.parts.settings.actor), self._name, ids)
 
     def moment(self) -> Moment:

@@ -27,7 +27,7 @@ from atlas.core.imports.distribution import extra
 from atlas.core.operations import ANY_OPERATION, Operation, Operations, RecordChange, UndoneMany
 from atlas.core.settings import Settings
 from atlas.embedding.prompts import NO_PROMPT, NO_PROMPTS, Prompts, prompts_of, prompts_text, read_prompts
-from atlas.infra.actor import Role, actor_name, actor_scope, check_role, is_agent, present_actor, refuse_in_scope
+from atlas.infra.actor import Role, actor_name, actor_scope, check_role, current_actor, is_agent, refuse_in_scope
 from atlas.infra.clock import SystemClock
 from atlas.infra.durable_files import replace_durably
 from atlas.infra.fork_safety import InterProcessLock
@@ -326,7 +326,7 @@ class Store:
             raise InvalidInput(
                 "expected an actor, time, kind or record of the operations to undo, got none; give one of them"
             )
-        actor = present_actor()
+        actor = current_actor()
         if actor is not None and where.actor != actor.name:
             refuse_in_scope("undo what others did")
             check_role(Role.CURATOR, "undo what others did")
@@ -345,7 +345,7 @@ class Store:
 
     def _check_may_undo(self, operation_id: str) -> None:
         """Raise `NotAllowed` unless the actor did the operation, or is a curator."""
-        actor = present_actor()
+        actor = current_actor()
         if actor is not None and self.operation(operation_id).actor != actor.name:
             check_role(Role.CURATOR, "undo what others did")
 

@@ -113,7 +113,7 @@ def make_app(
     else:
         set_actor_finder(
             ActorFinder(
-                present=lambda: page_actor(sessions), choices=lambda: page_choices(sessions), n_stores=len(stores)
+                current=lambda: page_actor(sessions), choices=lambda: page_choices(sessions), n_stores=len(stores)
             )
         )
         middleware.append(Middleware(LoginMiddleware, sessions=sessions, provider=provider))

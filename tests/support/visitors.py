@@ -15,7 +15,7 @@ Become = Callable[[Actor], None]
 def visiting(actor: Actor) -> Iterator[Become]:
     """Draw pages for an actor; what comes out makes another one of them, also for pages that stand open."""
     now = [actor]
-    actors.set_actor_finder(ActorFinder(present=lambda: now[0], choices=lambda: {"store": now[0]}))
+    actors.set_actor_finder(ActorFinder(current=lambda: now[0], choices=lambda: {"store": now[0]}))
     try:
         yield lambda another: now.__setitem__(0, another)
     finally:

@@ -20,7 +20,7 @@ from atlas.cli.trust.ids import expand_ids
 from atlas.core.errors import InvalidInput
 from atlas.core.settings import Settings
 from atlas.memory.effects.quarantine import QuarantinedRecord, quarantine_each
-from atlas.memory.effects.scan import reason_of
+from atlas.memory.effects.scan import join_reasons
 from atlas.memory.system import MemorySystem
 from atlas.remote.system import RemoteMemory
 from atlas.views.shared.wording import counted
@@ -77,7 +77,7 @@ def _reasons_by_id(
         raise InvalidInput("--reason is missing; state why agents should not find these records")
     findings = memory.scan(minimum=options.found).findings if options.found is not None else ()
     new_findings = [finding for finding in findings if finding.is_in_text and not finding.is_quarantined]
-    return {finding.id: reason_of(finding) for finding in new_findings} | dict.fromkeys(ids, options.reason)
+    return {finding.id: join_reasons(finding) for finding in new_findings} | dict.fromkeys(ids, options.reason)
 
 
 def _print_plan(reasons: dict[str, str]) -> None:

@@ -8,7 +8,7 @@ from typing import Self
 
 from atlas.core.errors import InvalidInput, NotAllowed
 from atlas.core.operations import Marks
-from atlas.infra.actor import Role, actor_name, check_role, is_under_review, may
+from atlas.infra.actor import Role, actor_name, check_role, has_role, is_under_review
 from atlas.storage.collection import Collection
 
 
@@ -62,7 +62,7 @@ def check_may_change(collection: Collection, ids: Sequence[str]) -> None:
     Call it before the first write when records are added. The store checks all other operations itself.
     """
     check_role(Role.WRITER, "change records")
-    if not may(Role.CURATOR):
+    if not has_role(Role.CURATOR):
         collection.check_may_change(ids)
 
 

@@ -13,7 +13,7 @@ from pathlib import Path
 from atlas.core.errors import PlanOutdated, StoreError
 from atlas.core.settings import as_variables
 from atlas.core.types import Experience, Trajectory
-from atlas.infra.actor import Role, actor_scope, is_under_review, may
+from atlas.infra.actor import Role, actor_scope, has_role, is_under_review
 from atlas.infra.fork_safety import InterProcessLock
 from atlas.memory.base.memory import Memory
 from atlas.storage.erasing import CACHE
@@ -52,7 +52,7 @@ def search_lock(directory: Path) -> InterProcessLock:
 
 def _may_compress() -> bool:
     """Return whether attempts that the current actor stores may start a search."""
-    return may(Role.CURATOR) and not is_under_review() and not actor_scope()
+    return has_role(Role.CURATOR) and not is_under_review() and not actor_scope()
 
 
 def problem_file(directory: Path) -> Path:

@@ -76,7 +76,7 @@ class Scan(Tabular):
     def _rows(self) -> Iterator[TableRow]:
         for finding in self.findings:
             score = f"{finding.score:.2f}"
-            yield {"record": finding.title, "memory": finding.memory, "score": score, "why": reason_of(finding)}
+            yield {"record": finding.title, "memory": finding.memory, "score": score, "why": join_reasons(finding)}
 
 
 def scan(system: Any, ids: Sequence[str] | None = None, *, minimum: float = SUSPICIOUS) -> Scan:
@@ -139,7 +139,7 @@ def worst_first(findings: Sequence[Finding]) -> list[Finding]:
     return sorted(findings, key=lambda finding: (-finding.score, finding.memory, finding.id))
 
 
-def reason_of(finding: Finding) -> str:
+def join_reasons(finding: Finding) -> str:
     """Return the reasons for a finding as one line, without text of the record."""
     return " ".join(dict.fromkeys(reason.why for reason in finding.reasons))
 

@@ -143,14 +143,14 @@ def choose(
     for entry in [*preferred, *rest]:
         if limit is not None and len(by_content) >= limit:
             break
-        n_tokens = tokens_of(entry.content)
+        n_tokens = estimate_tokens(entry.content)
         if entry.content not in by_content and n_tokens <= n_left:
             by_content[entry.content] = entry
             n_left -= n_tokens
     return list(by_content.values())
 
 
-def tokens_of(text: str) -> int:
+def estimate_tokens(text: str) -> int:
     """Return an estimate of a text's number of tokens."""
     n_plain = sum(character.isascii() for character in text)
     return len(text) - n_plain + math.ceil(n_plain / CHARACTERS_PER_TOKEN)

@@ -15,7 +15,7 @@ from pydantic import ValidationError
 
 from atlas.core.errors import AtlasError
 from atlas.core.imports.distribution import __version__
-from atlas.infra.actor import Role, may
+from atlas.infra.actor import Role, has_role
 from atlas.infra.secrets import counting_secrets, describe_counts
 from atlas.server.mcp import reading, resources, writing
 from atlas.server.mcp.handshake import INSTRUCTIONS, SERVER_NAME, TITLE, Handshake
@@ -84,7 +84,7 @@ class _Server(MCPServer[Any]):
         await serve_after(handshake, self._lowlevel_server)
 
     async def list_tools(self) -> list[Tool]:
-        tools = [tool for tool in await super().list_tools() if tool.annotations == READS or may(Role.WRITER)]
+        tools = [tool for tool in await super().list_tools() if tool.annotations == READS or has_role(Role.WRITER)]
         return [tool.model_copy(update={"input_schema": simplify_schema(tool.input_schema)}) for tool in tools]
 
     async def call_tool(

@@ -12,7 +12,7 @@ from pathlib import Path
 
 from atlas.core.errors import InvalidInput, StoreDamaged
 from atlas.core.settings import for_store
-from atlas.infra.actor import Role, acting, check_role, present_actor
+from atlas.infra.actor import Role, acting, check_role, current_actor
 from atlas.storage.erasing import lock_scratch
 from atlas.storage.maintenance.backup import BackupReport, backup, forget_backup, move_backup, read_backups, restore
 from atlas.storage.store import Store
@@ -113,7 +113,7 @@ def _test_backup(store: Store, path: Path, n_records: int) -> None:
 
 
 def _restoration_problem(store: Store, path: Path, scratch: Path, n_records: int) -> str:
-    actor = present_actor()  # who may use this store may use its copy
+    actor = current_actor()  # who may use this store may use its copy
     with (
         acting(replace(actor, store=scratch)) if actor is not None else nullcontext(),
         Store.open(scratch, settings=for_store(store.settings, str(scratch))) as copy,

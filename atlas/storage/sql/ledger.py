@@ -14,7 +14,7 @@ from typing import Any
 from atlas.core.errors import InvalidInput, StoreError
 from atlas.core.operations import NO_MARKS, Usage
 from atlas.core.types import new_id
-from atlas.infra.actor import Role, changes_own_only, check_kind, check_store, is_under_review, may
+from atlas.infra.actor import Role, changes_own_only, check_kind, check_store, has_role, is_under_review
 from atlas.protocols.infra import Clock
 from atlas.storage.damage import UnreadableRow, parse_row
 from atlas.storage.engine import Copies, Progress, SharedState
@@ -100,7 +100,7 @@ class SqlLedger:
     @property
     def read_only(self) -> bool:
         """True if it was opened for reading only, or the current actor is a viewer."""
-        return self.database.read_only or not may(Role.WRITER)
+        return self.database.read_only or not has_role(Role.WRITER)
 
     @property
     def is_file(self) -> bool:

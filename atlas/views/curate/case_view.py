@@ -9,7 +9,7 @@ from datetime import datetime
 from typing import Any
 
 from atlas.core.types import Experience, Step
-from atlas.memory.effects.scan import reason_of
+from atlas.memory.effects.scan import join_reasons
 from atlas.memory.system import MemorySystem
 from atlas.storage.damage import stored_instant
 from atlas.views.curate.cases import VIEWS, Case
@@ -219,7 +219,7 @@ def _signs(case: Case) -> tuple[tuple[str, Text], ...]:
 
 def case_reason(memory: MemorySystem, case: Case) -> str:
     """Return why a case is in its queue."""
-    signs = f"Score {case.finding.score:.2f}. {reason_of(case.finding)}" if case.finding is not None else ""
+    signs = f"Score {case.finding.score:.2f}. {join_reasons(case.finding)}" if case.finding is not None else ""
     if case.quarantine is not None:
         return case.quarantine.reason
     if case.waiting is not None:

@@ -8,7 +8,7 @@ from typing import Any, Literal
 
 from atlas.infra.actor import Role, check_role
 from atlas.memory.effects.quarantine import quarantine_each
-from atlas.memory.effects.scan import reason_of
+from atlas.memory.effects.scan import join_reasons
 from atlas.memory.system import MemorySystem
 from atlas.storage.marks.decisions import DecisionBook
 from atlas.views.curate.cases import VIEWS, Case
@@ -148,7 +148,7 @@ def change_quarantine(memory: MemorySystem, cases: Sequence[Case]) -> tuple[str,
     noun = cases[0].noun
     if cases[0].quarantine is not None:
         return memory.unquarantine(ids), f"Released {counted(len(ids), noun)} from quarantine"
-    reasons = {case.ids[0]: reason_of(case.finding) for case in cases if case.finding is not None}
+    reasons = {case.ids[0]: join_reasons(case.finding) for case in cases if case.finding is not None}
     operation_id = quarantine_each(memory, reasons, "found by a scan")
     return operation_id, f"Put {counted(len(ids), noun)} into quarantine"
 

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from datetime import datetime
 
 from atlas.core.errors import InvalidInput, NotFound, PlanOutdated, RecordChanged
-from atlas.infra.actor import Role, check_role, may
+from atlas.infra.actor import Role, check_role, has_role
 from atlas.memory.system import MemorySystem
 from atlas.storage.damage import stored_instant
 from atlas.storage.records import REVIEW_KEY, WAITING, Moment
@@ -114,7 +114,7 @@ class RejectProposal:
 
 def may_review() -> bool:
     """Return whether the visitor may accept and reject."""
-    return may(Role.CURATOR)
+    return has_role(Role.CURATOR)
 
 
 def n_waiting(memory: MemorySystem) -> int:

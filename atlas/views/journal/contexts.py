@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from atlas.core.types import JournalEntry
-from atlas.memory.journal.contexts import EVOLUTION, TASK, TASK_GENERATION, Quotas, tokens_of
+from atlas.memory.journal.contexts import EVOLUTION, TASK, TASK_GENERATION, Quotas, estimate_tokens
 from atlas.memory.system import MemorySystem
 from atlas.views.journal.list import EntryRow, entry_rows
 from atlas.views.kinds.journal_words import type_word
@@ -71,7 +71,7 @@ def context_view(memory: MemorySystem, query: ContextQuery) -> ContextView:
     """
     entries = _entries_of(memory, query)
     rows = entry_rows(memory, entries)
-    sizes = [tokens_of(entry.content) for entry in entries]
+    sizes = [estimate_tokens(entry.content) for entry in entries]
     n_tokens = sum(sizes)
     of_budget = f" of {query.token_budget:,}" if query.token_budget is not None else ""
     return ContextView(

@@ -12,7 +12,7 @@ from atlas.core.errors import InvalidInput
 from atlas.core.journal_codec import TIERS
 from atlas.core.operations import NO_MARKS, NO_USAGE, Marks, Usage, Use
 from atlas.core.types import JournalEntry
-from atlas.memory.journal.contexts import recency_of, tokens_of
+from atlas.memory.journal.contexts import estimate_tokens, recency_of
 from atlas.memory.journal.entry_types import EntryTypes
 from atlas.memory.journal.importance import importance_of, with_feedback
 from atlas.memory.journal.records import instant
@@ -173,7 +173,7 @@ def _usage(entry: JournalEntry, usage: Usage) -> tuple[Fact, ...]:
     used = f"{usage.n_uses:,}×, {usage.n_successes:,} succeeded" if usage.n_uses else "never"
     return (
         Fact("Importance", f"{entry.importance:.2f}"),
-        Fact("Length", f"about {counted(tokens_of(entry.content), 'token')}"),
+        Fact("Length", f"about {counted(estimate_tokens(entry.content), 'token')}"),
         Fact("Retrieved", retrieved if usage.n_retrieved else "never"),
         Fact("Used", used),
     )

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from atlas.infra.actor import present_actor
+from atlas.infra.actor import current_actor
 
 ACTOR = "ATLAS_ACTOR"
 """The variable that sets the name of whoever runs the dashboard."""
@@ -12,4 +12,4 @@ MAX_CHARACTERS = 80
 
 def may_rename() -> bool:
     """Return whether the visitor can choose a name here. Visitors of a server have that of their key or sign-in."""
-    return present_actor() is None
+    return current_actor() is None

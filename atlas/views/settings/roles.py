@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from atlas.core.errors import NotAllowed
-from atlas.infra.actor import Role, check_role, is_admin_of_all_stores, may
+from atlas.infra.actor import Role, check_role, has_role, is_admin_of_all_stores
 
 ADMIN_ONLY = "Only an admin may do this."
 ADMIN_OF_ALL_ONLY = "Only an admin of every store of this server may do this, as it holds for all of them."
@@ -11,7 +11,7 @@ ADMIN_OF_ALL_ONLY = "Only an admin of every store of this server may do this, as
 
 def may_administer() -> bool:
     """Return whether the visitor is an admin of the store, or sits at its machine."""
-    return may(Role.ADMIN)
+    return has_role(Role.ADMIN)
 
 
 def check_admin(act: str) -> None:

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from atlas.core.imports.distribution import __version__
 from atlas.core.ranking.level import LevelCosts
 from atlas.embedding.sentence_transformers import SentenceTransformerEmbedder
-from atlas.infra.actor import present_actor
+from atlas.infra.actor import current_actor
 from atlas.memory.journal import REFUSED_COLLECTION
 from atlas.memory.journal.conversations import COLLECTION as TURNS
 from atlas.memory.system import MemorySystem
@@ -34,7 +34,7 @@ def store_facts(memory: MemorySystem, n_free_bytes: int | None) -> dict[str, str
         memory: The memories of the store.
         n_free_bytes: Free space on its disk, or None if that is unknown.
     """
-    visitor = present_actor()
+    visitor = current_actor()
     last = [f"{moment(operation.created_at)}, by {operation.actor}" for operation in memory.history(1)]
     free = "" if n_free_bytes is None else f", {size_text(n_free_bytes)} free"
     mode = {"Open for": "reading only"} if memory.storage.read_only else {}

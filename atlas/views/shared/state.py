@@ -8,9 +8,9 @@ from typing import NamedTuple
 from atlas.core.address import is_address
 from atlas.core.settings import Settings, for_store
 from atlas.infra.actor import Role as Role
-from atlas.infra.actor import actor_name, is_agent, is_under_review, present_actor
+from atlas.infra.actor import actor_name, current_actor, is_agent, is_under_review
 from atlas.infra.actor import check_role as check_role
-from atlas.infra.actor import may as may
+from atlas.infra.actor import has_role as has_role
 from atlas.infra.actor import on_behalf as on_behalf
 from atlas.infra.actor import store_choices as store_choices
 from atlas.memory.experience.memory import COLLECTION
@@ -69,7 +69,7 @@ def ledger_file(store: Path) -> Path:
 
 def store_settings() -> Settings:
     """Return the options of the environment, for the store of the visitor."""
-    settings, actor = Settings.from_environment(), present_actor()
+    settings, actor = Settings.from_environment(), current_actor()
     return for_store(settings, str(actor.store)) if actor and actor.store else settings
 
 
@@ -96,12 +96,12 @@ def index_fault(memory: MemorySystem) -> str:
 
 def has_visitor() -> bool:
     """Return whether the page runs for a user who has signed in to a server."""
-    return present_actor() is not None
+    return current_actor() is not None
 
 
 def may_name_paths() -> bool:
     """Return whether the visitor runs the server, and so may name files of its machine."""
-    actor = present_actor()
+    actor = current_actor()
     return actor is None or actor.is_owner
 
 
@@ -124,10 +124,10 @@ def path_text(path: PurePath) -> str:
 
 def visitor_name_and_role() -> str:
     """Return `Ada, curator` for a visitor of a server, else an empty string."""
-    actor = present_actor()
+    actor = current_actor()
     return f"{actor.name}, {actor.role}" if actor else ""
 
 
 def check_entrance() -> None:
     """Raise `NotAllowed` if the visitor's access was revoked."""
-    present_actor()
+    current_actor()

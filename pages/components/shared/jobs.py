@@ -10,7 +10,7 @@ import streamlit as st
 
 from atlas import MemorySystem
 from atlas.views.shared.results import JobStatus, LiveResult, Worker, time_left
-from atlas.views.shared.state import Role, check_role, may
+from atlas.views.shared.state import Role, check_role, has_role
 from pages.components.shared.undo_toast import announcing_problems
 
 RUNNING = ("queued", "running")
@@ -79,7 +79,7 @@ def draw_cancel(job: RunningJob, *, key: str, by: Role = Role.WRITER) -> None:
     Args:
         by: The lowest role that may stop it.
     """
-    if may(by):
+    if has_role(by):
         st.button("Cancel", key=key, on_click=_cancel, args=(job, by))
 
 

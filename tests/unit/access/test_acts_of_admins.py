@@ -60,7 +60,7 @@ def test_a_writer_looks_for_damage_and_a_curator_repairs_it(memory):
 def test_the_language_model_of_the_process_takes_an_admin_of_every_store(memory, roles, may):
     chosen: list[str] = []
     choices = {f"store {number}": Actor("ada", role) for number, role in enumerate(roles)}
-    actors.set_actor_finder(ActorFinder(present=lambda: choices["store 0"], choices=lambda: choices, n_stores=2))
+    actors.set_actor_finder(ActorFinder(current=lambda: choices["store 0"], choices=lambda: choices, n_stores=2))
     try:
         with nullcontext() if may else pytest.raises(NotAllowed, match="of every store"):
             choose_model(memory, lambda: chosen.append("done"), "claude")
