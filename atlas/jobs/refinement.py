@@ -38,7 +38,7 @@ class RefinementFile(ArtefactFile[RefinePlan]):
     def _decode(self, header: Mapping[str, Any], arrays: Mapping[str, Any]) -> RefinePlan:
         """Return the plan, or raise `ValueError` if it is malformed."""
         plan = decode(RefinePlan, header, "plan", strict=True)
-        kept_ids = {decision.id for decision in plan.decisions if not decision.goes}
+        kept_ids = {decision.id for decision in plan.decisions if not decision.is_removed}
         if any(decision.into not in kept_ids for decision in plan.merged):
             raise ValueError("expected a kept record as the target of each merge, got a dropped one")
         if any(decision.action not in ("keep", "merge", "drop") for decision in plan.decisions):

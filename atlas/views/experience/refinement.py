@@ -146,7 +146,7 @@ def _decisions_of(plan: RefinePlan, action: str) -> list[PlannedDecision]:
     return [
         decision
         for decision in plan.decisions
-        if action == ALL or (action == GOES and decision.goes) or (action == MOVED and decision.is_moved)
+        if action == ALL or (action == GOES and decision.is_removed) or (action == MOVED and decision.is_moved)
     ]
 
 

@@ -34,9 +34,9 @@ class CompactRequest:
 
     plan: CompactPlan
 
-    def sparing(self, ids: Sequence[str]) -> CompactRequest:
+    def keep(self, ids: Sequence[str]) -> CompactRequest:
         """Return a request for the same plan, in which these entries stay."""
-        return CompactRequest(plan=self.plan.sparing(ids))
+        return CompactRequest(plan=self.plan.keep(ids))
 
     def propose(self, memory: MemorySystem) -> CompactProposal:
         """Return the plan, which is unchanged except for the measured loss.

@@ -54,7 +54,7 @@ class PlannedDecision:
     """True if the experience changes its position among the kept ones."""
 
     @property
-    def goes(self) -> bool:
+    def is_removed(self) -> bool:
         """True if applying the plan removes the experience."""
         return self.action != KEEP
 
@@ -101,13 +101,13 @@ class RefinePlan(Tabular):
     @property
     def replacements(self) -> dict[str, str]:
         """Id of the experience that a removed one is merged into, or an empty string, keyed by the removed one's id."""
-        return {decision.id: decision.into for decision in self.decisions if decision.goes}
+        return {decision.id: decision.into for decision in self.decisions if decision.is_removed}
 
-    def sparing(self, ids: Collection[str]) -> RefinePlan:
+    def keep(self, ids: Collection[str]) -> RefinePlan:
         """Return the plan with these experiences kept."""
         decisions = list[PlannedDecision]()
         for decision in self.decisions:
-            if decision.goes and decision.id in ids:
+            if decision.is_removed and decision.id in ids:
                 reason = f"kept by you; otherwise removed: {decision.reason}"
                 decision = replace(decision, action=KEEP, into="", reason=reason)
             decisions.append(decision)
@@ -126,7 +126,7 @@ class RefinePlan(Tabular):
     @property
     def removed_ids(self) -> tuple[str, ...]:
         """The ids of all experiences that would be removed."""
-        return tuple(decision.id for decision in self.decisions if decision.goes)
+        return tuple(decision.id for decision in self.decisions if decision.is_removed)
 
     @property
     def n_unjudged(self) -> int:
@@ -166,7 +166,7 @@ class RefinePlan(Tabular):
 
     def _rows(self) -> Iterator[TableRow]:
         for decision in self.decisions:
-            if decision.goes:
+            if decision.is_removed:
                 change = f"merged into {decision.into[:8]}" if decision.action == MERGE else "dropped"
                 yield {
                     "experience": decision.title,
