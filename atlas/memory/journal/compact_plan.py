@@ -130,7 +130,7 @@ class CompactPlan(Tabular):
         archived = [move.id for move in self.moves if move.to_tier == TIERS[-1]]
         return dict.fromkeys([*(eviction.id for eviction in self.evictions), *archived], "")
 
-    def keep(self, ids: Collection[str]) -> CompactPlan:
+    def keep_records(self, ids: Collection[str]) -> CompactPlan:
         """Return the plan without the moves and deletions of these entries."""
         return replace(
             self,

@@ -46,7 +46,7 @@ class WithdrawRequest:
     keep: tuple[str, ...] = ()
     """Ids of derived records that stay."""
 
-    def keep(self, ids: Sequence[str]) -> WithdrawRequest:
+    def keep_records(self, ids: Sequence[str]) -> WithdrawRequest:
         """Return the same request without these derived records, which stay."""
         return replace(self, keep=(*self.keep, *ids))
 

@@ -35,7 +35,7 @@ class PruneRequest:
     kept: tuple[str, ...] = ()
     """These stay."""
 
-    def keep(self, ids: Sequence[str]) -> PruneRequest:
+    def keep_records(self, ids: Sequence[str]) -> PruneRequest:
         """Return the request with further experiences to keep."""
         return replace(self, kept=(*self.kept, *ids))
 
@@ -81,7 +81,7 @@ class MergeRequest:
 
     groups: tuple[tuple[str, ...], ...]
 
-    def keep(self, ids: Sequence[str]) -> MergeRequest:
+    def keep_records(self, ids: Sequence[str]) -> MergeRequest:
         """Return the same request without these experiences, and without groups of a single one."""
         groups = (tuple(record_id for record_id in group if record_id not in ids) for group in self.groups)
         return MergeRequest(groups=tuple(group for group in groups if len(group) > 1))
@@ -106,9 +106,9 @@ class RefineRequest:
 
     plan: RefinePlan
 
-    def keep(self, ids: Sequence[str]) -> RefineRequest:
+    def keep_records(self, ids: Sequence[str]) -> RefineRequest:
         """Return a request for the same plan, in which these experiences stay."""
-        return RefineRequest(plan=self.plan.keep(ids))
+        return RefineRequest(plan=self.plan.keep_records(ids))
 
     def propose(self, memory: MemorySystem) -> RefineProposal:
         """Return the plan, which is unchanged except for the measured loss.

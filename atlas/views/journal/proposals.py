@@ -34,9 +34,9 @@ class CompactRequest:
 
     plan: CompactPlan
 
-    def keep(self, ids: Sequence[str]) -> CompactRequest:
+    def keep_records(self, ids: Sequence[str]) -> CompactRequest:
         """Return a request for the same plan, in which these entries stay."""
-        return CompactRequest(plan=self.plan.keep(ids))
+        return CompactRequest(plan=self.plan.keep_records(ids))
 
     def propose(self, memory: MemorySystem) -> CompactProposal:
         """Return the plan, which is unchanged except for the measured loss.

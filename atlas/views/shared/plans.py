@@ -63,7 +63,7 @@ class PlanRequest(Protocol[P_co]):
 class SparingRequest(Protocol):
     """A requested change from which records can be excluded."""
 
-    def keep(self, ids: Sequence[str]) -> PlanRequest[Any]:
+    def keep_records(self, ids: Sequence[str]) -> PlanRequest[Any]:
         """Return the request without these records, which stay."""
 
 
@@ -210,7 +210,7 @@ class Offer:
         kept = frozenset(ids) & {row.id for row in self.whole.view.rows if row.goes}
         if not kept or not isinstance(self.request, SparingRequest):
             return replace(self, plan=self.whole, kept=frozenset())
-        return replace(self, plan=self.request.keep(sorted(kept)).propose(memory), kept=kept)
+        return replace(self, plan=self.request.keep_records(sorted(kept)).propose(memory), kept=kept)
 
 
 def offer(memory: MemorySystem, request: PlanRequest[Any], kept: Iterable[str] | None = None) -> Offer:

@@ -90,7 +90,7 @@ class MergeRequest:
 
     ids: tuple[str, ...]
 
-    def keep(self, ids: Sequence[str]) -> MergeRequest:
+    def keep_records(self, ids: Sequence[str]) -> MergeRequest:
         """Return the request without these records."""
         return replace(self, ids=tuple(record_id for record_id in self.ids if record_id not in ids))
 
@@ -118,7 +118,7 @@ class DeleteRequest:
 
     ids: tuple[str, ...]
 
-    def keep(self, ids: Sequence[str]) -> DeleteRequest:
+    def keep_records(self, ids: Sequence[str]) -> DeleteRequest:
         """Return the request without these records."""
         return replace(self, ids=tuple(record_id for record_id in self.ids if record_id not in ids))
 
@@ -184,7 +184,7 @@ class BuryRequest:
     kind: Kind
     ids: tuple[str, ...]
 
-    def keep(self, ids: Sequence[str]) -> BuryRequest:
+    def keep_records(self, ids: Sequence[str]) -> BuryRequest:
         """Return the request without these records."""
         return replace(self, ids=tuple(record_id for record_id in self.ids if record_id not in ids))
 

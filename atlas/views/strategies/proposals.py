@@ -60,7 +60,7 @@ class RetireRequest:
 
     ids: tuple[str, ...]
 
-    def keep(self, ids: Sequence[str]) -> RetireRequest:
+    def keep_records(self, ids: Sequence[str]) -> RetireRequest:
         """Return the same request without these strategies."""
         return RetireRequest(tuple(strategy_id for strategy_id in self.ids if strategy_id not in ids))
 

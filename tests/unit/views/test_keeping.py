@@ -36,7 +36,7 @@ def ids(memory):
 def test_a_record_to_keep_leaves_the_pruning(memory, ids):
     request = PruneRequest(among=tuple(ids))
     assert request.propose(memory).view.loss.ids_to_keep == tuple(sorted(ids))
-    kept = request.keep(ids[:1]).keep(ids[1:2]).propose(memory)
+    kept = request.keep_records(ids[:1]).keep_records(ids[1:2]).propose(memory)
     assert kept.removed_ids == (ids[2],)
     assert kept.view.loss.sentence == "1 of 1 task loses its best record"
     operation = kept.apply(memory)
@@ -83,10 +83,10 @@ def test_an_unticked_record_that_was_deleted_since_is_not_counted_as_kept(memory
 
 
 def test_a_record_to_keep_leaves_its_group(memory, ids):
-    request = MergeRequest(groups=(tuple(ids),)).keep(ids[:1])
+    request = MergeRequest(groups=(tuple(ids),)).keep_records(ids[:1])
     assert request.groups == (tuple(ids[1:]),)
     assert len(request.propose(memory).removed_ids) == 1
-    assert request.keep(ids[1:2]).groups == ()
+    assert request.keep_records(ids[1:2]).groups == ()
 
 
 def test_a_record_to_keep_leaves_the_refinement(memory):
@@ -94,7 +94,7 @@ def test_a_record_to_keep_leaves_the_refinement(memory):
     plan = memory.experience.plan_refine(ids, HeuristicRefineStrategy(memory.experience.embedder))
     going = RefineRequest(plan=plan).propose(memory).removed_ids
     assert going
-    proposal = RefineRequest(plan=plan).keep(going[:1]).propose(memory)
+    proposal = RefineRequest(plan=plan).keep_records(going[:1]).propose(memory)
     assert proposal.removed_ids == going[1:]
 
 
@@ -102,7 +102,7 @@ def test_an_entry_to_keep_leaves_the_compaction(memory):
     memory.journal.add_entries([entry(n) for n in range(12)])
     plan = memory.journal.plan_compact(2, max_entries=4)
     gone = [eviction.id for eviction in plan.evictions]
-    proposal = CompactRequest(plan=plan).keep(gone[:1]).propose(memory)
+    proposal = CompactRequest(plan=plan).keep_records(gone[:1]).propose(memory)
     assert proposal.removed_ids == tuple(gone[1:])
     assert proposal.view.loss.n_removed == len(gone) - 1
 
@@ -111,7 +111,7 @@ def test_a_record_to_keep_is_not_deleted(memory):
     ids = memory.journal.add_entries([entry(n) for n in range(3)])
     request = ENTRIES.act("delete").request(tuple(ids[:2]))
     assert isinstance(request, SparingRequest)
-    proposal = request.keep(ids[:1]).propose(memory)
+    proposal = request.keep_records(ids[:1]).propose(memory)
     assert proposal.removed_ids == (ids[1],)
     proposal.apply(memory)
     assert set(memory.journal.ids()) == {ids[0], ids[2]}
@@ -125,7 +125,7 @@ def test_retiring_is_measured_before_and_tells_the_history_what_it_costs(memory)
     request = RetireRequest((strategy_id,))
     proposal = request.propose(memory)
     assert [record.id for record in proposal.view.loss.lost] == [strategy_id]
-    assert request.keep([strategy_id]).propose(memory).view.button == ""
+    assert request.keep_records([strategy_id]).propose(memory).view.button == ""
     operation = proposal.apply(memory)
     assert memory.storage.operation(operation).reason == "1 of 1 task loses its best record"
 
@@ -147,7 +147,7 @@ def test_a_burial_is_measured_before_it_changes_anything_and_keeps_what_is_named
     assert {*proposal.view.loss.ids_to_keep} == found
     assert (proposal.view.button, proposal.removed_ids) == ("Retire 2 concepts", ())
     assert memory.concepts.count({"marks.buried": True}) == 0
-    kept = request.keep(ids[:1]).propose(memory)
+    kept = request.keep_records(ids[:1]).propose(memory)
     operation = kept.apply(memory)
     assert memory.concepts.ids({"marks.buried": True}) == [ids[1]]
     assert memory.storage.operation(operation).reason == kept.view.loss.sentence

@@ -103,7 +103,7 @@ class RefinePlan(Tabular):
         """Id of the experience that a removed one is merged into, or an empty string, keyed by the removed one's id."""
         return {decision.id: decision.into for decision in self.decisions if decision.is_removed}
 
-    def keep(self, ids: Collection[str]) -> RefinePlan:
+    def keep_records(self, ids: Collection[str]) -> RefinePlan:
         """Return the plan with these experiences kept."""
         decisions = list[PlannedDecision]()
         for decision in self.decisions:
