@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from atlas.cli.common import DRY_RUN_SENTENCE, add_command, add_part, open_or_connect, safe, undo_hint
 from atlas.core.settings import RankingWeights, Settings
 from atlas.memory.open import open_storage
-from atlas.storage.profiles import Profile, ProfileBook, problem_in_use
+from atlas.storage.profiles import Profile, Profiles, problem_in_use
 
 if TYPE_CHECKING:
     from atlas.memory.base.strictness import StrictnessPlan
@@ -58,10 +58,10 @@ def _list(options: argparse.Namespace, settings: Settings) -> int:
 def _save(options: argparse.Namespace, settings: Settings) -> int:
     values = {option.name: getattr(options, option.name) for option in fields(RankingWeights)}
     with open_storage(settings=settings, create=False) as storage:
-        book = storage.profiles
-        weights = (book.get(options.like) if options.like else book.in_use()).weights
-        book.save(options.name, replace(weights, **{name: x for name, x in values.items() if x is not None}))
-        print(_line(book.get(options.name)))
+        profiles = storage.profiles
+        weights = (profiles.get(options.like) if options.like else profiles.in_use()).weights
+        profiles.save(options.name, replace(weights, **{name: x for name, x in values.items() if x is not None}))
+        print(_line(profiles.get(options.name)))
     return 0
 
 
@@ -81,9 +81,9 @@ def _delete(options: argparse.Namespace, settings: Settings) -> int:
     return 0
 
 
-def _print_in_use(book: ProfileBook, previous: str = "") -> None:
+def _print_in_use(profiles: Profiles, previous: str = "") -> None:
     suffix = f"; before it was {safe(previous)}" if previous else ""
-    print(f"Searches use {safe(book.in_use().name)}{suffix}.")
+    print(f"Searches use {safe(profiles.in_use().name)}{suffix}.")
 
 
 def _line(profile: Profile) -> str:

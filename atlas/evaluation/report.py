@@ -84,7 +84,7 @@ class OwnEvaluation:
     """Name of the active profile."""
 
     judged: str = ""
-    """The state of the judgements, from `JudgementBook.state`."""
+    """The state of the judgements, from `Judgements.state`."""
 
 
 def as_json(report: Report) -> str:

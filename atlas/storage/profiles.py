@@ -53,7 +53,7 @@ BUILT_IN = Profile(name=DEFAULT, weights=RankingWeights())
 
 @dataclass(frozen=True, slots=True)
 class ProfileChange:
-    """A change of the profiles, which `ProfileBook.restore` can undo."""
+    """A change of the profiles, which `Profiles.restore` can undo."""
 
     rows: Mapping[str, str | None]
     """The changed rows before the change. None for a row that was missing."""
@@ -62,7 +62,7 @@ class ProfileChange:
     """The changed rows after the change."""
 
 
-class ProfileBook:
+class Profiles:
     """The profiles of one store. A change is visible to all processes immediately."""
 
     def __init__(self, notes: Notes) -> None:

@@ -45,8 +45,8 @@ from atlas.storage.location.audit import AuditLog
 from atlas.storage.location.label import LABEL as LABEL
 from atlas.storage.location.label import cache_address, find_address
 from atlas.storage.marks.files import MarksFiles
-from atlas.storage.marks.judgements import JudgementBook
-from atlas.storage.profiles import ProfileBook
+from atlas.storage.marks.judgements import Judgements
+from atlas.storage.profiles import Profiles
 from atlas.storage.records import COPY_NOTE, model_mismatch
 from atlas.storage.retrievals import RetrievalLog
 from atlas.storage.sqlite.ledger import open_sqlite
@@ -84,8 +84,8 @@ class Store:
         self.ledger = ledger
         self.settings = settings
         self.marks_files = MarksFiles(path, ledger)
-        self.profiles = ProfileBook(ledger.notes)
-        self.judgements = JudgementBook(ledger.notes, ledger.clock)
+        self.profiles = Profiles(ledger.notes)
+        self.judgements = Judgements(ledger.notes, ledger.clock)
         self.audit = AuditLog(path, ledger.clock)
         self.late: LateInteraction | None = None
         """Late interaction, if enabled. Opening a memory over the store sets it, before collections are used."""

@@ -24,10 +24,10 @@ WRITER = """
 import sys
 from atlas.core.settings import Settings
 from atlas.storage.store import EmbeddingModel, Store
-from atlas.storage.vectors.remote import book, index as remote_index
+from atlas.storage.vectors.remote import index as remote_index, notes as index_notes
 from tests.support.storage.ledgers import THINGS, Opened
 
-remote_index.WRITING_SECONDS, book.LEASE_SECONDS = 5.0, 15.0
+remote_index.WRITING_SECONDS, index_notes.LEASE_SECONDS = 5.0, 15.0
 place, index, name, n = sys.argv[1:5]
 settings = Settings(index=index, exact_max_rows=20, index_lag_rows=25, index_timeout_seconds=2.0, actor=name)
 opened = Opened(Store.open(place, settings=settings))

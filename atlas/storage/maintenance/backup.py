@@ -36,7 +36,7 @@ from atlas.storage.marks.codec import decode_marks, is_marks_by_table
 from atlas.storage.marks.files import marks_file
 from atlas.storage.marks.reading import MAX_BYTES
 from atlas.storage.store import LABEL, LEDGER, Store
-from atlas.storage.vectors.remote.book import INDEX, restore_notes
+from atlas.storage.vectors.remote.notes import INDEX, restore_notes
 
 logger = logging.getLogger(__name__)
 

@@ -17,7 +17,7 @@ KEPT = "kept:"
 """Prefix of the name of each decision's text, which `decision_name` follows."""
 
 
-class DecisionBook:
+class KeepDecisions:
     """Decisions to keep records as they are, of one store. New ones are visible to all processes immediately."""
 
     def __init__(self, notes: Notes, clock: Clock) -> None:

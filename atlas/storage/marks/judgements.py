@@ -42,7 +42,7 @@ Forgotten = Mapping[str, str]
 """Deleted judgements as notes, keyed by name."""
 
 
-class JudgementBook:
+class Judgements:
     """The judgements of a store, shared by all processes."""
 
     def __init__(self, notes: Notes, clock: Clock) -> None:

@@ -10,7 +10,7 @@ from atlas.infra.actor import Role, check_role
 from atlas.memory.effects.quarantine import quarantine_each
 from atlas.memory.effects.scan import join_reasons
 from atlas.memory.system import MemorySystem
-from atlas.storage.marks.decisions import DecisionBook
+from atlas.storage.marks.decisions import KeepDecisions
 from atlas.views.curate.cases import VIEWS, Case
 from atlas.views.curate.health import FAILING, NEVER, STALE, UNKNOWN
 from atlas.views.curate.review import RejectRequest, accept, may_review, words_of
@@ -113,7 +113,7 @@ def plan_request(name: Name, cases: Sequence[Case]) -> PlanRequest[Any]:
 
 def kept_names(memory: MemorySystem) -> frozenset[str]:
     """Return the names of the cases that were decided to stay as they are."""
-    return _book(memory).names()
+    return _keep_decisions(memory).names()
 
 
 def keep(memory: MemorySystem, cases: Sequence[Case]) -> None:
@@ -123,7 +123,7 @@ def keep(memory: MemorySystem, cases: Sequence[Case]) -> None:
         NotAllowed: The visitor may only look.
     """
     check_role(Role.WRITER, "decide what stays as it is")
-    _book(memory).add([case.name for case in cases])
+    _keep_decisions(memory).add([case.name for case in cases])
 
 
 def ask_again(memory: MemorySystem, cases: Sequence[Case]) -> None:
@@ -133,7 +133,7 @@ def ask_again(memory: MemorySystem, cases: Sequence[Case]) -> None:
         NotAllowed: The visitor may only look.
     """
     check_role(Role.WRITER, "decide what stays as it is")
-    _book(memory).delete([case.name for case in cases])
+    _keep_decisions(memory).delete([case.name for case in cases])
 
 
 def accept_waiting(memory: MemorySystem, cases: Sequence[Case]) -> tuple[str, str]:
@@ -165,9 +165,9 @@ def is_allowed(case: Case) -> bool:
     return (case.waiting is None and case.finding is None and case.quarantine is None) or may_review()
 
 
-def _book(memory: MemorySystem) -> DecisionBook:
+def _keep_decisions(memory: MemorySystem) -> KeepDecisions:
     ledger = memory.storage.ledger
-    return DecisionBook(ledger.notes, ledger.clock)
+    return KeepDecisions(ledger.notes, ledger.clock)
 
 
 def _keeping(case: Case, many: str) -> Decision:

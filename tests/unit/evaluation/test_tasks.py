@@ -188,10 +188,10 @@ def test_each_strictness_is_measured_on_judged_queries_too(memory):
 
 
 def test_a_stores_own_rows_are_what_it_uses_now_and_what_it_could_use(memory):
-    book = memory.storage.profiles
-    book.save("meaning only", replace(RankingWeights(), words=0.0, success=0.0))
-    book.save("eager", RankingWeights(success=1))
-    book.use("meaning only")
+    profiles = memory.storage.profiles
+    profiles.save("meaning only", replace(RankingWeights(), words=0.0, success=0.0))
+    profiles.save("eager", RankingWeights(success=1))
+    profiles.use("meaning only")
     report = evaluate_own(memory, half="both", seed=0, watch=unwatched)
     left = [name for name in OWN_ROWS if name not in ("fused − words", "fused − success")]  # they have no weight
     assert list(report.retrievers) == [*left, "profile default", "profile eager"]

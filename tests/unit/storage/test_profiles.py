@@ -33,7 +33,7 @@ def memory(tmp_path):
 
 
 @pytest.fixture
-def book(memory):
+def profiles(memory):
     return memory.storage.profiles
 
 
@@ -46,44 +46,44 @@ def attempt(text, success=True):
     return atlas.Trajectory(task=atlas.Task(text, "", text), steps=(), outcome=atlas.Outcome(success))
 
 
-def test_a_new_store_has_the_built_in_profile_and_uses_it(book):
-    assert book.all() == (BUILT_IN,)
-    assert book.in_use() == BUILT_IN
-    assert book.weights() == RankingWeights()
+def test_a_new_store_has_the_built_in_profile_and_uses_it(profiles):
+    assert profiles.all() == (BUILT_IN,)
+    assert profiles.in_use() == BUILT_IN
+    assert profiles.weights() == RankingWeights()
 
 
-def test_taking_back_a_change_leaves_alone_what_others_have_done_since(book, memory):
-    saved = book.save("wordy", WORDY)
+def test_taking_back_a_change_leaves_alone_what_others_have_done_since(profiles, memory):
+    saved = profiles.save("wordy", WORDY)
     with opened(memory.storage.path) as other:
         other.storage.profiles.save("wordy", RankingWeights())
     with pytest.raises(PlanOutdated, match="the profile has changed since"):
-        book.restore(saved)
-    assert book.get("wordy").weights == RankingWeights()
+        profiles.restore(saved)
+    assert profiles.get("wordy").weights == RankingWeights()
 
 
-def test_a_saved_profile_is_there_again_and_saving_replaces_it(book, memory):
-    book.save("wordy", RankingWeights())
-    book.save("wordy", WORDY)
-    assert [profile.name for profile in book.all()] == [DEFAULT, "wordy"]
+def test_a_saved_profile_is_there_again_and_saving_replaces_it(profiles, memory):
+    profiles.save("wordy", RankingWeights())
+    profiles.save("wordy", WORDY)
+    assert [profile.name for profile in profiles.all()] == [DEFAULT, "wordy"]
     with opened(memory.storage.path) as other:
         assert other.storage.profiles.get("wordy").weights == WORDY
 
 
-def test_what_is_used_holds_for_searches_at_once_and_can_be_taken_back(memory, book):
+def test_what_is_used_holds_for_searches_at_once_and_can_be_taken_back(memory, profiles):
     memory.experience.store_many([attempt("rotate the red grid", success=False), attempt("rotate the blue grid")])
     first = lambda: memory.experience.search_hits("rotate the red grid", 1)[0].item.task.description  # noqa: E731
     assert first() == "rotate the red grid"
-    book.save("eager", RankingWeights(success=1))
-    earlier = book.use("eager")
+    profiles.save("eager", RankingWeights(success=1))
+    earlier = profiles.use("eager")
     assert first() == "rotate the blue grid"
-    later = book.restore(earlier)
-    assert (first(), book.in_use()) == ("rotate the red grid", BUILT_IN)
-    book.restore(later)
-    assert book.in_use().name == "eager"
+    later = profiles.restore(earlier)
+    assert (first(), profiles.in_use()) == ("rotate the red grid", BUILT_IN)
+    profiles.restore(later)
+    assert profiles.in_use().name == "eager"
 
 
-def test_another_process_changes_what_this_one_ranks_with(memory, book):
-    book.save("wordy", WORDY)
+def test_another_process_changes_what_this_one_ranks_with(memory, profiles):
+    profiles.save("wordy", WORDY)
     path = str(memory.storage.path)
     command = [sys.executable, "-m", "atlas", "--store", path, "profiles", "use", "wordy"]
     assert memory.experience.weights == RankingWeights()
@@ -93,15 +93,15 @@ def test_another_process_changes_what_this_one_ranks_with(memory, book):
     assert memory.experience.as_operation("store").weights == WORDY
 
 
-def test_weights_that_were_given_in_code_win_over_the_profile(memory, book):
-    book.save("wordy", WORDY)
-    book.use("wordy")
+def test_weights_that_were_given_in_code_win_over_the_profile(memory, profiles):
+    profiles.save("wordy", WORDY)
+    profiles.use("wordy")
     given = RankingWeights(pin=0.5)
     with opened(memory.storage.path, ranking=given) as other:
         assert other.experience.weights == given
 
 
-def test_processes_that_save_at_once_lose_nothing(memory, book):
+def test_processes_that_save_at_once_lose_nothing(memory, profiles):
     path = str(memory.storage.path)
     program = "import sys; from atlas.cli import main; [main([*sys.argv[1:], f'{sys.argv[-1]} {n}']) for n in range(5)]"
     workers = [
@@ -113,42 +113,42 @@ def test_processes_that_save_at_once_lose_nothing(memory, book):
         for worker in range(2)
     ]  # fmt: skip
     assert [worker.wait() for worker in workers] == [0, 0]
-    assert {profile.name for profile in book.all()} == {DEFAULT, *(f"{w} {n}" for w in range(2) for n in range(5))}
+    assert {profile.name for profile in profiles.all()} == {DEFAULT, *(f"{w} {n}" for w in range(2) for n in range(5))}
 
 
-def test_the_profile_in_use_that_is_deleted_gives_way_to_the_built_in_one_and_comes_back(book):
-    book.save("wordy", WORDY)
-    book.use("wordy")
-    earlier = book.delete("wordy")
-    assert (book.in_use(), book.all()) == (BUILT_IN, (BUILT_IN,))
-    book.restore(earlier)
-    assert (book.in_use().name, book.weights()) == ("wordy", WORDY)
+def test_the_profile_in_use_that_is_deleted_gives_way_to_the_built_in_one_and_comes_back(profiles):
+    profiles.save("wordy", WORDY)
+    profiles.use("wordy")
+    earlier = profiles.delete("wordy")
+    assert (profiles.in_use(), profiles.all()) == (BUILT_IN, (BUILT_IN,))
+    profiles.restore(earlier)
+    assert (profiles.in_use().name, profiles.weights()) == ("wordy", WORDY)
 
 
-def test_another_profile_that_is_deleted_leaves_the_one_in_use(book):
-    book.save("wordy", WORDY)
-    book.save("other", WORDY)
-    book.use("wordy")
-    book.delete("other")
-    assert book.in_use().name == "wordy"
+def test_another_profile_that_is_deleted_leaves_the_one_in_use(profiles):
+    profiles.save("wordy", WORDY)
+    profiles.save("other", WORDY)
+    profiles.use("wordy")
+    profiles.delete("other")
+    assert profiles.in_use().name == "wordy"
 
 
 @pytest.mark.parametrize("act", ["use", "delete", "get"])
-def test_what_is_not_there_is_named(book, act):
+def test_what_is_not_there_is_named(profiles, act):
     with pytest.raises(atlas.NotFound, match="there is no profile 'nope'; see: atlas profiles"):
-        getattr(book, act)("nope")
+        getattr(profiles, act)("nope")
 
 
-def test_the_built_in_profile_stays_as_it_is(book):
+def test_the_built_in_profile_stays_as_it_is(profiles):
     with pytest.raises(atlas.InvalidInput, match="built in and cannot be deleted"):
-        book.delete(DEFAULT)
+        profiles.delete(DEFAULT)
     for name in (DEFAULT, " Default "):
         with pytest.raises(atlas.InvalidInput, match="is the built-in profile"):
-            book.save(name, WORDY)
-    book.save("wordy", WORDY)
-    book.use("wordy")
-    book.use(DEFAULT)
-    assert book.in_use() == BUILT_IN
+            profiles.save(name, WORDY)
+    profiles.save("wordy", WORDY)
+    profiles.use("wordy")
+    profiles.use(DEFAULT)
+    assert profiles.in_use() == BUILT_IN
 
 
 @pytest.mark.parametrize(
@@ -164,32 +164,32 @@ def test_the_built_in_profile_stays_as_it_is(book):
         "אבג right to left",
     ],
 )
-def test_any_name_of_one_line_is_kept_as_it_is(book, name):
-    book.save(name, WORDY)
-    book.use(name)
-    assert [profile.name for profile in book.all()] == [DEFAULT, name]
-    assert book.in_use().weights == WORDY
-    book.delete(name)
-    assert book.all() == (BUILT_IN,)
+def test_any_name_of_one_line_is_kept_as_it_is(profiles, name):
+    profiles.save(name, WORDY)
+    profiles.use(name)
+    assert [profile.name for profile in profiles.all()] == [DEFAULT, name]
+    assert profiles.in_use().weights == WORDY
+    profiles.delete(name)
+    assert profiles.all() == (BUILT_IN,)
 
 
-def test_spaces_around_a_name_and_two_spellings_of_a_letter_are_no_other_name(book):
-    book.save(" caf\u0065\u0301 ", WORDY)
-    book.save("caf\u00e9", WORDY)
-    assert [profile.name for profile in book.all()] == [DEFAULT, "caf\u00e9"]
-    assert book.get("caf\u0065\u0301").weights == WORDY
+def test_spaces_around_a_name_and_two_spellings_of_a_letter_are_no_other_name(profiles):
+    profiles.save(" caf\u0065\u0301 ", WORDY)
+    profiles.save("caf\u00e9", WORDY)
+    assert [profile.name for profile in profiles.all()] == [DEFAULT, "caf\u00e9"]
+    assert profiles.get("caf\u0065\u0301").weights == WORDY
 
 
 @pytest.mark.parametrize("name", ["", "   ", "x" * (MAX_NAME + 1), "two\nlines", "a\x00b", "\x1b[31mred", "\u2028"])
-def test_no_name_that_is_empty_too_long_or_not_one_line(book, name):
+def test_no_name_that_is_empty_too_long_or_not_one_line(profiles, name):
     with pytest.raises(atlas.InvalidInput, match="name"):
-        book.save(name, WORDY)
-    assert book.all() == (BUILT_IN,)
+        profiles.save(name, WORDY)
+    assert profiles.all() == (BUILT_IN,)
 
 
-def test_no_name_that_is_no_text(book):
+def test_no_name_that_is_no_text(profiles):
     with pytest.raises(atlas.InvalidInput):
-        book.save("\ud800", WORDY)
+        profiles.save("\ud800", WORDY)
 
 
 @pytest.mark.parametrize(
@@ -204,10 +204,10 @@ def test_no_name_that_is_no_text(book):
         ({"meaning": 0, "words": 0}, "a weight above 0 for meaning or words, got 0 for both"),
     ],
 )
-def test_weights_that_searches_could_not_use_are_refused(book, change, said):
+def test_weights_that_searches_could_not_use_are_refused(profiles, change, said):
     with pytest.raises(atlas.InvalidInput, match=said):
-        book.save("odd", replace(RankingWeights(), **change))
-    assert book.all() == (BUILT_IN,)
+        profiles.save("odd", replace(RankingWeights(), **change))
+    assert profiles.all() == (BUILT_IN,)
 
 
 @pytest.mark.parametrize(
@@ -222,55 +222,55 @@ def test_weights_that_searches_could_not_use_are_refused(book, change, said):
         ("[" * 100_000, "cannot be read"),
     ],
 )
-def test_a_damaged_profile_costs_no_search_and_no_other_profile(memory, book, value, said, caplog):
+def test_a_damaged_profile_costs_no_search_and_no_other_profile(memory, profiles, value, said, caplog):
     memory.experience.store(attempt("rotate the red grid"))
-    book.save("good", WORDY)
+    profiles.save("good", WORDY)
     write_row(memory, "profile:bad", value)
     write_row(memory, "profile_in_use", "bad")
     assert len(memory.experience.search_hits("red grid", 1)) == 1
-    assert book.weights() == RankingWeights()
+    assert profiles.weights() == RankingWeights()
     assert caplog.text.count("so they use the built-in weights") == 1
-    default, bad, good = book.all()
+    default, bad, good = profiles.all()
     assert (default, good.weights) == (BUILT_IN, WORDY)
     assert said in bad.problem
     with pytest.raises(atlas.InvalidInput, match="save it again, or delete it"):
-        book.use("bad")
-    book.delete("bad")
-    assert [profile.name for profile in book.all()] == [DEFAULT, "good"]
+        profiles.use("bad")
+    profiles.delete("bad")
+    assert [profile.name for profile in profiles.all()] == [DEFAULT, "good"]
 
 
-def test_a_profile_of_an_earlier_version_has_what_it_did_not_know_as_it_is_built_in(memory, book):
+def test_a_profile_of_an_earlier_version_has_what_it_did_not_know_as_it_is_built_in(memory, profiles):
     write_row(memory, "profile:old", json.dumps({"words": 1}))
-    assert book.get("old").weights == RankingWeights(words=1)
+    assert profiles.get("old").weights == RankingWeights(words=1)
 
 
-def test_what_is_chosen_and_gone_gives_way_to_the_built_in_one(memory, book):
+def test_what_is_chosen_and_gone_gives_way_to_the_built_in_one(memory, profiles):
     write_row(memory, "profile_in_use", "gone")
-    assert book.weights() == RankingWeights()
-    assert "the profile was deleted" in book.in_use().problem
+    assert profiles.weights() == RankingWeights()
+    assert "the profile was deleted" in profiles.in_use().problem
 
 
-def test_every_change_moves_the_revision_and_a_lookup_does_not(memory, book):
+def test_every_change_moves_the_revision_and_a_lookup_does_not(memory, profiles):
     revisions = [memory.revision()]
-    for change in (lambda: book.save("a", WORDY), lambda: book.use("a"), lambda: book.delete("a")):
+    for change in (lambda: profiles.save("a", WORDY), lambda: profiles.use("a"), lambda: profiles.delete("a")):
         change()
         revisions.append(memory.revision())
     assert len(set(revisions)) == 4
-    book.all(), book.in_use()
+    profiles.all(), profiles.in_use()
     assert memory.revision() == revisions[-1]
 
 
-def test_experiences_can_be_written_after_a_profile(memory, book):
+def test_experiences_can_be_written_after_a_profile(memory, profiles):
     """The revision is theirs too."""
-    book.save("a", WORDY)
+    profiles.save("a", WORDY)
     [found] = memory.experience.store_many([attempt("one")])
     assert memory.experience.get(found) is not None
     assert [hit.item.id for hit in memory.experience.search_hits("one", 1)] == [found]
 
 
-def test_a_store_opened_for_reading_only_uses_profiles_but_keeps_none(memory, book):
-    book.save("wordy", WORDY)
-    book.use("wordy")
+def test_a_store_opened_for_reading_only_uses_profiles_but_keeps_none(memory, profiles):
+    profiles.save("wordy", WORDY)
+    profiles.use("wordy")
     with opened(memory.storage.path, read_only=True) as reading:
         assert reading.experience.weights == WORDY
         for change in (lambda b: b.save("x", WORDY), lambda b: b.use(DEFAULT), lambda b: b.delete("wordy")):
@@ -278,31 +278,31 @@ def test_a_store_opened_for_reading_only_uses_profiles_but_keeps_none(memory, bo
                 change(reading.storage.profiles)
 
 
-def test_a_backup_holds_them(memory, book, tmp_path):
-    book.save("wordy", WORDY)
-    book.use("wordy")
+def test_a_backup_holds_them(memory, profiles, tmp_path):
+    profiles.save("wordy", WORDY)
+    profiles.use("wordy")
     backup(memory.storage, tmp_path / "copy")
-    book.delete("wordy")
+    profiles.delete("wordy")
     restore(memory.storage, tmp_path / "copy")
-    assert (book.in_use().name, book.weights()) == ("wordy", WORDY)
+    assert (profiles.in_use().name, profiles.weights()) == ("wordy", WORDY)
 
 
 @pytest.mark.parametrize("name", ["WORDY", "\uff57ordy", "Wordy", "wo\u00a0rdy"])
-def test_no_name_that_looks_like_one_that_is_there(book, name):
-    book.save("wordy" if name != "wo\u00a0rdy" else "wo rdy", WORDY)
+def test_no_name_that_looks_like_one_that_is_there(profiles, name):
+    profiles.save("wordy" if name != "wo\u00a0rdy" else "wo rdy", WORDY)
     with pytest.raises(atlas.InvalidInput, match="looks like the existing profile"):
-        book.save(name, RankingWeights())
-    assert len(book.all()) == 2
-    assert book.all()[1].weights == WORDY
+        profiles.save(name, RankingWeights())
+    assert len(profiles.all()) == 2
+    assert profiles.all()[1].weights == WORDY
 
 
 @pytest.mark.parametrize("name", ["wor\u200bdy", "\u202ewordy", "wordy\ufeff"])
-def test_no_name_with_characters_that_nobody_sees(book, name):
+def test_no_name_with_characters_that_nobody_sees(profiles, name):
     with pytest.raises(atlas.InvalidInput, match="visible characters"):
-        book.save(name, WORDY)
+        profiles.save(name, WORDY)
 
 
-def test_a_profile_in_use_that_is_gone_is_said_wherever_it_ranks(memory, book):
+def test_a_profile_in_use_that_is_gone_is_said_wherever_it_ranks(memory, profiles):
     assert profile_problems(memory) == ()
     write_row(memory, "profile_in_use", "gone")
     (said,) = profile_problems(memory)

@@ -22,9 +22,9 @@ from atlas.core.errors import StoreError
 from atlas.core.types import Vector, Vectors, new_id
 from atlas.infra import fork_safety
 from atlas.storage.following_index import IndexBehind, IndexSeal, IndexUnreachable, IndexUnusable
-from atlas.storage.vectors.remote import book
-from atlas.storage.vectors.remote.book import IndexBook, IndexNote, PendingSeal
+from atlas.storage.vectors.remote import notes as index_notes
 from atlas.storage.vectors.remote.circuit_breaker import CircuitBreaker
+from atlas.storage.vectors.remote.notes import IndexNote, IndexNotes, PendingSeal
 from atlas.storage.vectors.remote.service import AT_ONCE, Answer, NoAnswer, VectorService
 
 T = TypeVar("T")
@@ -56,7 +56,7 @@ class RemoteIndex:
         self,
         service: VectorService,
         circuit_breaker: CircuitBreaker,
-        notes: IndexBook,
+        notes: IndexNotes,
         name: str,
         dimension: int,
         *,
@@ -69,7 +69,7 @@ class RemoteIndex:
         """
         self._service = service
         self._circuit_breaker = circuit_breaker
-        self._book = notes
+        self._notes = notes
         self._name = name
         self._dimension = dimension
         self._seconds = seconds
@@ -131,7 +131,7 @@ class RemoteIndex:
             yield True
             return
         if (
-            not self._book.can_write
+            not self._notes.can_write
             or self._circuit_breaker.is_paused()
             or not self._threads.acquire(timeout=timeout_seconds)
         ):
@@ -148,8 +148,8 @@ class RemoteIndex:
                 yield True
             finally:
                 self._n_locks -= 1
-                if not self._n_locks and not self._book.release_lease():
-                    self._resumes_at = time.monotonic() + book.LEASE_SECONDS
+                if not self._n_locks and not self._notes.release_lease():
+                    self._resumes_at = time.monotonic() + index_notes.LEASE_SECONDS
         finally:
             self._threads.release()
 
@@ -203,7 +203,7 @@ class RemoteIndex:
             new_note = note.with_seal(PendingSeal(position=position, seal=seal), self._known_position(note))
             visible_position = self._visible_position(new_note, asks_now=n_keys is not None)
             visible_position = 0 if self._service.sees_at_once else visible_position
-            self._book.write(replace(new_note, shown=visible_position, is_finished=n_keys is not None))
+            self._notes.write(replace(new_note, shown=visible_position, is_finished=n_keys is not None))
 
     def upsert(self, keys: Sequence[str], vectors: Vectors) -> None:
         """Insert or replace vectors by key."""
@@ -259,15 +259,15 @@ class RemoteIndex:
 
     def clear(self) -> bool:
         """Delete all vectors. Return False if the service still has them, or another process may be writing."""
-        note = self._book.read()
+        note = self._notes.read()
         if not note.is_made and not note.dropped:
             return True
         with self.locked(CLEARING_SECONDS) as is_locked:
             if not is_locked:
                 return False
             try:
-                self._book.write(self._book.read().without_namespace())
-                return self._drop(self._book.read())
+                self._notes.write(self._notes.read().without_namespace())
+                return self._drop(self._notes.read())
             except (StoreError, IndexUnreachable):  # the note cannot be written, or another process took over
                 return False
 
@@ -288,7 +288,7 @@ class RemoteIndex:
         if self._may_resume:
             self._resumes_at = None
         until = time.monotonic() + timeout_seconds if timeout_seconds >= 0 else float("inf")
-        while not self._book.acquire_lease():
+        while not self._notes.acquire_lease():
             if time.monotonic() >= until:
                 return False
             time.sleep(POLL_LEASE_SECONDS)
@@ -303,9 +303,9 @@ class RemoteIndex:
                     self.fault or "another process is writing the index, or the store is read-only; try again later"
                 )
             try:
-                self._book.renew_lease()
+                self._notes.renew_lease()
                 self._check_answers()
-                note = self._book.read()
+                note = self._notes.read()
                 if not note.is_made:
                     note = self._make(note)
                 yield note
@@ -323,15 +323,15 @@ class RemoteIndex:
 
         Otherwise an old vector might overwrite a newer one of the same key, which no count would reveal.
         """
-        self._book.begin_write()
+        self._notes.begin_write()
         try:
             answer = self._ask(write, WRITING_SECONDS)
         except NoAnswer:
             raise
         except IndexUnusable:
-            self._book.end_write()
+            self._notes.end_write()
             raise
-        self._book.end_write()
+        self._notes.end_write()
         return answer
 
     def _check_count(self, note: IndexNote, n_keys: int) -> None:
@@ -345,11 +345,11 @@ class RemoteIndex:
     def _make(self, note: IndexNote) -> IndexNote:
         """Create a namespace. The note is written first, so that an interrupted creation is not forgotten."""
         new_note = replace(note, namespace=note.namespace or f"{_namespace_prefix(self._name)}-{new_id()[:12]}")
-        self._book.write(new_note)
+        self._notes.write(new_note)
         self._drop(new_note)
         self._ask(lambda: self._service.make(new_note.namespace, self._dimension), WRITING_SECONDS)
-        made_note = replace(self._book.read(), is_made=True)
-        self._book.write(made_note)
+        made_note = replace(self._notes.read(), is_made=True)
+        self._notes.write(made_note)
         return made_note
 
     def _drop(self, note: IndexNote) -> bool:
@@ -363,12 +363,12 @@ class RemoteIndex:
             return False
         finally:
             if len(remaining) < len(note.dropped):
-                self._book.write(replace(note, dropped=tuple(remaining)))
+                self._notes.write(replace(note, dropped=tuple(remaining)))
         return True
 
     def _note(self) -> IndexNote:
         """Return the note, without its seals if they cannot be trusted."""
-        note = self._book.read()
+        note = self._notes.read()
         return replace(note, seals=()) if note.namespace in self._distrusted else note
 
     def _known_position(self, note: IndexNote) -> int:
@@ -417,7 +417,7 @@ class RemoteIndex:
         except IndexUnreachable:
             raise
         except IndexUnusable:
-            self._distrusted.add(self._book.read().namespace)
+            self._distrusted.add(self._notes.read().namespace)
             raise
 
 

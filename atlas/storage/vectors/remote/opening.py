@@ -8,9 +8,9 @@ from atlas.core.errors import NotFound
 from atlas.core.imports.plugins import INDEXES, find_plugin
 from atlas.core.index_address import IndexAddress, PluginIndexAddress, Service, read_index_address
 from atlas.storage.engine import LedgerEngine
-from atlas.storage.vectors.remote.book import IndexBook, list_index_addresses
 from atlas.storage.vectors.remote.circuit_breaker import CircuitBreaker
 from atlas.storage.vectors.remote.index import RemoteIndex
+from atlas.storage.vectors.remote.notes import IndexNotes, list_index_addresses
 from atlas.storage.vectors.remote.service import VectorService
 
 MAX_PART_SECONDS = 60.0
@@ -42,8 +42,8 @@ class RemoteIndexes:
 
     def index(self, ledger: LedgerEngine, collection: str, dimension: int) -> RemoteIndex:
         """Return the index of a collection."""
-        book = IndexBook(ledger, collection, self.location)
-        return RemoteIndex(self._service, self._circuit_breaker, book, collection, dimension, seconds=self._seconds)
+        notes = IndexNotes(ledger, collection, self.location)
+        return RemoteIndex(self._service, self._circuit_breaker, notes, collection, dimension, seconds=self._seconds)
 
     def close(self) -> None:
         """Close the connections."""
@@ -74,7 +74,7 @@ def list_kept_namespaces(ledger: LedgerEngine, collections: Iterable[str]) -> li
     return [
         f"{namespace} at {address}"
         for address, collection in addresses
-        for namespace in IndexBook(ledger, collection, address).read().stay
+        for namespace in IndexNotes(ledger, collection, address).read().stay
     ]
 
 
@@ -84,16 +84,16 @@ def abandon(ledger: LedgerEngine, address: str) -> list[str]:
     Raises:
         NotFound: The service never had an index of the ledger.
     """
-    books = [
-        IndexBook(ledger, name, address)
+    indexes = [
+        IndexNotes(ledger, name, address)
         for name in ledger.collections()
         if address in list_index_addresses(ledger, name)
     ]
-    if not books:
+    if not indexes:
         raise NotFound(
             f"this store never had an index at {address}; atlas doctor lists the addresses that it waits for"
         )
-    return [namespace for book in books for namespace in book.abandon_namespaces().stay]
+    return [namespace for notes in indexes for namespace in notes.abandon_namespaces().stay]
 
 
 def clear_everywhere(ledger: LedgerEngine, collection: str, *, seconds: float) -> list[str]:

@@ -30,7 +30,7 @@ def memory(tmp_path):
 
 
 @pytest.fixture
-def book(memory):
+def judgements(memory):
     return memory.storage.judgements
 
 
@@ -39,20 +39,20 @@ def ids(memory):
     return sorted(memory.experience.ids())
 
 
-def said(book):
-    return {(one.query, one.record_id): one.is_right for one in book.all()}
+def said(judgements):
+    return {(one.query, one.record_id): one.is_right for one in judgements.all()}
 
 
-def test_a_judgement_is_kept_replaced_and_taken_back(memory, book, ids):
-    assert (book.all(), book.state()) == ([], "")
+def test_a_judgement_is_kept_replaced_and_taken_back(memory, judgements, ids):
+    assert (judgements.all(), judgements.state()) == ([], "")
     memory.judge(f" {ASKED}\n", ids[0], True)
     memory.judge(ASKED, ids[1], False)
-    assert said(book) == {(ASKED, ids[0]): True, (ASKED, ids[1]): False}
+    assert said(judgements) == {(ASKED, ids[0]): True, (ASKED, ids[1]): False}
     memory.judge(ASKED, ids[0], False)
-    first = book.state()
+    first = judgements.state()
     memory.judge(ASKED, ids[1], None)
-    assert said(book) == {(ASKED, ids[0]): False}
-    assert book.state() != first
+    assert said(judgements) == {(ASKED, ids[0]): False}
+    assert judgements.state() != first
     [one] = memory.judgements()
     assert (one.collection, one.judged_at.tzinfo is not None) == (memory.experience.collection_name, True)
 
@@ -69,18 +69,18 @@ def test_agents_judge_from_async_code_too(memory, ids):
 
 
 @pytest.mark.parametrize("query", ["a\tb\nc", '["x", "y"]', "%_:", "检索 🚀", "'; DROP TABLE meta; --"])
-def test_any_query_is_kept_as_it_is(memory, book, ids, query):
+def test_any_query_is_kept_as_it_is(memory, judgements, ids, query):
     memory.judge(query, ids[0], True)
-    assert said(book) == {(query, ids[0]): True}
-    book.forget([query])
-    assert book.all() == []
+    assert said(judgements) == {(query, ids[0]): True}
+    judgements.forget([query])
+    assert judgements.all() == []
 
 
 @pytest.mark.parametrize("query", ["", " \n", "\ud800"])
-def test_a_query_says_something(memory, book, ids, query):
+def test_a_query_says_something(memory, judgements, ids, query):
     with pytest.raises(atlas.InvalidInput, match="quer"):
         memory.judge(query, ids[0], True)
-    assert book.all() == []
+    assert judgements.all() == []
 
 
 def test_only_records_that_are_there_are_judged_and_only_by_memories_that_are(memory, ids):
@@ -92,21 +92,21 @@ def test_only_records_that_are_there_are_judged_and_only_by_memories_that_are(me
         memory.judge(ASKED, ids[0], True, memory="nope")
 
 
-def test_an_id_that_several_memories_have_needs_the_name_of_one(memory, book, ids):
+def test_an_id_that_several_memories_have_needs_the_name_of_one(memory, judgements, ids):
     entry = atlas.JournalEntry(id=ids[0], entry_type="observation", content="the report broke", generation=1)
     memory.journal.add_entries([entry])
     with pytest.raises(atlas.InvalidInput, match="several memories have a record"):
         memory.judge(ASKED, ids[0], True)
     memory.judge(ASKED, ids[0], True, memory="journal")
-    assert [one.collection for one in book.all()] == [memory.journal.collection_name]
+    assert [one.collection for one in judgements.all()] == [memory.journal.collection_name]
 
 
-def test_what_was_said_of_a_deleted_record_is_taken_back(memory, book, ids):
+def test_what_was_said_of_a_deleted_record_is_taken_back(memory, judgements, ids):
     memory.judge(ASKED, ids[0], True)
     memory.experience.delete([ids[0]])
-    assert len(book.all()) == 1
+    assert len(judgements.all()) == 1
     memory.judge(ASKED, ids[0], None)
-    assert book.all() == []
+    assert judgements.all() == []
 
 
 def test_a_store_for_reading_only_is_not_judged(memory, ids):
@@ -131,41 +131,41 @@ os.kill(os.getpid(), signal.SIGKILL)
 """
 
 
-def test_processes_that_judge_at_once_and_are_killed_then_lose_nothing(memory, book, ids):
+def test_processes_that_judge_at_once_and_are_killed_then_lose_nothing(memory, judgements, ids):
     path = str(memory.storage.path)
     workers = [subprocess.Popen([sys.executable, "-c", PROGRAM, path, name, *ids]) for name in ("one", "other")]
     assert [worker.wait() for worker in workers] == [-9, -9]
-    assert said(book) == {(f"{w} {n}", i): True for w in ("one", "other") for n in range(5) for i in ids}
+    assert said(judgements) == {(f"{w} {n}", i): True for w in ("one", "other") for n in range(5) for i in ids}
 
 
-def test_queries_that_are_forgotten_come_back_unless_judged_again(memory, book, ids):
+def test_queries_that_are_forgotten_come_back_unless_judged_again(memory, judgements, ids):
     for query in (ASKED, "another"):
         for record_id in ids:
             memory.judge(query, record_id, record_id == ids[0])
-    before = book.all()
-    forgotten = book.forget([ASKED])
-    assert {*by_query(book.all())} == {"another"}
-    book.restore(forgotten)
-    assert book.all() == before
-    forgotten = book.forget([ASKED])
+    before = judgements.all()
+    forgotten = judgements.forget([ASKED])
+    assert {*by_query(judgements.all())} == {"another"}
+    judgements.restore(forgotten)
+    assert judgements.all() == before
+    forgotten = judgements.forget([ASKED])
     memory.judge(ASKED, ids[2], True)
     with pytest.raises(atlas.PlanOutdated, match="judged again since"):
-        book.restore(forgotten)
-    assert said(book)[(ASKED, ids[2])] is True
+        judgements.restore(forgotten)
+    assert said(judgements)[(ASKED, ids[2])] is True
 
 
-def test_a_backup_holds_judgements_and_restoring_brings_them_back(memory, book, ids, tmp_path):
+def test_a_backup_holds_judgements_and_restoring_brings_them_back(memory, judgements, ids, tmp_path):
     memory.judge(ASKED, ids[0], True)
     backup(memory.storage, tmp_path / "saved.zip")
     memory.judge(ASKED, ids[0], None)
     memory.judge("later", ids[1], True)
     restore(memory.storage, tmp_path / "saved.zip")
-    assert said(book) == {(ASKED, ids[0]): True}
+    assert said(judgements) == {(ASKED, ids[0]): True}
 
 
 @pytest.mark.parametrize("name", ["garbage", "3", "[]", '["a", "b"]', "[1, 2, 3, 4]"])
 @pytest.mark.parametrize("text", ["garbage", "null", "[]", '{"right": 1, "judged_at": "2026-01-01T00:00:00+00:00"}'])
-def test_a_damaged_judgement_costs_no_other(memory, book, ids, name, text):
+def test_a_damaged_judgement_costs_no_other(memory, judgements, ids, name, text):
     memory.judge(ASKED, ids[0], True)
     memory.storage.ledger.notes.write({f"judged:{name}": text})
-    assert said(book) == {(ASKED, ids[0]): True}
+    assert said(judgements) == {(ASKED, ids[0]): True}

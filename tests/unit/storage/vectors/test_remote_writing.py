@@ -17,8 +17,8 @@ from atlas.core.index_address import IndexAddress, Service
 from atlas.storage.following_index import IndexSeal
 from atlas.storage.maintenance.doctor import examine
 from atlas.storage.maintenance.purge import apply_purge, plan_purge
-from atlas.storage.vectors.remote import book
 from atlas.storage.vectors.remote import index as remote_index
+from atlas.storage.vectors.remote import notes as index_notes
 from atlas.storage.vectors.remote.chroma import ChromaService
 from atlas.storage.vectors.remote.pinecone import RETRY_SECONDS
 from tests.support.storage.engines import every_engine, of_files
@@ -112,13 +112,13 @@ def test_what_had_no_answer_is_not_sent_again(open_store, pinecone, monkeypatch)
 
 
 def test_no_call_is_made_after_its_lease_may_have_run_out():
-    assert RETRY_SECONDS < remote_index.WRITING_SECONDS < book.LEASE_SECONDS * 2 / 3
+    assert RETRY_SECONDS < remote_index.WRITING_SECONDS < index_notes.LEASE_SECONDS * 2 / 3
 
 
 def test_an_index_is_followed_again_once_what_had_no_answer_cannot_come(open_store, pinecone, monkeypatch):
     opened = edited_and_not_handed_over(open_store, pinecone.address)
     pinecone.troubles = [Trouble(), Trouble(n_sent=0)]
-    monkeypatch.setattr(book, "LEASE_SECONDS", 1.0)
+    monkeypatch.setattr(index_notes, "LEASE_SECONDS", 1.0)
     assert opened.store.catch_up() == 0
     assert opened.store.catch_up() == 0  # it is too soon, and is not forgotten over that
     until = time.monotonic() + 60
@@ -132,8 +132,8 @@ def test_a_lease_of_a_clock_that_was_ahead_is_none(open_store, pinecone, monkeyp
     opened = edited_and_not_handed_over(open_store, pinecone.address)
     dead = open_store(index=pinecone.address, **FEW)
     with monkeypatch.context() as elsewhere:
-        elsewhere.setattr(book, "_boot_id", lambda: "another")
-        elsewhere.setattr(book, "LEASE_SECONDS", 10**8)
+        elsewhere.setattr(index_notes, "_boot_id", lambda: "another")
+        elsewhere.setattr(index_notes, "LEASE_SECONDS", 10**8)
         assert nearest_of(dead).index._book.acquire_lease()
     assert opened.store.catch_up() == 1
 
@@ -226,7 +226,7 @@ def test_a_writer_that_died_on_another_machine_holds_up_neither_closing_nor_sear
     opened = filled(open_store, pinecone.address)
     dead = open_store(index=pinecone.address, **FEW)
     with monkeypatch.context() as elsewhere:
-        elsewhere.setattr(book, "_boot_id", lambda: "another")
+        elsewhere.setattr(index_notes, "_boot_id", lambda: "another")
         assert nearest_of(dead).index._book.acquire_lease()
     opened.add("late")
     assert opened.nearest("late") == ["late"]
@@ -266,7 +266,7 @@ def test_a_service_that_is_gone_for_good_can_be_left(open_store, pinecone, monke
         opened = filled(open_store, server.address)
         (before,) = server.namespaces
         with monkeypatch.context() as elsewhere:  # whose writer has died on another machine
-            elsewhere.setattr(book, "_boot_id", lambda: "another")
+            elsewhere.setattr(index_notes, "_boot_id", lambda: "another")
             assert nearest_of(opened).index._book.acquire_lease()
     opened = open_store(index=pinecone.address, **FEW)
     plan = plan_purge(opened.store, ["r3"])
@@ -379,8 +379,8 @@ def test_a_seal_in_the_ledger_that_it_cannot_have_written_is_none(open_store, pi
     opened = filled(open_store, pinecone.address, n=60)
     opened.add(*IDS[60:])
     notes = opened.store.ledger.notes
-    ((name, text),) = notes.read(book.INDEX).items()
-    notes.write({book.INDEX + name: text.replace('"revision": 60', f'"revision": {revision}')})
+    ((name, text),) = notes.read(index_notes.INDEX).items()
+    notes.write({index_notes.INDEX + name: text.replace('"revision": 60', f'"revision": {revision}')})
     assert nearest_of(opened).updater.seal() == IndexSeal()
     assert missed(opened) == []  # what is asked has it built anew, and so has doctor
     assert not any(finding.problem and not finding.is_fixed for finding in examine(opened.store, fix=True))

@@ -100,7 +100,7 @@ class IndexNote:
         return IndexNote(stay=tuple(filter(None, (*self.stay, *self.dropped, self.namespace))))
 
 
-class IndexBook:
+class IndexNotes:
     """The notes of one collection's index in one service."""
 
     def __init__(self, ledger: LedgerEngine, collection: str, address: str) -> None:
@@ -280,8 +280,8 @@ def restore_notes(ledger: LedgerEngine, notes: Mapping[str, str]) -> None:
     Args:
         notes: The earlier notes whose names begin with `INDEX`.
     """
-    books = {name: IndexBook(ledger, *name.split(":", 1)) for name in notes}
-    ledger.notes.write({INDEX + name: book.cleared_text(notes[name]) for name, book in books.items()})
+    indexes = {name: IndexNotes(ledger, *name.split(":", 1)) for name in notes}
+    ledger.notes.write({INDEX + name: index.cleared_text(notes[name]) for name, index in indexes.items()})
 
 
 def _decode_note(encoded: Mapping[str, Any]) -> IndexNote:
