@@ -25,7 +25,7 @@ logger = logging.getLogger(__name__)
 ROW = "protea_row"
 """Metadata key for an entry's number in Protea's table, which imported entries have as well."""
 
-CLEARED = "protea_cleared"
+CLEARED_NOTE = "protea_cleared"
 """Key of a note that the store was cleared, so that Protea's file is not imported again."""
 
 LAST = "protea_last"
@@ -73,7 +73,7 @@ class MemoryStore:
         self._journal = self.memory.journal
         self._journal.keep_noise = self._journal.keep_repetitions = True
         self._numbering = InterProcessLock(path / "protea.lock")
-        if has_entries and not len(self._journal) and CLEARED not in self._journal.collection.notes():
+        if has_entries and not len(self._journal) and CLEARED_NOTE not in self._journal.collection.notes():
             self._import_database(location, settings)
 
     def add(
@@ -136,7 +136,7 @@ class MemoryStore:
         Later ids continue after the deleted ones. Protea's own file is not changed, and is not imported again.
         """
         with self._numbering.locked():
-            self._journal.collection.write_note(CLEARED, "yes")
+            self._journal.collection.write_note(CLEARED_NOTE, "yes")
             self._journal.collection.write_note(LAST, str(self._last_number()))
             self._journal.as_operation("delete", "cleared").delete(self._journal.ids())
 

@@ -23,7 +23,7 @@ from atlas.embedding.foreign_queries import evaluation_queries
 from atlas.embedding.sentence_transformers import BUNDLED, SentenceTransformerEmbedder
 from atlas.evaluation.bootstrap import Half
 from atlas.evaluation.measures import JudgedCorpus, JudgedQuery, RetrievalTask
-from atlas.evaluation.metrics import FOUND_NOTHING, HELPS
+from atlas.evaluation.metrics import EMPTY_SHARE, HELPS
 from atlas.evaluation.report import Report
 from atlas.evaluation.tasks import AGENT, evaluate_corpora
 from benchmarks.measuring import Figure
@@ -103,7 +103,7 @@ def _figures(half: Half, report: Report) -> Iterator[Figure]:
     for name in BASELINES:
         what = f"{at}: {HIT} beside {name}"
         yield Figure(what=what, ours=rows[AGENT][HIT].mean, baseline=rows[name][HIT].mean, unit="", aim="")
-    nothing = 100 * rows[AGENT][FOUND_NOTHING].mean
+    nothing = 100 * rows[AGENT][EMPTY_SHARE].mean
     yield Figure(what=f"{at}: given nothing", ours=nothing, baseline=None, unit="%", aim="")
     for foreign in report.foreign:
         percent = 100 * foreign.told_something[AGENT].mean

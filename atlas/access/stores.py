@@ -39,7 +39,7 @@ DAMAGE = (
 )
 """Message for visitors while an access file is damaged, without paths too."""
 
-OTHER_TOKEN = (
+FOREIGN_TOKEN_PROBLEM = (
     "this is neither the token of this server nor a key of its store; each start makes a new token, so open the "
     "address that `atlas serve` printed last"
 )
@@ -176,7 +176,7 @@ class Stores:
         try:
             return store, store.keys.authenticate(secret)
         except NotAllowed as error:
-            raise AccessRefused(str(error) if stores or not self.token else OTHER_TOKEN, stores) from error
+            raise AccessRefused(str(error) if stores or not self.token else FOREIGN_TOKEN_PROBLEM, stores) from error
 
     def authenticate_link(self, secret: str) -> tuple[ServedStore, SharedLink]:
         """Return the link with a secret, and the store whose copy it opens.

@@ -32,7 +32,7 @@ from atlas.core.settings import Settings
 from atlas.core.types import Experience
 from atlas.infra.secrets import counting_secrets
 from atlas.memory.base.ranking import explain
-from atlas.memory.context.block import BUDGET_TOKENS, EACH, omission_line, query_task
+from atlas.memory.context.block import BUDGET_TOKENS, DEFAULT_K, omission_line, query_task
 from atlas.memory.loss import reason_with_loss
 from atlas.memory.system import MemorySystem
 from atlas.views.experience.profiles import profile_problems
@@ -79,7 +79,7 @@ def _add_context(commands: Any) -> None:
         "--budget", type=int, default=BUDGET_TOKENS, metavar="N", help=f"maximum tokens (default: {BUDGET_TOKENS})"
     )
     command.add_argument(
-        "-k", type=parse_limit, default=EACH, help=f"hits of each memory to choose from (default: {EACH})"
+        "-k", type=parse_limit, default=DEFAULT_K, help=f"hits of each memory to choose from (default: {DEFAULT_K})"
     )
     command.add_argument(
         "--tool",

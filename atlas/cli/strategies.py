@@ -13,7 +13,7 @@ from atlas.core.settings import Settings
 from atlas.core.types import Outcome, Strategy
 from atlas.memory.base.ranking import explain
 from atlas.memory.strategies.outcomes import StrategyRate
-from atlas.memory.strategies.writing import KEPT_APART
+from atlas.memory.strategies.writing import SEPARATION_REASON
 from atlas.memory.strategy_sources import rates_without
 from atlas.memory.system import MemorySystem
 from atlas.views.strategies.list import tried_line, without_text
@@ -106,7 +106,7 @@ def _summary_fields(memory: MemorySystem, strategy: Strategy) -> dict[str, str]:
         "same tasks without it": without_text(without),
         "estimate": f"{rate.rate:.2f}, by {type(memory.strategies.success_updater).__name__}" if rate.n else "",
         "derived by": str(strategy.metadata.get("derived_by", "")),
-        "kept apart because": str(strategy.metadata.get(KEPT_APART, "")),
+        "kept apart because": str(strategy.metadata.get(SEPARATION_REASON, "")),
         "sources": ", ".join(strategy.sources),
     }
 

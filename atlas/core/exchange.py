@@ -86,7 +86,7 @@ class ExportedConcept:
     """Time when the concept was first stored, or None if unknown."""
 
 
-Exported = ExportedExperience | ExportedStrategy | ExportedConcept
+ExportedRecord = ExportedExperience | ExportedStrategy | ExportedConcept
 
 
 def encode_line(exported: Any, lines: Mapping[str, LineKind] | None = None) -> str:
@@ -118,7 +118,9 @@ def _encode_content(exported: Any, lines: Mapping[str, LineKind]) -> Json:
     raise InvalidInput(f"{type(exported).__name__} cannot be exported; register a LineKind for it")
 
 
-def decode_line(obj: Json, lines: Mapping[str, LineKind] | None = None) -> Exported | Trajectory | JournalEntry | Turn:
+def decode_line(
+    obj: Json, lines: Mapping[str, LineKind] | None = None
+) -> ExportedRecord | Trajectory | JournalEntry | Turn:
     """Return the record of a line, from `encode_line` or written by hand.
 
     For `{"kind": "trajectory", "trajectory": {…}}` the record is the trajectory, and likewise an `entry` of a journal,
@@ -174,7 +176,7 @@ def _encode_experience(exported: ExportedExperience) -> Json:
 class LineKind:
     """One kind of line."""
 
-    decode: Callable[[Json], Exported | Trajectory | JournalEntry | Turn]
+    decode: Callable[[Json], ExportedRecord | Trajectory | JournalEntry | Turn]
     exported: type | None = None
     """Type of the exported lines, with `marks`, `usage`, `uses` and `stored_at`.
 
@@ -219,7 +221,7 @@ class _History:
 
 
 def decode_history(obj: Json, record_id: str) -> Json:
-    """Return a line's marks, usage, uses and stored-at time, keyed as in `Exported`."""
+    """Return a line's marks, usage, uses and stored-at time, keyed as in `ExportedRecord`."""
     uses = obj.get("uses", ())
     if isinstance(uses, list):
         uses = [{**use, "record_id": record_id} if isinstance(use, dict) else use for use in uses]

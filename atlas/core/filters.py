@@ -33,7 +33,7 @@ MAX_SCOPE_CHARACTERS = 200
 
 _SCOPE_NAME = re.compile(r"[a-z][a-z0-9_]{0,39}")
 
-OF_EVERY_MEMORY = frozenset(
+COMMON_NAMES = frozenset(
     [
         *("id", "title", "created_at", "content_hash", "merged_from"),
         *(f"marks.{field.name}" for field in fields(Marks)),
@@ -41,7 +41,7 @@ OF_EVERY_MEMORY = frozenset(
     ]
 )
 
-NEAR = 0.82
+MISSPELLING_SIMILARITY = 0.82
 """Minimum similarity of two names (`difflib`) for a misspelling: `sucess`, and `created` for
 `created_at`, but not `main` for `domain`."""
 
@@ -154,7 +154,7 @@ def filter_notes(
     Raises:
         InvalidInput: A name is misspelt, or the filter is malformed.
     """
-    field_names = OF_EVERY_MEMORY | fields
+    field_names = COMMON_NAMES | fields
     unknown = [name for name in dict.fromkeys(_collect_names(parse_where(where))) if name not in field_names]
     if not unknown:
         return ()
@@ -170,7 +170,8 @@ def nearest_name(name: str, existing: Iterable[str]) -> str | None:
     """Return the existing name that a misspelt one resembles, or None.
 
     Names are near if they differ only in case, `_`, `-`, spaces or the prefix `meta.`, if they have the same letters in
-    another order, or if `difflib` finds them similar by `NEAR`. Names that differ only in their digits are not near.
+    another order, or if `difflib` finds them similar by `MISSPELLING_SIMILARITY`. Names
+    that differ only in digits are not near.
     """
     prefix, bare = _split_prefix(name)
     by_bare = dict[str, str]()
@@ -185,7 +186,7 @@ def nearest_name(name: str, existing: Iterable[str]) -> str | None:
     similar = [bare_name for bare_name in by_bare if sorted(bare_name) == sorted(bare)]
     from difflib import get_close_matches
 
-    similar += get_close_matches(bare, by_bare, n=3, cutoff=NEAR)
+    similar += get_close_matches(bare, by_bare, n=3, cutoff=MISSPELLING_SIMILARITY)
     return next((by_bare[name] for name in similar if _strip_digits(name) != _strip_digits(bare)), None)
 
 

@@ -288,7 +288,7 @@ def _check_names(variables: Iterable[str]) -> None:
 
 @cache
 def _known_names() -> frozenset[str]:
-    return frozenset(_option_types()) - {"ATLAS_SERVER", "ATLAS_ADDRESS", "ATLAS_RANKING"} | _READ_ELSEWHERE
+    return frozenset(_option_types()) - {"ATLAS_SERVER", "ATLAS_ADDRESS", "ATLAS_RANKING"} | _OTHER_VARIABLES
 
 
 def for_bulk(settings: Settings) -> Settings:
@@ -315,7 +315,7 @@ def user_cache() -> Path:
     return Path(os.environ.get("ATLAS_CACHE") or platformdirs.user_cache_path(DIRECTORY))
 
 
-_READ_ELSEWHERE = frozenset(
+_OTHER_VARIABLES = frozenset(
     [
         *("ATLAS_LOCAL", "ATLAS_DEBUG", "ATLAS_PORT", "ATLAS_ROLES", "ATLAS_PUBLIC_URL", "ATLAS_SESSION_HOURS"),
         *("ATLAS_LOG", "ATLAS_METRICS", "ATLAS_TRACES", "ATLAS_REQUESTS_PER_MINUTE"),

@@ -177,7 +177,7 @@ class Experience(VectorRecord):
         yield {"": "feedback", "experience": self.feedback}
 
 
-BY_RULES = "heuristic"
+RULES_AUTHOR = "heuristic"
 """Value of `documented_by` in the metadata of concepts that rules have described."""
 
 

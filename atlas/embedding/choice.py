@@ -14,7 +14,7 @@ from atlas.core.errors import EmbeddingUnavailable
 from atlas.core.imports.distribution import NAME, extra, missing_package
 
 BUNDLED = "all-MiniLM-L6-v2"
-PREFERRED = "BAAI/bge-base-en-v1.5"
+DEFAULT_MODEL = "BAAI/bge-base-en-v1.5"
 PREFERRED_SIZE = "about 440 MB"
 """Size of the download of the preferred model."""
 
@@ -52,17 +52,19 @@ def choose_model(
         return ModelChoice(
             canonical_name(model), f"This store uses the embedding model {canonical_name(model)}, as asked."
         )
-    if missing := missing_package("models", PREFERRED):
+    if missing := missing_package("models", DEFAULT_MODEL):
         return ModelChoice(BUNDLED, f"This store uses the bundled embedding model {BUNDLED}, because {missing}")
-    if _is_cached(PREFERRED):
-        return ModelChoice(PREFERRED, f"This store uses the embedding model {PREFERRED}, found on this machine.")
-    reason = _confirm_and_fetch(PREFERRED, timeout_seconds, announce, confirm)
+    if _is_cached(DEFAULT_MODEL):
+        return ModelChoice(
+            DEFAULT_MODEL, f"This store uses the embedding model {DEFAULT_MODEL}, found on this machine."
+        )
+    reason = _confirm_and_fetch(DEFAULT_MODEL, timeout_seconds, announce, confirm)
     if not reason:
-        return ModelChoice(PREFERRED, f"This store uses the embedding model {PREFERRED}.")
+        return ModelChoice(DEFAULT_MODEL, f"This store uses the embedding model {DEFAULT_MODEL}.")
     return ModelChoice(
         BUNDLED,
-        f"This store uses the bundled embedding model {BUNDLED}, because {PREFERRED} is not on this machine and "
-        f"{reason}. To use another: atlas reembed --model {PREFERRED}",
+        f"This store uses the bundled embedding model {BUNDLED}, because {DEFAULT_MODEL} is not on this machine and "
+        f"{reason}. To use another: atlas reembed --model {DEFAULT_MODEL}",
     )
 
 

@@ -14,7 +14,7 @@ import numpy.typing as npt
 
 from atlas.core.types import Vector, Vectors
 from atlas.embedding.late_interaction import Projection, join_pieces
-from atlas.embedding.plain import KNOWN
+from atlas.embedding.plain import KNOWN_TEXTS
 from atlas.infra.duck_typing import get_member
 from atlas.protocols.infra import WholeEmbedder
 
@@ -68,7 +68,7 @@ def encode_texts(
     Args:
         projection: Packs the token vectors. With None, they are not computed.
     """
-    find_known = get_member(embedder, KNOWN)
+    find_known = get_member(embedder, KNOWN_TEXTS)
     precomputed: dict[str, EncodedText] = find_known(texts, projection) if find_known else {}
     remaining = [text for text in texts if text not in precomputed]
     encoded = iter(_encode(remaining, embedder, projection))

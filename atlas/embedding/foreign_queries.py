@@ -8,7 +8,7 @@ from importlib import resources
 
 from atlas.core.ranking.languages import ENGLISH
 
-OTHERS = ("ar", "de", "es", "fr", "it", "ja", "ko", "nl", "pl", "pt", "ru", "zh")
+FOREIGN_LANGUAGES = ("ar", "de", "es", "fr", "it", "ja", "ko", "nl", "pl", "pt", "ru", "zh")
 """Languages of the queries, besides English."""
 
 
@@ -24,7 +24,7 @@ def evaluation_queries() -> tuple[str, ...]:
 
 def load_calibration_queries(languages: Sequence[str]) -> dict[str, tuple[str, ...]]:
     """Return the calibration queries in each of these languages, keyed by language. English if none is supported."""
-    by_language = {language: load_queries(language) for language in languages if language in OTHERS}
+    by_language = {language: load_queries(language) for language in languages if language in FOREIGN_LANGUAGES}
     return ({ENGLISH: calibration_queries()} if ENGLISH in languages or not by_language else {}) | by_language
 
 
@@ -40,6 +40,6 @@ def foreign_queries() -> tuple[str, ...]:
 
 @cache
 def load_queries(language: str) -> tuple[str, ...]:
-    """Return the foreign queries in a language of `OTHERS`: 48 queries, each on another subject."""
+    """Return the foreign queries in a language of `FOREIGN_LANGUAGES`: 48 queries, each on another subject."""
     text = (resources.files("atlas.embedding") / "foreign" / f"{language}.txt").read_text(encoding="utf-8")
     return tuple(text.splitlines())

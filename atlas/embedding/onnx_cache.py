@@ -40,7 +40,7 @@ LIMIT_SECONDS = 900.0
 _FILES = {".json", ".txt", ".model", ".safetensors", ".bin", ".py"}
 """Suffixes of the files that the key depends on."""
 
-_SKIPPED = {"onnx", "openvino", ".cache", ".git"}
+_SKIPPED_DIRECTORIES = {"onnx", "openvino", ".cache", ".git"}
 """Subdirectories that sentence-transformers does not read."""
 
 _CHECKSUMS = "seal.json"
@@ -280,7 +280,11 @@ def _write_atomically(file: Path, text: str) -> None:
 
 def _model_files(directory: Path) -> Iterable[Path]:
     for file in directory.rglob("*"):
-        if file.suffix in _FILES and not _SKIPPED & set(file.relative_to(directory).parts) and file.is_file():
+        if (
+            file.suffix in _FILES
+            and not _SKIPPED_DIRECTORIES & set(file.relative_to(directory).parts)
+            and file.is_file()
+        ):
             yield file
 
 

@@ -22,13 +22,13 @@ WITH_TOKENS = ("encode_with_tokens", "query_tokens")
 REMEMBERED_QUERIES = 256
 """Size of an embedder's cache of query vectors."""
 
-KNOWN = "known_texts"
+KNOWN_TEXTS = "known_texts"
 """Member of an embedder with precomputed vectors of some texts."""
 
 WORDS = "word_vectors"
 """Member of an embedder with word vectors."""
 
-OPTIONAL = (KNOWN, WORDS, "windows", "count_tokens", "checksum", *WITH_TOKENS)
+OPTIONAL = (KNOWN_TEXTS, WORDS, "windows", "count_tokens", "checksum", *WITH_TOKENS)
 """Optional members of an embedder, without a fallback."""
 
 SAMPLE_TEXT = "dimension"

@@ -18,7 +18,7 @@ from atlas.core.types import Vector, Vectors
 from atlas.embedding.choice import (
     BUNDLED,
     BUNDLED_SHA256,
-    PREFERRED,
+    DEFAULT_MODEL,
     ModelChoice,
     bundled_weights,
     canonical_name,
@@ -50,7 +50,7 @@ else:
 
 __all__ = [
     "BUNDLED",
-    "PREFERRED",
+    "DEFAULT_MODEL",
     "Embedder",
     "ModelChoice",
     "SentenceTransformerEmbedder",
@@ -61,10 +61,10 @@ __all__ = [
 
 logger = logging.getLogger(__name__)
 
-ON_PROCESSOR = ("auto", "cpu")
+CPU_DEVICES = ("auto", "cpu")
 """Devices for which onnxruntime is used. All others use torch."""
 
-_DIMENSIONS = {BUNDLED: 384, PREFERRED: 768, "BAAI/bge-small-en-v1.5": 384, "BAAI/bge-large-en-v1.5": 1024}
+_DIMENSIONS = {BUNDLED: 384, DEFAULT_MODEL: 768, "BAAI/bge-small-en-v1.5": 384, "BAAI/bge-large-en-v1.5": 1024}
 _TEXTS_BETWEEN_PROGRESS = 512
 
 _SHORT_CHARACTERS = 100
@@ -407,7 +407,7 @@ class SentenceTransformerEmbedder:
 
     def _is_bundled(self) -> bool:
         """Return whether the model is the bundled one, or raise `MissingExport` if the device cannot run a graph."""
-        if self._device not in ON_PROCESSOR:
+        if self._device not in CPU_DEVICES:
             raise onnx_cache.MissingExport(f"the device is set to {self._device}")
         return self.model_name == BUNDLED
 

@@ -9,7 +9,7 @@ from atlas.core.statistics import Estimate
 from atlas.evaluation.ablation import Ablation, AblationRow
 from atlas.evaluation.report import Grid, format_estimate, to_lines, to_markdown
 
-NONE = "–"
+NO_VALUE = "–"
 
 
 def as_json(ablation: Ablation) -> str:
@@ -68,11 +68,11 @@ def _row(row: AblationRow) -> list[str]:
     return [
         row.name,
         _cell(row.hit_1),
-        _share_cell(row.chance_1) if row.hit_1 else NONE,
+        _share_cell(row.chance_1) if row.hit_1 else NO_VALUE,
         _cell(row.hit_k),
-        _share_cell(row.chance_k) if row.hit_k else NONE,
-        f"{_cell(row.agreement)} (n = {row.n_foretold:,})" if row.agreement else NONE,
-        NONE if row.base_agreement is None else _share_cell(row.base_agreement),
+        _share_cell(row.chance_k) if row.hit_k else NO_VALUE,
+        f"{_cell(row.agreement)} (n = {row.n_foretold:,})" if row.agreement else NO_VALUE,
+        NO_VALUE if row.base_agreement is None else _share_cell(row.base_agreement),
         _tokens(row.tokens),
         f"{row.n_shown:,}",
         ", ".join(f"{n:,} {name}" for name, n in row.n_held.items()) or "nothing",
@@ -80,7 +80,7 @@ def _row(row: AblationRow) -> list[str]:
 
 
 def _cell(estimate: Estimate | None) -> str:
-    return format_estimate(estimate) if estimate else NONE
+    return format_estimate(estimate) if estimate else NO_VALUE
 
 
 def _share_cell(value: float) -> str:

@@ -13,7 +13,7 @@ from atlas.core.statistics import Estimate, estimates
 from atlas.core.types import Experience
 from atlas.evaluation.bootstrap import Half
 from atlas.evaluation.measures import RetrievalTask, answerable_queries, relevant_ids
-from atlas.memory.context.block import BEGIN, EACH, END, PREAMBLE, TokenCounter, build_context
+from atlas.memory.context.block import BEGIN, DEFAULT_K, END, PREAMBLE, TokenCounter, build_context
 from atlas.memory.kinds.sections import SECTIONS
 from atlas.protocols.infra import Progress
 
@@ -24,7 +24,7 @@ FIGURES = ("in_block", "in_full", "until_full", "difference")
 MAX_COUNTS = 10_000
 """Size of the cache of token counts."""
 
-HitsFor = Callable[[str, Collection[str], int], Sequence[Hit[Experience]]]
+HitFinder = Callable[[str, Collection[str], int], Sequence[Hit[Experience]]]
 """Function of a query, the ids to exclude and a number of hits, which returns the hits that an agent gets."""
 
 
@@ -51,7 +51,7 @@ class BlockResult:
 def evaluate_blocks(
     task: RetrievalTask,
     texts: Mapping[str, str],
-    hits_for: HitsFor,
+    hits_for: HitFinder,
     id_field: str,
     counter: TokenCounter,
     *,
@@ -74,7 +74,7 @@ def evaluate_blocks(
     cached_counter = TokenCounter(count=lru_cache(MAX_COUNTS)(counter.count), name=counter.name)
     values = np.zeros((len(queries), len(BUDGETS), len(FIGURES)))
     for row, query in enumerate(queries):
-        hits = hits_for(query.text, query.excluded, EACH)
+        hits = hits_for(query.text, query.excluded, DEFAULT_K)
         relevant = {*relevant_ids(query, texts)}
         right_ids = {hit.item.id for hit in hits if getattr(hit.item, id_field) in relevant}
         values[row] = [_values(hits, right_ids, cached_counter, budget) for budget in BUDGETS]

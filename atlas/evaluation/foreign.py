@@ -18,10 +18,10 @@ MAX_FOREIGN = 200
 """Maximum number of queries from a source. More are sampled with a fixed seed."""
 
 NONSENSE = "nonsense"
-SHIPPED = "many subjects"
+BUNDLED_QUERIES = "many subjects"
 TOGETHER = "all of these"
 
-BySource = Mapping[str, Mapping[str, str]]
+QueryGroups = Mapping[str, Mapping[str, str]]
 """The group of each query, keyed by source and text."""
 
 
@@ -31,7 +31,7 @@ class ForeignResult:
 
     asked_in: str
     source: str
-    """The name of the queries' corpus, `NONSENSE`, `SHIPPED` (queries that ATLAS ships) or `TOGETHER` (all)."""
+    """The name of the queries' corpus, `NONSENSE`, `BUNDLED_QUERIES` (queries that ATLAS ships) or `TOGETHER` (all)."""
 
     n_queries: int
     told_something: Mapping[str, Estimate]
@@ -61,7 +61,7 @@ class StrictnessStep:
     """Number of judged queries."""
 
 
-def select_foreign_queries(corpus: JudgedCorpus, corpora: Sequence[JudgedCorpus], half: Half) -> BySource:
+def select_foreign_queries(corpus: JudgedCorpus, corpora: Sequence[JudgedCorpus], half: Half) -> QueryGroups:
     """Return the queries of a half that are foreign to a corpus, by source: nonsense, and queries of other corpora.
 
     Corpora that share a query, such as a log and a part of it, are not foreign to each other.
@@ -79,17 +79,17 @@ def select_foreign_queries(corpus: JudgedCorpus, corpora: Sequence[JudgedCorpus]
     return by_source
 
 
-def load_foreign_queries(half: Half) -> BySource:
+def load_foreign_queries(half: Half) -> QueryGroups:
     """Return the foreign queries that ATLAS ships, of one half, without those used for calibration.
 
     The queries cover so many subjects that few of them are relevant to a particular store.
     """
-    return {SHIPPED: {text: text for text in evaluation_queries() if is_in_half(half, text)}}
+    return {BUNDLED_QUERIES: {text: text for text in evaluation_queries() if is_in_half(half, text)}}
 
 
 def ask_foreign(
     asked_in: str,
-    by_source: BySource,
+    by_source: QueryGroups,
     retrievers: Sequence[Retriever],
     *,
     seed: int,

@@ -17,10 +17,10 @@ import numpy.typing as npt
 
 from atlas.core.schema import decode, encode
 from atlas.evaluation.judged import JUDGED_TASK
-from atlas.evaluation.leave_one_out import OWN_TASK
+from atlas.evaluation.leave_one_out import OWN_ATTEMPTS
 from atlas.evaluation.metrics import METRICS
 from atlas.evaluation.report import OwnEvaluation, as_json
-from atlas.evaluation.tasks import JUDGED, OTHERS, evaluate_own
+from atlas.evaluation.tasks import ATTEMPTS_TASK, JUDGEMENTS_TASK, evaluate_own
 from atlas.infra.clock import SystemClock
 from atlas.jobs.artefact import ArtefactFile
 from atlas.jobs.live import LiveResult
@@ -37,12 +37,12 @@ MIN_EXPERIENCES = 20
 NICENESS = 19
 
 STEPS: Mapping[str, tuple[int, int]] = {
-    OTHERS: (2, 40),
-    JUDGED: (40, 44),
+    ATTEMPTS_TASK: (2, 40),
+    JUDGEMENTS_TASK: (40, 44),
     "foretelling outcomes": (44, 76),
     "trying other strictness": (76, 89),
     "asking foreign queries": (89, 90),
-    f"context blocks of {OWN_TASK}": (90, 99),
+    f"context blocks of {OWN_ATTEMPTS}": (90, 99),
     f"context blocks of {JUDGED_TASK}": (99, 100),
 }
 """Percentages of a measurement's work between which each of its steps lies, as measured on the sample store."""

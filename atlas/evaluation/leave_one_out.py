@@ -14,7 +14,7 @@ from atlas.evaluation.measures import JudgedQuery, RetrievalTask, Retriever
 from atlas.evaluation.metrics import SAME
 from atlas.protocols.infra import Progress
 
-OWN_TASK = "own attempts"
+OWN_ATTEMPTS = "own attempts"
 
 MAX_QUERIES = 500
 """Maximum number of attempts used as queries. More are sampled."""
@@ -106,7 +106,7 @@ def leave_one_out(attempts: Sequence[Attempt], *, half: Half, seed: int, limit: 
             )
         )
     return RetrievalTask(
-        name=OWN_TASK,
+        name=OWN_ATTEMPTS,
         about="An attempt's task → the other attempts at it (same task id), the attempt itself left out.",
         queries=tuple(queries),
     )

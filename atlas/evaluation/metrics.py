@@ -120,14 +120,14 @@ class Metric:
     """Function that computes its mean over all orders of the records."""
 
 
-FOUND_NOTHING = "found nothing"
+EMPTY_SHARE = "found nothing"
 
 METRICS: Mapping[str, Metric] = {
     **{f"hit@{k}": Metric(partial(hit, k=k), partial(expected_hit, k=k)) for k in (1, 5, DEPTH)},
     "recall@10": Metric(partial(recall, k=DEPTH), partial(expected_recall, k=DEPTH)),
     "MRR@10": Metric(reciprocal_rank, expected_reciprocal_rank),
     "nDCG@10": Metric(partial(ndcg, k=DEPTH), partial(expected_ndcg, k=DEPTH)),
-    FOUND_NOTHING: Metric(found_nothing, lambda ranking: 0.0),
+    EMPTY_SHARE: Metric(found_nothing, lambda ranking: 0.0),
 }
 """Metrics of the report, keyed by name, in the order of its columns."""
 

@@ -23,7 +23,7 @@ from atlas.evaluation.blocks import BlockResult, evaluate_blocks
 from atlas.evaluation.bootstrap import Half
 from atlas.evaluation.cached_store import CachedStore
 from atlas.evaluation.foreign import (
-    SHIPPED,
+    BUNDLED_QUERIES,
     ForeignResult,
     StrictnessStep,
     ask_foreign,
@@ -54,10 +54,10 @@ from atlas.protocols.infra import Embedder, Progress, Where, WholeEmbedder
 Watch = Callable[[str], Progress]
 """Callback that takes the name of a step, and returns a callback for its progress."""
 
-FUSED = "fused"
+FUSED_ROW = "fused"
 AGENT = "as an agent gets it"
-OTHERS = "finding other attempts"
-JUDGED = "finding what was judged right"
+ATTEMPTS_TASK = "finding other attempts"
+JUDGEMENTS_TASK = "finding what was judged right"
 THIS_STORE = "this store"
 
 STEPS = tuple(step / 10 for step in range(31))
@@ -102,8 +102,8 @@ class AgentRow:
     """The field that identifies an experience in judgements, as in `SearchRow`."""
 
     name = AGENT
-    about = f"what `retrieve` gives an agent: {FUSED}, less what the memory hides as irrelevant"
-    baselines = (FUSED, "BM25", "dense", "RRF")
+    about = f"what `retrieve` gives an agent: {FUSED_ROW}, less what the memory hides as irrelevant"
+    baselines = (FUSED_ROW, "BM25", "dense", "RRF")
     has_threshold = True
 
     def rank(self, text: str, excluded: Collection[str], depth: int) -> Ranking:
@@ -162,7 +162,7 @@ def _exclusion_filter(key: str, values: Collection[str]) -> Where | None:
     return {"$or": [{key: {"$lt": ends[0]}}, *between, {key: {"$gt": ends[-1]}}]}
 
 
-TUNED = "its weights were chosen on the development half"
+TUNING_NOTE = "its weights were chosen on the development half"
 
 
 SIGNALS = ("meaning", "words", "success", "recency")
@@ -173,7 +173,7 @@ OWN_SIGNALS = (*SIGNALS, "use", "pin")
 
 def rows_of(memory: MemorySystem, id_field: str) -> tuple[Retriever, ...]:
     """Return the retrievers to compare on a memory. Their searches do not count as retrievals."""
-    return _rows(memory, id_field, RankingWeights(), f"what `search` does; {TUNED}", SIGNALS)
+    return _rows(memory, id_field, RankingWeights(), f"what `search` does; {TUNING_NOTE}", SIGNALS)
 
 
 def own_rows(memory: MemorySystem, id_field: str) -> tuple[Retriever, ...]:
@@ -193,7 +193,7 @@ def own_rows(memory: MemorySystem, id_field: str) -> tuple[Retriever, ...]:
         *(
             SearchRow(
                 profile_row(profile.name), f"the same with profile {profile.name!r}",
-                best_match_search(memory.experience.ranked_with(profile.weights)), id_field, (FUSED,),
+                best_match_search(memory.experience.ranked_with(profile.weights)), id_field, (FUSED_ROW,),
             )
             for profile in other_profiles
         ),
@@ -223,14 +223,15 @@ def _rows(
             reciprocal_rank_fusion(words, dense), id_field,
         ),
         SearchRow(
-            FUSED, about, best_match_search(memory.experience.ranked_with(full)), id_field,
+            FUSED_ROW, about, best_match_search(memory.experience.ranked_with(full)), id_field,
             ("BM25", "dense", "RRF"),
         ),
         AgentRow(memory.experience, id_field),
         *(
             SearchRow(
-                f"{FUSED} − {signal}", f"the same without {signal}",
-                best_match_search(memory.experience.ranked_with(replace(full, **{signal: 0.0}))), id_field, (FUSED,),
+                f"{FUSED_ROW} − {signal}", f"the same without {signal}",
+                best_match_search(memory.experience.ranked_with(replace(full, **{signal: 0.0}))),
+                id_field, (FUSED_ROW,),
             )
             for signal in signals
             if getattr(full, signal)
@@ -238,8 +239,8 @@ def _rows(
         *(
             [
                 SearchRow(
-                    f"{FUSED} − word pieces", "the same without comparing word pieces",
-                    best_match_search(experience.ranked_with(full, compares_tokens=False)), id_field, (FUSED,),
+                    f"{FUSED_ROW} − word pieces", "the same without comparing word pieces",
+                    best_match_search(experience.ranked_with(full, compares_tokens=False)), id_field, (FUSED_ROW,),
                 )
             ]
             if experience.collection.has_token_vectors
@@ -358,7 +359,7 @@ def evaluate_own(memory: MemorySystem, *, half: Half, seed: int, watch: Watch, r
     agents = [row for row in rows if isinstance(row, AgentRow)]
     steps = [
         measure_strictness(
-            row, tasks, texts, [text for text, _ in sample_queries(by_source[SHIPPED])],
+            row, tasks, texts, [text for text, _ in sample_queries(by_source[BUNDLED_QUERIES])],
             half=half, seed=seed, on_progress=watch("trying other strictness"),
         )
         for row in agents
@@ -406,8 +407,8 @@ def measure_strictness(
         seed: Seed of the intervals.
         on_progress: Called after each query.
     """
-    own = answerable_queries(tasks[OTHERS], texts, half) if OTHERS in tasks else []
-    judged = answerable_queries(tasks[JUDGED], texts, half) if JUDGED in tasks else []
+    own = answerable_queries(tasks[ATTEMPTS_TASK], texts, half) if ATTEMPTS_TASK in tasks else []
+    judged = answerable_queries(tasks[JUDGEMENTS_TASK], texts, half) if JUDGEMENTS_TASK in tasks else []
     if not own or not foreign:
         return ()
     with_answer = [*own, *judged]
@@ -464,8 +465,8 @@ def own_tasks(memory: MemorySystem, attempts: Sequence[Attempt], *, half: Half, 
     """
     ids = [attempt.id for attempt in attempts]
     tasks = {
-        OTHERS: leave_one_out(attempts, half=half, seed=seed),
-        JUDGED: judged_queries(memory.storage.judgements.all(), COLLECTION, ids),
+        ATTEMPTS_TASK: leave_one_out(attempts, half=half, seed=seed),
+        JUDGEMENTS_TASK: judged_queries(memory.storage.judgements.all(), COLLECTION, ids),
     }
     return {name: task for name, task in tasks.items() if task is not None}
 

@@ -23,7 +23,7 @@ from atlas.importers.rows import Item
 from atlas.infra.secrets import scrub_record
 from atlas.memory.experience.extraction import to_experience
 
-FAILED = "failed"
+FAILED_KEY = "failed"
 """Key in a step's metadata that is true if one of its tool calls failed."""
 
 SCORES = "scores"
@@ -119,7 +119,7 @@ def as_exported(attempt: Trajectory) -> ExportedExperience:
 
 def _crash_entries(attempt: Trajectory) -> Iterator[JournalEntry]:
     for number, step in enumerate(attempt.steps, start=1):
-        if step.metadata.get(FAILED):
+        if step.metadata.get(FAILED_KEY):
             failure = f"{step.action[:NOTE_CHARACTERS]}\n\n{step.observation[:NOTE_CHARACTERS]}".strip()
             yield JournalEntry(
                 id=stable_id("crash", attempt.id, number),

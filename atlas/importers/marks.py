@@ -16,7 +16,7 @@ from atlas.storage.marks.codec import decode_marks
 from atlas.storage.marks.files import COPIED, TABLE
 from atlas.storage.marks.reading import read_rows
 
-_OPENING = re.compile(rf'\s*\{{\s*"({COPIED}|{TABLE})"\s*:\s*\{{')
+_MARKS_PREFIX = re.compile(rf'\s*\{{\s*"({COPIED}|{TABLE})"\s*:\s*\{{')
 """Prefix of a marks file."""
 
 _OPENING_CHARACTERS = 200
@@ -51,7 +51,7 @@ def is_marks_file(path: Path) -> bool:
     """Return whether a file looks like a marks file."""
     try:
         with path.open(encoding="utf-8", errors="replace") as file:
-            return _OPENING.match(file.read(_OPENING_CHARACTERS)) is not None
+            return _MARKS_PREFIX.match(file.read(_OPENING_CHARACTERS)) is not None
     except OSError:
         return False
 

@@ -71,7 +71,7 @@ class Format:
     """Function that returns the score and threshold that decided an attempt's outcome, such as `reward ≥ 1`, or ""."""
 
 
-_BUILT_IN = (
+_BUILT_IN_FORMATS = (
     Format("atlas", "ATLAS JSONL", atlas_jsonl.matches, atlas_jsonl.read),
     Format("tau-bench", "τ-bench runs", tau_bench.matches, tau_bench.read, judged_by=tau_bench.judged_by),
     Format("reflexion", "Reflexion logs", reflexion.matches, reflexion.read),
@@ -199,7 +199,7 @@ _BUILT_IN = (
 @cache
 def all_formats() -> Mapping[str, Format]:
     """Return the formats, keyed by name, in the order in which they are tried. Those of plug-ins come last."""
-    built_in = {format.name: format for format in _BUILT_IN}
+    built_in = {format.name: format for format in _BUILT_IN_FORMATS}
     plugin_formats = make_from_plugins(IMPORTERS, Format, built_in)
     return built_in | {name: replace(format, name=name) for name, format in plugin_formats.items()}
 
@@ -225,7 +225,7 @@ def detect(path: Path, limits: Limits | None = None) -> Format:
 
 def _matches(format: Format, path: Path, head: bytes) -> bool:
     """Return whether a file is in a format. A plug-in's format that raises is reported and does not match."""
-    plugin = None if format in _BUILT_IN else find_plugin(IMPORTERS, format.name)
+    plugin = None if format in _BUILT_IN_FORMATS else find_plugin(IMPORTERS, format.name)
     if plugin is None:
         return format.matches(path, head)
     try:

@@ -25,7 +25,7 @@ from atlas.storage.marks.judgements import Judgement
 IS_SAMPLE = {"is_sample": True}
 """Filter that matches exactly the experiences of the sample data."""
 
-IS_SAMPLE_ELSEWHERE = {f"{METADATA}is_sample": True}
+IS_SAMPLE_IN_METADATA = {f"{METADATA}is_sample": True}
 """Filter for sample records of the other memories."""
 
 
@@ -90,7 +90,9 @@ def n_sample_experiences(memory: MemorySystem) -> int:
 
 def n_sample_records(memory: MemorySystem) -> int:
     """Return how many records of all memories are sample data."""
-    return n_sample_experiences(memory) + sum(records.count(IS_SAMPLE_ELSEWHERE) for records in _other_memories(memory))
+    return n_sample_experiences(memory) + sum(
+        records.count(IS_SAMPLE_IN_METADATA) for records in _other_memories(memory)
+    )
 
 
 def remove_sample(memory: MemorySystem) -> str | None:
@@ -103,7 +105,7 @@ def remove_sample(memory: MemorySystem) -> str | None:
     sample_ids = memory.experience.ids(IS_SAMPLE)
     n_removed = scoped.delete(sample_ids)
     for records in _other_memories(memory):
-        if ids := records.ids(IS_SAMPLE_ELSEWHERE):
+        if ids := records.ids(IS_SAMPLE_IN_METADATA):
             n_removed += records.as_operation("delete", reason, operation_id=scoped.operation_id).delete(ids)
     of_sample = {*sample_ids}
     memory.storage.judgements.remove(each for each in memory.judgements() if each.record_id in of_sample)

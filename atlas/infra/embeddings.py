@@ -2,13 +2,15 @@
 
 from atlas.embedding.sentence_transformers import (
     BUNDLED,
-    PREFERRED,
     Embedder,
     ModelChoice,
     SentenceTransformerEmbedder,
     bundled_weights,
     canonical_name,
     choose_model,
+)
+from atlas.embedding.sentence_transformers import (
+    DEFAULT_MODEL as PREFERRED,
 )
 
 __all__ = [

@@ -33,7 +33,7 @@ class ForkAware(Protocol):
         ...
 
 
-_watched: weakref.WeakSet[ForkAware] = weakref.WeakSet()
+_fork_aware_objects: weakref.WeakSet[ForkAware] = weakref.WeakSet()
 _notified: list[ForkAware] = []
 _abandoned: list[object] = []
 _fork_lock = threading.Lock()
@@ -42,7 +42,7 @@ _fork_lock = threading.Lock()
 
 def register(resource: ForkAware) -> None:
     """Call the hooks of a resource before and after each fork. Only a weak reference to it is kept."""
-    _watched.add(resource)
+    _fork_aware_objects.add(resource)
 
 
 def keep_inherited(inherited: object) -> None:
@@ -52,7 +52,7 @@ def keep_inherited(inherited: object) -> None:
 
 def _before_fork() -> None:
     _fork_lock.acquire()
-    for resource in list(_watched):
+    for resource in list(_fork_aware_objects):
         resource.before_fork()
         _notified.append(resource)
 

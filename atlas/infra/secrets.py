@@ -61,7 +61,7 @@ _NO_NUMBER = r"(?!\d(?:[./-]?\d){0,8}(?![A-Za-z0-9_./+~!@#$%^&*=-]{0,200}[A-Za-z
 _PASSWORDS = rf"passwd|password|passphrase|pwd(?={_SEPARATOR}{_NO_PATH})"
 """Names of passwords. `pwd` may also be the working directory."""
 
-_ASSIGNED = (
+_ASSIGNMENT = (
     rf"(?:{_NAMES}|{_PASSWORDS}){_SEPARATOR}"
     rf"|(?:secret|token){_QUOTES}\s{{0,3}}+(?:=\s{{0,3}}+{_QUOTES}|:\s{{0,3}}+(?:[\\\"']{{1,4}}+|{_NO_NUMBER}))"
 )
@@ -153,7 +153,7 @@ KINDS = (
         "named secrets",
         ("key", "token", "secret", "passw", "passphrase", "pwd"),
         (
-            rf"(?i)({_ASSIGNED})(?=[A-Za-z0-9_./+~!@#$%^&*-]{{0,200}}\d)(?!{_VARIABLE}|(?<![\\\"']){_ATTRIBUTE})"
+            rf"(?i)({_ASSIGNMENT})(?=[A-Za-z0-9_./+~!@#$%^&*-]{{0,200}}\d)(?!{_VARIABLE}|(?<![\\\"']){_ATTRIBUTE})"
             r"[A-Za-z0-9_./+~!@#$%^&*=-]{8,500}+(?![(\[])"
         ),
         r"\1[secret]",

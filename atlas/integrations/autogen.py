@@ -17,7 +17,7 @@ from atlas.memory.context.block import query_task
 from atlas.memory.system import MemorySystem
 from atlas.protocols.infra import Where
 from atlas.remote.system import RemoteMemory
-from atlas.storage.records import NOT_QUARANTINED
+from atlas.storage.records import IS_NOT_QUARANTINED
 
 if TYPE_CHECKING:
     from autogen_core.memory import MemoryContent, MemoryQueryResult, UpdateContextResult
@@ -93,7 +93,7 @@ class AtlasMemory:
         where: Where = {
             "entry_type": ENTRY_TYPE,
             f"{METADATA}source": ADDED_BY,
-            **NOT_QUARANTINED,
+            **IS_NOT_QUARANTINED,
             **self._scope,
         }
         if ids := await in_thread(self._memory.journal.ids, where):

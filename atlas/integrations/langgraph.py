@@ -22,13 +22,13 @@ from atlas.integrations.item_filters import matches_path, passes_filter
 from atlas.memory.system import MemorySystem
 from atlas.protocols.infra import Clock, Where
 from atlas.remote.system import RemoteMemory
-from atlas.storage.records import NOT_QUARANTINED
+from atlas.storage.records import IS_NOT_QUARANTINED
 
 ENTRY_TYPE = "item"
 NAMESPACE, VALUE, UPDATED_AT, IS_INDEXED = "item_namespace", "item_value", "updated_at", "is_indexed"
 """Metadata keys of an entry. The namespace is JSON, to match it as a whole. Its labels are the entry's scope too."""
 
-READABLE: Where = {"entry_type": ENTRY_TYPE, **NOT_QUARANTINED}
+READABLE: Where = {"entry_type": ENTRY_TYPE, **IS_NOT_QUARANTINED}
 """The filter of items. Those in quarantine do not exist for the graph."""
 
 KEY = "item"

@@ -17,7 +17,7 @@ from atlas.integrations.tools import MemoryTools
 from atlas.memory.system import MemorySystem
 from atlas.protocols.infra import Where
 from atlas.remote.system import RemoteMemory
-from atlas.storage.records import NOT_QUARANTINED
+from atlas.storage.records import IS_NOT_QUARANTINED
 
 if TYPE_CHECKING:
     from agents import FunctionTool
@@ -98,7 +98,7 @@ class AtlasSession:
 
     @property
     def _where(self) -> Where:
-        return {"entry_type": ENTRY_TYPE, **NOT_QUARANTINED, **self._scope}
+        return {"entry_type": ENTRY_TYPE, **IS_NOT_QUARANTINED, **self._scope}
 
     def _latest(self, number: int | None) -> list[JournalEntry]:
         ids = self._journal.ids(self._where)

@@ -15,7 +15,7 @@ from atlas.memory.context.block import query_task
 from atlas.memory.system import MemorySystem
 from atlas.remote.system import RemoteMemory
 
-NOTHING = "Nothing is remembered that has to do with this."
+NO_HITS_ANSWER = "Nothing is remembered that has to do with this."
 BUDGET_TOKENS = 1_500
 MAX_HITS = 8
 
@@ -58,7 +58,7 @@ class MemoryTools:
         """
         asked_task = query_task(task)
         block = await in_thread(lambda: self._memory.build_context(asked_task, BUDGET_TOKENS, where=self._scope))
-        return block.text or NOTHING
+        return block.text or NO_HITS_ANSWER
 
     async def search(self, query: str) -> str:
         """Call to search all memories.
@@ -67,7 +67,7 @@ class MemoryTools:
             query: A few words or a sentence.
         """
         passages = await in_thread(lambda: find_passages(self._memory, query, MAX_HITS, where=self._scope))
-        return "\n".join(passage.text for passage in passages) or NOTHING
+        return "\n".join(passage.text for passage in passages) or NO_HITS_ANSWER
 
     async def store_attempt(
         self, task: str, steps: list[AttemptStep], success: bool | None, solution: str, error: str

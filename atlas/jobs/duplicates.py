@@ -25,7 +25,7 @@ from atlas.maps.snapshot import n_changed, read_embedded
 from atlas.memory.system import MemorySystem
 from atlas.storage.store import Store
 
-AT_ONCE = 2_000
+MAX_SYNCHRONOUS = 2_000
 """Maximum number of experiences for a synchronous search, which takes a fraction of a second."""
 
 Groups = tuple[tuple[str, ...], ...]
@@ -118,7 +118,7 @@ _Moment = tuple[str, int, int]
 class LiveDuplicates(LiveResult[Duplicates]):
     """The near-duplicates of one store, shared by all viewers."""
 
-    def __init__(self, memory: MemorySystem, worker: Worker, at_once: int = AT_ONCE) -> None:
+    def __init__(self, memory: MemorySystem, worker: Worker, at_once: int = MAX_SYNCHRONOUS) -> None:
         super().__init__(memory, worker)
         self.at_once = at_once
         self._result: tuple[_Moment, DuplicatesResult] | None = None

@@ -19,7 +19,7 @@ from atlas.maps.map import OnProgress
 from atlas.maps.snapshot import EmbeddedRecords, read_embedded
 from atlas.storage.store import Store
 
-ELSEWHERE = "another server is computing it"
+COMPUTED_ELSEWHERE = "another server is computing it"
 
 
 class Job(Protocol):
@@ -82,7 +82,7 @@ class StoreJob(ABC):
                 file.save(self.make(on_progress, file))
                 return
             previous = shared.publication(file.name)
-            with shared.locked(self._shared_key, lambda: on_progress(0, 0, ELSEWHERE)) as has_waited:
+            with shared.locked(self._shared_key, lambda: on_progress(0, 0, COMPUTED_ELSEWHERE)) as has_waited:
                 file.with_shared_state(shared, self._shared_key)
                 if has_waited and file.is_published_since(previous):
                     return

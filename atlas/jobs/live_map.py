@@ -17,10 +17,10 @@ from atlas.maps.snapshot import EmbeddedRecords, read_embedded, reread
 from atlas.memory.experience.memory import COLLECTION
 from atlas.memory.system import MemorySystem
 
-AT_ONCE = 1_000
+MAX_SYNCHRONOUS = 1_000
 """Maximum number of experiences for a synchronous map. For more, a sketch is shown until the worker is done."""
 
-MAX_REGROUPED = 4
+MAX_GROUPINGS = 4
 """Maximum number of cached groupings of a map, by minimum domain size."""
 
 _log = logging.getLogger("atlas.dashboard")
@@ -34,7 +34,7 @@ class LiveMap(LiveResult[MemoryMap]):
     previous map.
     """
 
-    def __init__(self, memory: MemorySystem, worker: Worker, at_once: int = AT_ONCE) -> None:
+    def __init__(self, memory: MemorySystem, worker: Worker, at_once: int = MAX_SYNCHRONOUS) -> None:
         super().__init__(memory, worker)
         self.at_once = at_once
         self.n_followed = 0
@@ -197,7 +197,7 @@ class LiveMap(LiveResult[MemoryMap]):
         with self._lock:
             if self._map is memory_map:
                 remaining = {size: grouping for size, grouping in self._regrouped.items() if size != min_domain_size}
-                retained = dict(list(remaining.items())[1 - MAX_REGROUPED :])
+                retained = dict(list(remaining.items())[1 - MAX_GROUPINGS :])
                 self._regrouped = {**retained, min_domain_size: grouped}
 
     def _is_up_to_date(self, min_domain_size: int) -> bool:
@@ -231,7 +231,7 @@ class LiveMap(LiveResult[MemoryMap]):
         names = self.names
         key = (id(memory_map), names.state())
         if key not in self._named:
-            retained = list(self._named.items())[1 - MAX_REGROUPED :]
+            retained = list(self._named.items())[1 - MAX_GROUPINGS :]
             self._named = {
                 **dict(retained),
                 key: (memory_map, names.apply(memory_map)),

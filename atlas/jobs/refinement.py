@@ -21,7 +21,7 @@ from atlas.memory.experience.refinement.llm import LLMRefineStrategy
 from atlas.memory.experience.refinement.plan import RefinePlan
 from atlas.memory.system import MemorySystem
 from atlas.protocols.infra import LLMClient
-from atlas.storage.records import QUARANTINED
+from atlas.storage.records import IS_QUARANTINED
 
 MAX_EXPERIENCES = 500
 """Default for the number of newest experiences that are judged."""
@@ -105,7 +105,7 @@ def choose_refine_strategy(memory: MemorySystem, llm: LLMClient | None) -> Expla
 def newest_ids(memory: MemorySystem, where: Mapping[str, Any]) -> list[str]:
     """Return the ids of matching experiences, newest first. Experiences in quarantine are left out."""
     created_at = memory.experience.column("created_at", where)
-    for record_id in memory.experience.ids(QUARANTINED):
+    for record_id in memory.experience.ids(IS_QUARANTINED):
         created_at.pop(record_id, None)
     return sorted(created_at, key=lambda record_id: created_at[record_id] or "", reverse=True)
 

@@ -19,7 +19,7 @@ from atlas.memory.kinds.table import searchable_kinds
 from atlas.memory.system import MemorySystem
 from atlas.scanning.text import SUSPICIOUS
 
-AT_ONCE = 400
+MAX_SYNCHRONOUS = 400
 """Maximum number of records that are scanned synchronously, which takes less than a second."""
 
 SIGNS_SECONDS = 60.0
@@ -54,7 +54,7 @@ class _MemoryState:
 class LiveScan:
     """The findings of a scan of one store, updated with the store."""
 
-    def __init__(self, memory: MemorySystem, at_once: int = AT_ONCE) -> None:
+    def __init__(self, memory: MemorySystem, at_once: int = MAX_SYNCHRONOUS) -> None:
         self._memory = memory
         self._at_once = at_once
         self._states: dict[str, _MemoryState] = {}

@@ -9,7 +9,14 @@ from atlas.core.types import CodeConcept
 from atlas.learning.terms.names import Function, function_of
 from atlas.learning.terms.parsing import try_parse
 
-_SAME = {"List": "list", "Dict": "dict", "Tuple": "tuple", "Set": "set", "FrozenSet": "frozenset", "Text": "str"}
+_BUILT_IN_GENERICS = {
+    "List": "list",
+    "Dict": "dict",
+    "Tuple": "tuple",
+    "Set": "set",
+    "FrozenSet": "frozenset",
+    "Text": "str",
+}
 _WIDER = {
     "bool": ("int", "float", "complex"),
     "int": ("float", "complex"),
@@ -149,7 +156,7 @@ def _origin(annotation: ast.expr) -> str:
 
 def _name(node: ast.expr) -> str:
     name = node.attr if isinstance(node, ast.Attribute) else ast.unparse(node)
-    return _SAME.get(name, name)
+    return _BUILT_IN_GENERICS.get(name, name)
 
 
 def _contents(annotation: ast.expr) -> list[ast.expr]:

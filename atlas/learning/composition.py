@@ -23,7 +23,7 @@ from atlas.learning.terms.normalisation import strip
 from atlas.learning.terms.parsing import try_parse
 from atlas.learning.terms.walking import walk
 
-Defining = ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef
+Definition = ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef
 
 Tree = TypeVar("Tree", bound=ast.AST)
 
@@ -162,7 +162,7 @@ def _undefined_name_problem(concepts: Sequence[CodeConcept]) -> str:
 def _definitions(code: str) -> Iterator[tuple[str, str]]:
     """Yield each name that code defines at its top level, with the source of its definition."""
     for node in strip(code).body:
-        names = {node.name} if isinstance(node, Defining) else bound_names(node)
+        names = {node.name} if isinstance(node, Definition) else bound_names(node)
         for name in names:
             yield name, ast.dump(node)
 

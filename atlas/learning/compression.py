@@ -42,7 +42,7 @@ from atlas.learning.whole_definitions import (
 
 DIFFERENT_AS_TERM = "behaves differently without comments, docstrings and annotations"
 DUPLICATE = "is the same as another function"
-CHANGING = "changes the behaviour of a program"
+BEHAVIOUR_CHANGE = "changes the behaviour of a program"
 DIFFERENT_WITH_FUNCTIONS = "behaves differently with functions that were found in other programs"
 
 
@@ -108,7 +108,7 @@ def compress(
     )
     if engine is None and (missing := missing_package("learning", "Stitch, which finds more,")):
         run.notes.append(f"the search was by {run.engine.name}; {missing}")
-    run.refused[CHANGING] += n_changed
+    run.refused[BEHAVIOUR_CHANGE] += n_changed
     readable = read_programs(
         corpus,
         run.limits,
@@ -232,7 +232,7 @@ def _prove(workspace: Workspace, functions: Mapping[str, Function], run: _Run) -
         wrong = _functions_changing_behaviour(workspace, functions, run)
         if not wrong:
             return
-        run.refused[CHANGING] += len(wrong)
+        run.refused[BEHAVIOUR_CHANGE] += len(wrong)
         workspace.inline(wrong)
 
 

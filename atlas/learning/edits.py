@@ -18,7 +18,7 @@ END_OF_EDIT = "end_of_edit"
 _CREATE = re.compile(r"^create\s+(\S+\.py)\s*$", re.MULTILINE)
 _OPEN = re.compile(r"^(?:open|goto)\s+(\S+)", re.MULTILINE)
 _EDIT = re.compile(r"\s*edit\s+(\d+):(\d+)[^\n]*\n")
-_REFUSED = re.compile(r"edit (?:was|has) not (?:been )?applied|introduced new syntax error", re.IGNORECASE)
+_EDIT_REFUSAL = re.compile(r"edit (?:was|has) not (?:been )?applied|introduced new syntax error", re.IGNORECASE)
 
 
 def rebuild_files(steps: Sequence[Step]) -> list[str]:
@@ -26,7 +26,7 @@ def rebuild_files(steps: Sequence[Step]) -> list[str]:
     files: dict[str, list[str]] = {}
     current = ""
     for step in steps:
-        if _REFUSED.search(step.observation):
+        if _EDIT_REFUSAL.search(step.observation):
             continue
         created = _CREATE.search(step.action)
         opened = _OPEN.search(step.action)

@@ -18,7 +18,7 @@ from atlas.learning.terms.names import defined_name
 from atlas.learning.terms.parsing import try_parse
 from atlas.primitives.examples import ExampleResult, plain
 
-RECORDED = "calls_recorded"
+N_RECORDED_KEY = "calls_recorded"
 """Metadata key of a learned concept: the number of examples that were recorded and run again."""
 
 MAX_EXAMPLES = 4

@@ -27,13 +27,13 @@ Attempt = Trajectory | Experience
 
 NOT_SUCCESSFUL = "the attempt did not succeed"
 UNKNOWN = "the outcome of the attempt is unknown"
-OTHER_LANGUAGE = "not written in Python"
+FOREIGN_LANGUAGE = "not written in Python"
 NO_CODE = "the attempt has no solution"
 PATCH = "a patch, without the files that it changes"
 NOT_PYTHON = "no part of the attempt parses as a whole Python program"
 NO_STATEMENT = "the Python code has no effect and defines nothing"
 TOO_LONG = f"longer than {MAX_CHARACTERS:,} characters"
-REPEATED = "the same program for the same task as another attempt"
+REPEATED_PROGRAM = "the same program for the same task as another attempt"
 
 _PYTHON = ("", "py", "python", "python3")
 _FENCE = re.compile(r"\s*(`{3,}|~{3,})\s*([\w+#.-]*)")
@@ -67,7 +67,7 @@ def programs_of(attempts: Iterable[Attempt], *, unknown_too: bool = False) -> Ex
             continue
         program = program_or_reason
         if (program.task_id, program.source) in programs:
-            dropped[REPEATED] += 1
+            dropped[REPEATED_PROGRAM] += 1
         else:
             programs[program.task_id, program.source] = program
     return Extraction(programs=tuple(programs.values()), dropped=dict(dropped.most_common()))
@@ -81,7 +81,7 @@ def _program(attempt: Attempt, unknown_too: bool) -> Program | str:
         return UNKNOWN
     task = attempt.task
     if str(task.context.get("language") or "").lower() not in _PYTHON:
-        return OTHER_LANGUAGE
+        return FOREIGN_LANGUAGE
     source = _source(attempt)
     if source is None:
         return _missing_program_reason(attempt)
@@ -218,7 +218,7 @@ def _missing_program_reason(attempt: Attempt) -> str:
         NO_CODE: not any(text.strip() for text in texts),
         TOO_LONG: len(solution) > MAX_CHARACTERS,
         PATCH: _PATCH.search(solution) is not None,
-        OTHER_LANGUAGE: bool(labels) and not any(label in _PYTHON for label in labels),
+        FOREIGN_LANGUAGE: bool(labels) and not any(label in _PYTHON for label in labels),
         NO_STATEMENT: bool(solution.strip()) and can_compile(solution),
     }
     return next((reason for reason, holds in checks.items() if holds), NOT_PYTHON)

@@ -45,7 +45,7 @@ _FORBIDDEN = frozenset(
 BUILTINS = frozenset(dir(builtins)) - _FORBIDDEN
 """Builtins that a composed function may call. `type` is excluded, because it can create arbitrary classes."""
 
-_READING = frozenset({"format", "format_map", "gi_frame", "cr_frame", "ag_frame", "tb_frame"})
+_INDIRECT_ACCESS = frozenset({"format", "format_map", "gi_frame", "cr_frame", "ag_frame", "tb_frame"})
 """Attributes that give access to other attributes by name, or to the frame of a function."""
 
 OBSERVER = """
@@ -249,7 +249,7 @@ def _function(code: str, name: str) -> Function:
             )
         attributes = [node.attr] if isinstance(node, ast.Attribute) else getattr(node, "kwd_attrs", [])  # of a pattern
         for attribute in attributes:
-            if attribute.startswith("_") or attribute in _READING:
+            if attribute.startswith("_") or attribute in _INDIRECT_ACCESS:
                 raise InvalidInput(
                     f"expected code without private or reflective attributes, got the attribute {attribute!r}; drop it"
                 )

@@ -27,7 +27,7 @@ StarNames = Callable[[Collection[str]], Mapping[str, frozenset[str] | str]]
 Tools = Callable[[Program], Container[str]]
 """Function that returns the names of a program's unbound variables that are tools of its agent."""
 
-OWN_CHECK = "line: an assertion or a print at a program's top level"
+TOP_LEVEL_CHECK = "line: an assertion or a print at a program's top level"
 TOO_DEEP = "nested too deeply, or a block is too long"
 TOO_WIDE = f"an expression has more than {MAX_PARTS} parts"
 _STAR = re.compile(r"\bimport\s*\*")
@@ -119,7 +119,7 @@ def read_programs(
         if isinstance(original, str):
             refused[f"program: {original}"] += 1
         else:
-            refused[OWN_CHECK] += n_excluded(original.term)
+            refused[TOP_LEVEL_CHECK] += n_excluded(original.term)
             originals.terms[program.id], originals.removable_imports[program.id] = (
                 original.term,
                 original.removable_imports,

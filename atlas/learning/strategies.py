@@ -18,7 +18,7 @@ from atlas.core.json_values import dump
 from atlas.core.types import CodeConcept, Experience, Trajectory
 from atlas.infra.bridge import call, in_thread
 from atlas.learning.compression import compress
-from atlas.learning.examples import RECORDED, find_examples
+from atlas.learning.examples import N_RECORDED_KEY, find_examples
 from atlas.learning.extraction import programs_of
 from atlas.learning.naming.autodoc import LLMAutoDocumenter
 from atlas.learning.naming.documenter import HeuristicDocumenter
@@ -370,7 +370,7 @@ def _with_examples(concept: CodeConcept, examples: Mapping[str, tuple[tuple[str,
     pairs = examples.get(concept.id, ())
     if not pairs:
         return concept
-    return replace(concept, examples=pairs, metadata={**concept.metadata, RECORDED: len(pairs)})
+    return replace(concept, examples=pairs, metadata={**concept.metadata, N_RECORDED_KEY: len(pairs)})
 
 
 def _record_proof(learned: LearnedConcept) -> LearnedConcept:

@@ -17,7 +17,7 @@ from typing import Any
 
 from atlas.core.filters import scope_of, shared_scope
 from atlas.core.json_values import dump
-from atlas.core.types import BY_RULES, CodeConcept, Experience, Strategy, Trajectory
+from atlas.core.types import RULES_AUTHOR, CodeConcept, Experience, Strategy, Trajectory
 from atlas.learning.terms.description_length import n_tokens
 from atlas.learning.terms.names import unused_name
 from atlas.learning.terms.parsing import try_parse
@@ -128,7 +128,7 @@ class Workflow:
                 "saving": self.saving,
                 "tools": list(self.tools),
                 **shared_scope(run.attempt.metadata for run in self.runs),
-                "documented_by": BY_RULES,
+                "documented_by": RULES_AUTHOR,
                 WORKFLOW: True,
             },
         )

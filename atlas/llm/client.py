@@ -52,7 +52,7 @@ RETRY_STATUSES = {408, 409, 429}
 """HTTP statuses, besides 5xx, after which a retry may succeed."""
 
 _ADDRESS = re.compile(r"https?://[\w.-]+|https?://\[[0-9a-fA-F:.]+\]")
-_FENCED = re.compile(r"```(?:json)?\s*(.*?)```", re.DOTALL)
+_CODE_FENCE = re.compile(r"```(?:json)?\s*(.*?)```", re.DOTALL)
 _THOUGHT = re.compile(r"\A\s*<think>.*?</think>", re.DOTALL)
 
 
@@ -385,7 +385,7 @@ def _answer(reply: ModelReply, *, is_structured: bool) -> Any:
 def _parse_json(text: str) -> Any:
     """Parse the JSON value in a reply. Local models may put it in a code fence or after their thoughts."""
     without_thought = _THOUGHT.sub("", text).strip()
-    code_fence = _FENCED.search(without_thought)
+    code_fence = _CODE_FENCE.search(without_thought)
     for candidate in (without_thought, code_fence[1] if code_fence else without_thought):
         try:
             return json.loads(candidate)

@@ -142,9 +142,9 @@ FORMS = (
 _LOOK_ALIKES = str.maketrans("аеорсухіјѕԁһӏԛԝοαειρτυνκ", "aeopcyxijsdhlqwoaeiptuvk")
 """Cyrillic and Greek homoglyphs of Latin letters."""
 
-_ESCAPED = re.compile(r"\\(?:u00|x)([2-7][0-9a-f])", re.IGNORECASE)
+_ESCAPE = re.compile(r"\\(?:u00|x)([2-7][0-9a-f])", re.IGNORECASE)
 _CONTROLS = {code: " " if code == 9 else None for code in (*range(10), *range(11, 32), 127)}
-_LEFT_OUT = frozenset(("Mn", "Me", "Cf", "Cc", "Cs", "Co", "Cn"))
+_INVISIBLE_CATEGORIES = frozenset(("Mn", "Me", "Cf", "Cc", "Cs", "Co", "Cn"))
 """Unicode categories of invisible and combining characters."""
 
 
@@ -171,14 +171,14 @@ def fold(text: str) -> str:
     Case, accents, invisible characters, compatibility forms, HTML entities and escapes are removed; line breaks are
     kept.
     """
-    plain = _ESCAPED.sub(lambda match: chr(int(match[1], 16)), html.unescape(text) if "&" in text else text)
+    plain = _ESCAPE.sub(lambda match: chr(int(match[1], 16)), html.unescape(text) if "&" in text else text)
     lines = "\n".join(plain.splitlines())
     if not lines.isascii():
         decomposed = unicodedata.normalize("NFKD", lines)
         visible = "".join(
             character
             for character in decomposed
-            if character == "\n" or unicodedata.category(character) not in _LEFT_OUT
+            if character == "\n" or unicodedata.category(character) not in _INVISIBLE_CATEGORIES
         )
         lines = unicodedata.normalize("NFC", visible)
     return lines.translate(_CONTROLS).casefold()

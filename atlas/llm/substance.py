@@ -43,8 +43,8 @@ _NUMBER = re.compile(r"(?<![\w.])\d[\d.,:/-]*\d(?!\w)")
 _IDENTIFIER = re.compile(r"\b(?=\w*[^\W\d_])(?:\w*[^\W_]_\w+|\w*[a-z][A-Z]\w*|(?=\w*\d)\w{5,})\b")
 """Words with an underscore, an inner capital letter, or both letters and digits."""
 
-_QUOTED = re.compile(r'"([^"\n]+)"')
-_BRACED = re.compile(r"\{(\w+)\}")
+_QUOTATION = re.compile(r'"([^"\n]+)"')
+_PLACEHOLDER = re.compile(r"\{(\w+)\}")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -80,7 +80,7 @@ class Basis:
     def examples(self) -> set[tuple[str, ...]]:
         """The words of each quoted text in the instructions' example answer, unless the text occurs in the data."""
         data = "\n".join(f" {' '.join(_words(source))} " for source in self.sources)
-        texts = {tuple(_words(text)) for text in _QUOTED.findall(self.instructions)}
+        texts = {tuple(_words(text)) for text in _QUOTATION.findall(self.instructions)}
         return {words for words in texts if words and f" {' '.join(words)} " not in data}
 
     @cached_property
@@ -118,7 +118,7 @@ def check_grounded(answer: Any, schema: Mapping[str, Any], prose: Collection[str
     """
     all_fields = chain.from_iterable(_objects(answer, schema, prose))
     prose_text = "\n".join(chain.from_iterable(field.texts for field in all_fields))
-    data = _normalise("\n".join([basis.question, *basis.sources, *_BRACED.findall(prose_text)]))
+    data = _normalise("\n".join([basis.question, *basis.sources, *_PLACEHOLDER.findall(prose_text)]))
     names = dict.fromkeys([*_NUMBER.findall(prose_text), *_IDENTIFIER.findall(prose_text)])
     unknown = [name for name in names if _normalise(name) not in data]
     if unknown:

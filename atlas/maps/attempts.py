@@ -16,7 +16,7 @@ from atlas.storage.damage import decode_content
 from atlas.storage.store import Store
 
 BATCH = 500
-WHOLE = 1 << 30
+UNLIMITED = 1 << 30
 """Larger than the length of any string."""
 
 TaskKey = tuple[str, tuple[str, ...]]
@@ -63,7 +63,7 @@ def _task_keys(store: Store, collection: str) -> dict[str, TaskKey]:
     columns, seqs = store.ledger.columns, np.sort(store.ledger.matching_seqs(collection))
     domains, task_keys = columns.column(collection, "domain"), {}
     for start in range(0, len(seqs), BATCH):
-        for record_id, _, text in columns.beginnings(collection, seqs[start : start + BATCH], WHOLE):
+        for record_id, _, text in columns.beginnings(collection, seqs[start : start + BATCH], UNLIMITED):
             if words := significant_words(text):
                 task_keys[record_id] = (str(domains.get(record_id, "")), words)
     return task_keys

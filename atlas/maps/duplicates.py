@@ -25,7 +25,7 @@ REPORT_EVERY = 1_000
 MAX_PAIRS = 256
 """Largest number of near-duplicates that are read for one vector. A larger cluster is returned as several groups."""
 
-ROUNDING = 1e-5
+TOLERANCE = 1e-5
 
 Rows = npt.NDArray[np.int64]
 Progress = Callable[[int, int], None]
@@ -130,7 +130,7 @@ def similar_pairs(vectors: Vectors, threshold: float, on_progress: Progress | No
     for start in range(0, n, BLOCK):
         rows = slice(start, start + BLOCK)
         for other_start in range(start, n, BLOCK):
-            is_near = reduced[rows] @ reduced[other_start : other_start + BLOCK].T >= threshold - ROUNDING
+            is_near = reduced[rows] @ reduced[other_start : other_start + BLOCK].T >= threshold - TOLERANCE
             is_near = np.triu(is_near, 1) if other_start == start else is_near
             if np.count_nonzero(is_near) > MAX_PAIRS:
                 is_near[n_found[rows] >= MAX_PAIRS] = False

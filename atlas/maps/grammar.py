@@ -5,7 +5,7 @@ from __future__ import annotations
 from functools import lru_cache
 
 VOWELS = "aeiou"
-STEMS_KEPT = 50_000
+MAX_CACHED_STEMS = 50_000
 """Maximum number of cached stems. Most tasks share their words."""
 
 
@@ -46,7 +46,7 @@ VERBS = LIGHT_VERBS | word_set("""
     """)
 """Verbs that tasks begin with. A word counts as a verb only in the position of a verb."""
 
-DOUBLED = word_set(
+DOUBLING_VERBS = word_set(
     """
     begin cancel chat clip crop cut debug drop flip format get grab label log map model plan plot program put reset run
     scan set ship shop shut skip split stop strip submit sum swap tag transfer travel trim wrap
@@ -57,7 +57,7 @@ DOUBLED = word_set(
 
 def gerund(verb: str) -> str:
     """Return the -ing form: `cancelling`, `moving`, `tying`."""
-    if verb in DOUBLED:
+    if verb in DOUBLING_VERBS:
         return f"{verb}{verb[-1]}ing"
     if verb.endswith("ie"):
         return f"{verb[:-2]}ying"
@@ -91,7 +91,7 @@ def is_plural(noun: str) -> bool:
     return len(noun) > 3 and noun.endswith("s") and not noun.endswith(("ss", "us", "is"))
 
 
-@lru_cache(STEMS_KEPT)
+@lru_cache(MAX_CACHED_STEMS)
 def stem(word: str) -> str:
     """Return the stem that the forms of a word share: `cancel` for `cancels`, `cancelling` and `cancelled`."""
     word = singular(word)

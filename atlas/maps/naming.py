@@ -116,7 +116,7 @@ Fenced and quoted code, lines at a Python prompt, addresses, what follows a sign
 _CODED_PERSON = re.compile(r"\b([a-z]+)_([a-z]+)_\d+\b")
 _TWO_NAMES = re.compile(r"\b(?=([A-Z][a-z]+) ([A-Z][a-z]+)\b)")
 _CAPITAL = re.compile(r"\b[A-Z][a-z]+\b")
-_CAPITALISED = re.compile(r"\b[A-Z]\w+")
+_CAPITALISED_WORD = re.compile(r"\b[A-Z]\w+")
 _PLAIN = re.compile(r"\b[a-z]+\b")
 _FORM = re.compile(r"[\W\d_]+")
 _PLACE = re.compile(r"\b(?:[Ff]rom|[Tt]o) (?:(?:New|San|Los|Las) )?([A-Z]\w+)")
@@ -163,7 +163,7 @@ def _place_names(texts: Iterable[str]) -> set[str]:
     after_preposition, capitalised = Counter[str](), Counter[str]()
     for text in texts:
         after_preposition.update(_PLACE.findall(text))
-        capitalised.update(_CAPITALISED.findall(text))
+        capitalised.update(_CAPITALISED_WORD.findall(text))
     return {word.lower() for word, n in after_preposition.items() if n >= MIN_PLACE_SHARE * capitalised[word]}
 
 

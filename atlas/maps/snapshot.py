@@ -9,7 +9,7 @@ import numpy as np
 
 from atlas.core.types import Vectors
 from atlas.embedding.chunking import mean_directions
-from atlas.storage.records import QUARANTINED, Seqs
+from atlas.storage.records import IS_QUARANTINED, Seqs
 from atlas.storage.store import Store
 
 TEXT_CHARACTERS = 600
@@ -106,7 +106,7 @@ def _append_records(embedded: EmbeddedRecords, store: Store, collection: str, se
 
     Records without a vector, and those in quarantine, are left out.
     """
-    seqs = np.setdiff1d(seqs, store.ledger.matching_seqs(collection, QUARANTINED), assume_unique=True)
+    seqs = np.setdiff1d(seqs, store.ledger.matching_seqs(collection, IS_QUARANTINED), assume_unique=True)
     owners, windows = store.ledger.vectors.by_seq(seqs)
     positions = np.unique(owners)
     if not len(positions):

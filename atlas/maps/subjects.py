@@ -11,20 +11,20 @@ from functools import lru_cache
 from itertools import chain, combinations
 
 from atlas.maps.clauses import VAGUE_NOUNS, Clause, find_clauses
-from atlas.maps.grammar import LIGHT_VERBS, STEMS_KEPT, gerund, is_plural, plural, singular, stem
+from atlas.maps.grammar import LIGHT_VERBS, MAX_CACHED_STEMS, gerund, is_plural, plural, singular, stem
 
-NAMES_KEPT = 8
-_ANY = re.compile(r"[^\W_]+(?:['’-][^\W_]+)*")
-_WITHIN_SENTENCE = re.compile(r"(?<=[\w,;] )[^\W_]+(?:['’-][^\W_]+)*")
+MAX_NAMES = 8
+_WORD = re.compile(r"[^\W_]+(?:['’-][^\W_]+)*")
+_INNER_WORD = re.compile(r"(?<=[\w,;] )[^\W_]+(?:['’-][^\W_]+)*")
 """Words that do not begin a sentence."""
 
-_COUNTED = re.compile(
+_COUNTED_NOUN = re.compile(
     r"\b(?:an?|another|each|every|following) (?=([^\W\d_]+)\b"
     r"(?: ([^\W\d_]+)(?=[.,;:)]|$| (?:and|at|by|for|from|in|is|of|on|that|to|where|which|with)\b))?)"
 )
 """Nouns that are counted, with or without an adjective."""
 
-WITHIN_WEIGHT = 20
+INNER_WORD_WEIGHT = 20
 """Weight of the spelling of a word that does not begin a sentence."""
 
 MAX_NAME_CHARACTERS = 38
@@ -106,7 +106,7 @@ class Subject:
         return min(3, max(1 + bool(self.of), len(words) + bool(self.verb)))
 
 
-@lru_cache(STEMS_KEPT)
+@lru_cache(MAX_CACHED_STEMS)
 def _stems(*words: str) -> frozenset[str]:
     return frozenset(map(stem, filter(None, words)))
 
@@ -162,7 +162,7 @@ def subject_names(texts: Mapping[int, Sequence[str]], excluded: Container[str]) 
     for number, domain_texts in distinct.items():
         group = _read_group(domain_texts, start, excluded)
         start += len(domain_texts)
-        names[number] = tuple(_Namer(group, index, nouns, sum(map(len, distinct.values()))).names())[:NAMES_KEPT]
+        names[number] = tuple(_Namer(group, index, nouns, sum(map(len, distinct.values()))).names())[:MAX_NAMES]
     return names
 
 
@@ -173,7 +173,7 @@ def _distinct(texts: Sequence[str]) -> list[str]:
 def _build_index(texts: Sequence[str]) -> Index:
     early, anywhere = Counter[str](), Counter[str]()
     for number, text in enumerate(texts):
-        stems = [stem(word.lower()) for word in _ANY.findall(text)]
+        stems = [stem(word.lower()) for word in _WORD.findall(text)]
         for word_stem in {*stems[:EARLY_WORDS]}:
             early[word_stem] |= 1 << number
         for word_stem in {*stems}:
@@ -361,13 +361,13 @@ class _Nouns:
     def from_texts(cls, texts: Iterator[str]) -> _Nouns:
         forms, countable, n, n_english = defaultdict[str, Counter[str]](Counter), set[str](), 0, 0
         for text in texts:
-            words = _ANY.findall(text)
+            words = _WORD.findall(text)
             for word in words:
                 forms[word.lower()][word] += 1
-            for word in _WITHIN_SENTENCE.findall(text):
-                forms[word.lower()][word] += WITHIN_WEIGHT
+            for word in _INNER_WORD.findall(text):
+                forms[word.lower()][word] += INNER_WORD_WEIGHT
             countable.update(singular(word.lower()) for word in words if is_plural(word))
-            countable.update(word.lower() for pair in _COUNTED.findall(text) for word in pair)
+            countable.update(word.lower() for pair in _COUNTED_NOUN.findall(text) for word in pair)
             n += 1
             n_english += not ENGLISH.isdisjoint(map(str.lower, words))
         return cls(forms, countable, " and " if n_english > 0.3 * n else ", ")

@@ -17,7 +17,7 @@ from atlas.storage.plain.usage import with_successes
 
 M = TypeVar("M")
 
-PLUGGED = "write to a plugged-in memory"
+PLUGGED_WRITE = "write to a plugged-in memory"
 """Action that is not permitted to an actor with a scope, because the memory would show the record to everyone."""
 
 
@@ -102,7 +102,7 @@ class PluggedExperience(PluggedMemory):
 
     def store(self, trajectory: Trajectory) -> str:
         """Store an attempt and return its id."""
-        refuse_in_scope(PLUGGED)
+        refuse_in_scope(PLUGGED_WRITE)
         stored: str = call(self.memory.store, trajectory)
         return stored
 
@@ -125,7 +125,7 @@ class PluggedConcepts(PluggedMemory):
 
     def add_many(self, concepts: list[CodeConcept]) -> list[str]:
         """Add concepts and return their ids."""
-        refuse_in_scope(PLUGGED)
+        refuse_in_scope(PLUGGED_WRITE)
         return [call(self.memory.add, concept) for concept in concepts]
 
     def _question(self, task: Task) -> Any:
@@ -143,7 +143,7 @@ class PluggedStrategies(PluggedMemory):
 
     def write(self, trajectory: Trajectory) -> Strategy | None:
         """Write the strategy of an attempt and return it, or None."""
-        refuse_in_scope(PLUGGED)
+        refuse_in_scope(PLUGGED_WRITE)
         strategy = call(self.memory.write, trajectory)
         if strategy is not None and not isinstance(strategy, Strategy):
             raise InvalidInput(

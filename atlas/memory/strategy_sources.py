@@ -14,7 +14,7 @@ from atlas.memory.experience.extraction import merged_attempts, to_trajectory
 from atlas.memory.experience.memory import ChromaExperienceMemory
 from atlas.memory.strategies.memory import ChromaStrategyBank
 from atlas.protocols.strategies import InformedAbstractor
-from atlas.storage.records import NOT_TRUSTED
+from atlas.storage.records import IS_NOT_TRUSTED
 
 MANY = 2_000
 """Maximum number of values in a filter. For more, scanning the column is faster."""
@@ -109,7 +109,7 @@ def unwritten_attempts(
     written = {source for value in sources.values() for source in ([value] if isinstance(value, str) else value)}
     trajectory_ids = experience.column("trajectory_id")
     outcomes = ["succeeded", *(["failed"] if isinstance(bank.abstractor, InformedAbstractor) else [])]
-    excluded = set(experience.ids(NOT_TRUSTED))
+    excluded = set(experience.ids(IS_NOT_TRUSTED))
     candidates = [i for i in experience.ids({"outcome": {"$in": outcomes}}) if i not in excluded]
     ids = [i for i in candidates if trajectory_ids.get(i) not in written]
     trajectories = [to_trajectory(record) for record in experience.get_many(ids if limit is None else ids[:limit])]

@@ -23,7 +23,7 @@ from atlas.memory.attribution import (
 from atlas.memory.base.strictness import StrictMemories
 from atlas.memory.context.block import (
     BUDGET_TOKENS,
-    EACH,
+    DEFAULT_K,
     MEMORIES,
     Assignment,
     ContextBlock,
@@ -324,7 +324,7 @@ class MemorySystemImpl(
         self,
         task: Task,
         budget_tokens: int = BUDGET_TOKENS,
-        k: int = EACH,
+        k: int = DEFAULT_K,
         *,
         where: Where | None = None,
         threshold: float | None = None,
@@ -358,12 +358,16 @@ class MemorySystemImpl(
             InvalidInput: k is below 1, the budget is negative, `holdout` is out of range, `examples` lacks a field, or
                 `query` would raise it.
         """
-        from atlas.memory.context.examples import SUCCEEDED, build_examples, check_form  # late: opening builds no block
+        from atlas.memory.context.examples import (  # late: opening builds no block
+            IS_SUCCESS,
+            build_examples,
+            check_form,
+        )
 
         check_limit(k, "k")
         if examples:
             check_form(examples)
-            where = {"$and": [where, SUCCEEDED]} if where else SUCCEEDED
+            where = {"$and": [where, IS_SUCCESS]} if where else IS_SUCCESS
         filters = QueryFilters(where=where, threshold=threshold, distinct=distinct, diversity=diversity)
         search = partial(search_all_by_words, where=where) if by_words else partial(search_all, filters=filters)
         counter = make_counter(None) if by_words else self.token_counter

@@ -8,7 +8,7 @@ from typing import Any, TypeVar
 
 from atlas.infra.twin import twin
 from atlas.remote.http import Server
-from atlas.verbs.table import NEEDS_FILES, OF_THIS_PROGRAM, OWNERS, SYSTEM, Verb, verbs_of
+from atlas.verbs.table import LOCAL_METHODS, NEEDS_FILES, OWNERS, SYSTEM, Verb, verbs_of
 
 C = TypeVar("C", bound="type[Remote]")
 
@@ -28,7 +28,7 @@ class Remote:
             raise AttributeError(
                 f"`{name}` needs the store's files; call it on the server's machine, with atlas.open_memory"
             )
-        if {name, verb} & OF_THIS_PROGRAM:
+        if {name, verb} & LOCAL_METHODS:
             raise AttributeError(f"`{name}` takes in-process objects; use atlas.open_memory")
         raise AttributeError(f"a remote memory has no attribute {name!r}")
 

@@ -12,7 +12,7 @@ TAG_START = 0xE0000
 
 _ZERO_WIDTH = "\u200b\u200c\u200d\u2060-\u2064\ufeff\u00ad\u180e"
 _LATIN = "[A-Za-z0-9 .,;:!?()'\"-]"
-_ADDRESSED = (
+_ADDRESSEES = (
     r"(?:\b(?:assistants?|agents?|ai|llms?|models?|system|instructions?|ignore|disregard|reveal|passwords?|secrets?|"
     r"must|upgrade|praise|reply)\b|from now on)"
 )
@@ -78,7 +78,7 @@ MARKUP: tuple[Rule, ...] = (
         "hidden comment",
         0.6,
         "It contains an instruction in a comment that a page does not show.",
-        rf"<!--[^>]{{0,200}}?{_ADDRESSED}|(?:^|\s)\[//\]:\s*#\s*[(\"'][^\n]{{0,200}}?{_ADDRESSED}",
+        rf"<!--[^>]{{0,200}}?{_ADDRESSEES}|(?:^|\s)\[//\]:\s*#\s*[(\"'][^\n]{{0,200}}?{_ADDRESSEES}",
         "<!--",
         "[//]",
     ),
@@ -87,7 +87,7 @@ MARKUP: tuple[Rule, ...] = (
         0.6,
         "It contains an instruction in an element that a page does not show.",
         r"<\w+\s[^<>]{0,200}?(?:display\s*:\s*none|visibility\s*:\s*hidden|font-size\s*:\s*0|opacity\s*:\s*0(?![.\d])|"
-        rf"\bhidden\b)[^<>]{{0,100}}>[^<]{{0,200}}?{_ADDRESSED}",
+        rf"\bhidden\b)[^<>]{{0,100}}>[^<]{{0,200}}?{_ADDRESSEES}",
         "<",
     ),
 )

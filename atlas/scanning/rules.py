@@ -59,9 +59,9 @@ _SENSITIVE_CUES = (
     "passw passport key secret credential .env id_rsa token connection card customer prompt personal"  # of _SENSITIVE
 )
 _PLACE = r"(?:https?://|ftp://|\b[\w.+-]{1,64}@[\w-]{1,64}\.\w)"
-_SENDING = r"\b(?:send|post|upload|forward|copy|transmit|submit|leak|exfiltrate|deliver|e-?mail|bcc)\b"
+_SEND_VERBS = r"\b(?:send|post|upload|forward|copy|transmit|submit|leak|exfiltrate|deliver|e-?mail|bcc)\b"
 
-_OF_FORMS: Mapping[str, tuple[str, float]] = {
+_FORM_WEIGHTS: Mapping[str, tuple[str, float]] = {
     "special token": (TOOL_CALLS, 0.8),
     "tool call": (TOOL_CALLS, 0.7),
     "role at a line's start": (TOOL_CALLS, 0.4),
@@ -75,7 +75,7 @@ _OF_FORMS: Mapping[str, tuple[str, float]] = {
 QUOTED_FORMS = tuple(
     Rule(form.name, attack, weight, f"It reads like {form.reads_like} of a prompt.", form.pattern, form.cues)
     for form in FORMS
-    for attack, weight in (_OF_FORMS.get(form.name, (ORDERS, 0.8)),)
+    for attack, weight in (_FORM_WEIGHTS.get(form.name, (ORDERS, 0.8)),)
 )
 
 FURTHER_RULES: tuple[Rule, ...] = (
@@ -159,8 +159,8 @@ FURTHER_RULES: tuple[Rule, ...] = (
         0.6,
         "It orders data to be sent to an address.",
         "://  @",
-        rf"{_SENDING}[^\n]{{0,120}}?{_SENSITIVE}[^\n]{{0,120}}?{_PLACE}"
-        rf"|{_SENDING}[^\n]{{0,120}}?{_PLACE}[^\n]{{0,120}}?{_SENSITIVE}"
+        rf"{_SEND_VERBS}[^\n]{{0,120}}?{_SENSITIVE}[^\n]{{0,120}}?{_PLACE}"
+        rf"|{_SEND_VERBS}[^\n]{{0,120}}?{_PLACE}[^\n]{{0,120}}?{_SENSITIVE}"
         rf"|\balways\s+(?:\w+\s+){{0,2}}(?:send|post|forward|copy|bcc)\b[^\n]{{0,80}}?{_PLACE}"
         r"|!\[[^\]\n]{0,80}\]\(https?://[^)\s]{1,200}(?:secret|history|context|password|token|\{\{|\$\{)",
     ),

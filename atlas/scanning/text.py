@@ -27,8 +27,8 @@ _STRONG = 0.6
 They often speak of passwords, or of instructions for the future.
 """
 
-_OF_ACTIONS = tuple(rule for rule in RULES if rule.attack != TOOL_CALLS and rule.weight >= _STRONG)
-_ROTATED = tuple(rule for rule in RULES if rule.name in ("override", "outranks", "to drop the rules"))
+_ACTION_RULES = tuple(rule for rule in RULES if rule.attack != TOOL_CALLS and rule.weight >= _STRONG)
+_ROT13_RULES = tuple(rule for rule in RULES if rule.name in ("override", "outranks", "to drop the rules"))
 _DECODED_WEIGHT = 0.5
 
 
@@ -62,7 +62,11 @@ def scan_text(text: str, *, is_action: bool = False) -> tuple[Reason, ...]:
             there, and do not count.
     """
     return strongest_per_rule(
-        [*_visible_reasons(text, _OF_ACTIONS if is_action else RULES), *_hidden_reasons(text), *_encoded_reasons(text)]
+        [
+            *_visible_reasons(text, _ACTION_RULES if is_action else RULES),
+            *_hidden_reasons(text),
+            *_encoded_reasons(text),
+        ]
     )
 
 
@@ -104,7 +108,7 @@ def _encoded_reasons(text: str) -> Iterator[Reason]:
             weight=_DECODED_WEIGHT,
         )
         yield from _relabel(ENCODED, "in encoded text", _visible_reasons(payload, RULES))
-    yield from _relabel(ENCODED, "in rotated letters", _find_matches(rot13(text).lower(), _ROTATED))
+    yield from _relabel(ENCODED, "in rotated letters", _find_matches(rot13(text).lower(), _ROT13_RULES))
 
 
 def _find_matches(text: str, rules: Iterable[Rule]) -> Iterator[Reason]:

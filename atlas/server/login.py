@@ -18,7 +18,7 @@ from starlette.websockets import WebSocketClose
 from atlas.access.people import Identity
 from atlas.access.provider import Provider
 from atlas.access.server_token import token_file_name
-from atlas.access.stores import OTHER_TOKEN
+from atlas.access.stores import FOREIGN_TOKEN_PROBLEM
 from atlas.core.errors import AtlasError, NotAllowed, StoreUnavailable
 from atlas.infra.actor import Actor, Role
 from atlas.server import forms, forwarding
@@ -108,7 +108,7 @@ class LoginMiddleware:
     def _open_token_url(self, request: Request) -> Response:
         """Start a session for a URL with the token, and redirect to the URL without it."""
         if not self._sessions.stores.is_token(secret := request.query_params[TOKEN]):
-            return self._refuse(request, OTHER_TOKEN)
+            return self._refuse(request, FOREIGN_TOKEN_PROBLEM)
         session = self._sessions.begin_with_secret(secret, **self._browser(request.scope))
         rest = request.url.remove_query_params(TOKEN)
         answer = self._with_session(request, session, f"{rest.path}?{rest.query}".rstrip("?"))

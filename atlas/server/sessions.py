@@ -18,7 +18,7 @@ from atlas.storage.location.audit import ENTERED, LINK_OPENED, TOKEN_ENTERED
 
 COOKIE = "atlas_session"
 MAX_SESSIONS = 10_000
-MAX_OF_ONE = 100
+MAX_PER_USER = 100
 """Maximum number of sessions per key, link or person. A new one ends the oldest."""
 
 SESSION_SECONDS = 12 * 3_600.0
@@ -174,7 +174,7 @@ class Sessions:
             self._sessions.pop(old_token, None)
             self._drop([token for token, session in self._sessions.items() if session.expires_at <= now])
             self._drop(
-                [token for token, session in self._sessions.items() if session.holder == holder][: 1 - MAX_OF_ONE]
+                [token for token, session in self._sessions.items() if session.holder == holder][: 1 - MAX_PER_USER]
             )
             self._drop([*self._sessions][: 1 - MAX_SESSIONS])
             self._sessions[token] = started

@@ -39,7 +39,7 @@ ALGORITHMS = (
 `none` and HMAC algorithms are rejected even if the provider announces them.
 """
 
-_ANNOUNCED = "id_token_signing_alg_values_supported"
+_ALGORITHMS_KEY = "id_token_signing_alg_values_supported"
 
 AuthenticatedHandler = Callable[[Request, Identity], Response]
 """Returns the response to an authenticated user."""
@@ -99,8 +99,8 @@ class _PinnedClient(StarletteOAuth2App):  # type: ignore[misc]  # the package ha
 
     async def load_server_metadata(self) -> dict[str, Any]:
         metadata: dict[str, Any] = await super().load_server_metadata()
-        announced = metadata.get(_ANNOUNCED) or ()
-        return {**metadata, _ANNOUNCED: [name for name in ALGORITHMS if name in announced] or ["RS256"]}
+        announced = metadata.get(_ALGORITHMS_KEY) or ()
+        return {**metadata, _ALGORITHMS_KEY: [name for name in ALGORITHMS if name in announced] or ["RS256"]}
 
 
 async def _claims(client: StarletteOAuth2App, token: Mapping[str, Any], groups: str) -> Mapping[str, Any]:

@@ -51,7 +51,7 @@ KEPT_SECONDS = 7 * 86_400.0
 SPANS = "spans"
 """Key in an attempt's metadata with the ids of its spans."""
 
-_REFUSED = ".refused"
+_REFUSED_SUFFIX = ".refused"
 
 
 @dataclass(frozen=True, slots=True)
@@ -154,7 +154,7 @@ class TraceSpool:
         return sorted(self._folder.glob("*/*.jsonl"))
 
     def _refused_files(self) -> list[Path]:
-        return sorted(self._folder.glob(f"*/*.jsonl{_REFUSED}"))
+        return sorted(self._folder.glob(f"*/*.jsonl{_REFUSED_SUFFIX}"))
 
     @contextmanager
     def _lock(self) -> Iterator[None]:
@@ -197,9 +197,9 @@ def _parse_line(raw: bytes) -> Any:
 
 def _set_aside(path: Path, error: Exception) -> None:
     logger.warning(
-        "a trace could not become an attempt, and is kept for a week as %s%s: %s", path.name, _REFUSED, error
+        "a trace could not become an attempt, and is kept for a week as %s%s: %s", path.name, _REFUSED_SUFFIX, error
     )
-    path.rename(path.with_name(path.name + _REFUSED))
+    path.rename(path.with_name(path.name + _REFUSED_SUFFIX))
 
 
 def _attempt(trace: Trace) -> Trajectory:

@@ -30,10 +30,10 @@ _COPIES = (
 """Patterns of copies: ledgers before a migration, remains of a killed migration, backup or restore, frozen copies, and
 unreadable marks files."""
 
-_RECEIVED = "received"
+_UPLOADS = "received"
 """The directory of uploads that a server has not stored yet."""
 
-_REFUSED_TRACES = f"{_RECEIVED}/*/*.refused"
+_REFUSED_TRACES = f"{_UPLOADS}/*/*.refused"
 """Directory of traces that a server could not convert to attempts, with any content."""
 
 _UNFINISHED_NAMES, _UNFINISHED_LABEL = ".domain_names.json.[0-9]*", ".store.json.[0-9]*"
@@ -122,7 +122,7 @@ def find_foreign_files(store: Path) -> list[Path]:
 
 def list_own_paths(store: Path) -> list[Path]:
     """Return a store's directory, or only the paths in it that ATLAS owns if it contains foreign files."""
-    own_paths = _matching_paths(store, (*_OURS, _RECEIVED))
+    own_paths = _matching_paths(store, (*_OURS, _UPLOADS))
     return [store] if {*store.iterdir()} <= {*own_paths} else own_paths
 
 

@@ -41,8 +41,8 @@ from atlas.storage.collection_parts import CollectionParts
 from atlas.storage.marks.codec import check_marks
 from atlas.storage.marks.strictness import read_strictness
 from atlas.storage.records import (
+    IS_NOT_QUARANTINED,
     MEASUREMENTS,
-    NOT_QUARANTINED,
     Context,
     Merge,
     Moment,
@@ -520,7 +520,7 @@ class LedgerCollection(Collection):
     def _visible_filter(self, where: Where | None) -> Where | None:
         """Return the filter restricted to records that the current actor may see."""
         scoped = restrict_to_actor_scope(where)
-        return {"$and": [NOT_QUARANTINED, scoped or {}]} if self._quarantine_reasons() else scoped
+        return {"$and": [IS_NOT_QUARANTINED, scoped or {}]} if self._quarantine_reasons() else scoped
 
     def _visible_ids(self, ids: Sequence[str]) -> Sequence[str]:
         """Return the ids of records that the current actor may see."""

@@ -152,20 +152,20 @@ class Origin:
 REVIEW_KEY = "marks.held_for"
 """Filter key of the writer whose records wait for review."""
 
-WAITING: Where = {REVIEW_KEY: {"$gt": ""}}
+IS_WAITING: Where = {REVIEW_KEY: {"$gt": ""}}
 """The filter of records that wait for review."""
 
 
 QUARANTINE = "marks.quarantine"
 """Filter key of the reason why a record is in quarantine."""
 
-QUARANTINED: Where = {QUARANTINE: {"$gt": ""}}
+IS_QUARANTINED: Where = {QUARANTINE: {"$gt": ""}}
 """The filter of records in quarantine."""
 
-NOT_QUARANTINED: Where = {QUARANTINE: ""}
+IS_NOT_QUARANTINED: Where = {QUARANTINE: ""}
 """The filter of records that agents may read."""
 
-NOT_TRUSTED: Where = {"$or": [WAITING, QUARANTINED]}
+IS_NOT_TRUSTED: Where = {"$or": [IS_WAITING, IS_QUARANTINED]}
 """Filter of records from which nothing is learned: they wait for review, or are in quarantine."""
 
 

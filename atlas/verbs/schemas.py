@@ -19,7 +19,7 @@ Schema = dict[str, Any]
 
 _NUMBER: Schema = {"type": "number"}
 
-_ANY: Schema = {
+_ANY_SCHEMA: Schema = {
     "anyOf": [
         *({"type": name} for name in ("object", "string", "number", "boolean", "null")),
         {"type": "array", "items": {}},
@@ -87,7 +87,7 @@ class Schemas:
             self.named[name] = {}  # a dataclass may refer to itself
             hints = types_of_fields(form)
             names = [field.name for field in fields(get_origin(form) or form)]
-            properties = {field_name: self.of(hints[field_name]) or _ANY for field_name in names}
+            properties = {field_name: self.of(hints[field_name]) or _ANY_SCHEMA for field_name in names}
             self.named[name] = {"type": "object", "title": name, "properties": properties, "required": names}
         return {"$ref": f"{REFERENCE}{name}"}
 

@@ -33,7 +33,7 @@ OWNERS: Mapping[str, Any] = {
 """Classes with the verbs' methods, by attribute name in the memory system."""
 
 EVERY = (EXPERIENCE, STRATEGIES, CONCEPTS, JOURNAL)
-MERGED = (EXPERIENCE, STRATEGIES, CONCEPTS)
+MERGEABLE = (EXPERIENCE, STRATEGIES, CONCEPTS)
 
 WRITER, CURATOR = Role.WRITER, Role.CURATOR
 
@@ -130,7 +130,7 @@ VERBS: tuple[Verb, ...] = (
     Verb("trash", commands=("trash",), is_of_store=True),
     Verb("count_trash", is_of_store=True),
     Verb("purged", is_of_store=True),
-    Verb("export", of=MERGED, commands=("export",)),
+    Verb("export", of=MERGEABLE, commands=("export",)),
     Verb("versions", of=(STRATEGIES, CONCEPTS)),
     # Changes
     Verb("store", of=(EXPERIENCE,), role=WRITER, kind="store"),
@@ -147,9 +147,9 @@ VERBS: tuple[Verb, ...] = (
     Verb("release", role=CURATOR, kind="accept"),
     Verb("delete", role=CURATOR, kind="delete"),
     Verb("restore", role=CURATOR, kind="restore", commands=("trash",), is_of_store=True),
-    Verb("plan_merge", of=MERGED, commands=("merge",)),
-    Verb("apply_merge", of=MERGED, role=CURATOR, kind="merge", commands=("merge",)),
-    Verb("merge", of=MERGED, role=CURATOR, kind="merge"),
+    Verb("plan_merge", of=MERGEABLE, commands=("merge",)),
+    Verb("apply_merge", of=MERGEABLE, role=CURATOR, kind="merge", commands=("merge",)),
+    Verb("merge", of=MERGEABLE, role=CURATOR, kind="merge"),
     # Experiences
     Verb("plan_prune", of=(EXPERIENCE,), commands=("prune",)),
     Verb("apply_prune", of=(EXPERIENCE,), role=CURATOR, kind="prune", commands=("prune",)),
@@ -255,7 +255,7 @@ NEEDS_FILES = frozenset(
 )
 """Methods that need the store's files or run the caller's code: copies, purges, compression and imports."""
 
-OF_THIS_PROGRAM = frozenset(
+LOCAL_METHODS = frozenset(
     {
         "as_operation",
         "close",

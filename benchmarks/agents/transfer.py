@@ -27,7 +27,7 @@ from atlas.core.statistics import Estimate, estimates, sign_test
 from atlas.embedding.choice import BUNDLED
 from atlas.embedding.sentence_transformers import SentenceTransformerEmbedder
 from atlas.evaluation.report import to_markdown
-from atlas.memory.context.block import EACH, ContextBlock, TokenCounter, build_context
+from atlas.memory.context.block import DEFAULT_K, ContextBlock, TokenCounter, build_context
 from atlas.memory.system import MemorySystem
 from atlas.protocols.infra import Embedder
 from benchmarks.agents.cases import Case, customers, problems, words
@@ -105,7 +105,7 @@ def fill(memory: MemorySystem, successes: Sequence[atlas.Trajectory]) -> None:
 def offers_of(memory: MemorySystem, case: Case, draw: random.Random) -> dict[str, Offer]:
     """Return what each arm offers at a task, of which the memory is asked once."""
     task = atlas.Task("", case.task.domain, case.task.description)
-    hits = memory.query_sync(task, EACH, count_retrieval=False).hits
+    hits = memory.query_sync(task, DEFAULT_K, count_retrieval=False).hits
     counter = replace(memory.token_counter, count=cache(memory.token_counter.count))  # many pieces are in several arms
     of_arm = {arm: {kind: hits[kind] for kind in kinds} for arm, kinds in ARMS.items()}
     return {arm: _offer(memory, case, each, counter, draw) for arm, each in of_arm.items()}

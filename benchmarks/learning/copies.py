@@ -9,7 +9,7 @@ from itertools import count, islice
 
 from atlas.core.errors import InvalidInput
 from atlas.learning.rewrite.rename import rename_identifiers
-from atlas.learning.terms.names import RESERVED
+from atlas.learning.terms.names import RESERVED_NAMES
 from atlas.learning.terms.parsing import parse
 from atlas.learning.terms.programs import Program
 from atlas.learning.terms.scopes import FUNCTIONS, own_nodes
@@ -44,7 +44,7 @@ def variables(program: Program) -> set[str]:
     defined = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)
     definitions = {node.name for node in ast.walk(tree) if isinstance(node, defined)}
     outside = _bound(list(own_nodes(tree))) | definitions | _keywords_passed(parse(program.tests))
-    return _bound(inside) - outside - RESERVED
+    return _bound(inside) - outside - RESERVED_NAMES
 
 
 def _bound(nodes: Sequence[ast.AST]) -> set[str]:

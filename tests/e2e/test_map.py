@@ -14,7 +14,7 @@ import pytest
 from playwright.sync_api import Page, expect
 
 import atlas
-from atlas.jobs.live_map import AT_ONCE
+from atlas.jobs.live_map import MAX_SYNCHRONOUS
 from tests.support.browser.map import draw, look, open_map, ready
 from tests.support.browser.page import choose, settle, shoot, show_theme
 from tests.support.browser.server import Serve
@@ -23,7 +23,7 @@ from tests.support.records import START, attempt
 from tests.support.repository import REPOSITORY
 from tests.support.stores import make_store
 
-N_LARGE = AT_ONCE + 200
+N_LARGE = MAX_SYNCHRONOUS + 200
 """Experiences whose map is made beside the page."""
 
 PATIENCE_MILLISECONDS = 240_000

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import Locator, Page, expect
 
-from atlas.jobs.live_map import AT_ONCE
+from atlas.jobs.live_map import MAX_SYNCHRONOUS
 from atlas.views.shared.scope import AWAITED
 from tests.support.browser.page import shoot
 from tests.support.browser.scope import expect_narrowed, said
@@ -96,7 +96,7 @@ def test_back_and_forward_take_it_along(page: Page, sixty: str):
 @pytest.fixture
 def unmapped(tmp_path, serve: Serve) -> str:
     """A dashboard on so many experiences that their map is made beside it, once somebody opens the map."""
-    make_store(tmp_path, attempts(AT_ONCE + 200))
+    make_store(tmp_path, attempts(MAX_SYNCHRONOUS + 200))
     return serve(tmp_path)
 
 

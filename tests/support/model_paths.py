@@ -29,7 +29,7 @@ from atlas.llm.prompts.prompt import Prompt
 from atlas.llm.prompts.refinement import REFINEMENT
 from atlas.llm.prompts.strategy import STRATEGY
 from atlas.llm.prompts.strategy_merge import STRATEGY_MERGE
-from atlas.llm.prompts.warning import WARNING
+from atlas.llm.prompts.warning import WARNING_PROMPT
 from atlas.llm.trial import run_trial
 from atlas.maps.suggesting import UnnamedDomain, suggest_names
 from atlas.memory.experience.model_extraction import LLMSummarizingExtractor
@@ -197,7 +197,7 @@ PATHS: Mapping[str, ModelPath] = {
             },
         ),
         ModelPath(
-            prompt=WARNING,
+            prompt=WARNING_PROMPT,
             ask=_warned,
             answer={
                 "reusable": True,

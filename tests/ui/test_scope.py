@@ -10,7 +10,7 @@ from streamlit.testing.v1 import AppTest
 
 import atlas
 from atlas.jobs.artefact import CACHE
-from atlas.jobs.live_map import AT_ONCE
+from atlas.jobs.live_map import MAX_SYNCHRONOUS
 from atlas.jobs.map import MapFile
 from atlas.maps.labels import DomainNames
 from atlas.maps.map import make_map
@@ -224,7 +224,7 @@ def test_a_domain_that_is_renamed_stays_chosen(dashboard: Dashboard, tmp_path):
 
 
 def test_a_domain_holds_and_what_acts_on_all_in_scope_waits_until_the_map_is_made(dashboard: Dashboard, tmp_path):
-    make_store(tmp_path, attempts(AT_ONCE + 1))
+    make_store(tmp_path, attempts(MAX_SYNCHRONOUS + 1))
     app = dashboard(tmp_path, "experiences", scope_domains=["1", "-1"])
     compared = {"evaluation_tab": "Compare profiles", "evaluation_query": "report"}
     for page, query in (("experiences", {}), ("curate", {}), ("evaluation", compared)):

@@ -37,7 +37,7 @@ from atlas.memory.system import MemorySystem
 from atlas.views.journal.entry import metadata_in
 from atlas.views.journal.refused import gate_views
 
-ON_OFF = ("on", "off")
+SWITCH_VALUES = ("on", "off")
 
 
 def add_commands(commands: Any) -> None:
@@ -102,7 +102,7 @@ def _add_writing(parts: Any) -> None:
     for reason in ("noise", "repetitions"):
         command.add_argument(
             f"--{reason}",
-            choices=ON_OFF,
+            choices=SWITCH_VALUES,
             help=f"on refuses {reason}, off accepts {reason}, for all who write to the store",
         )
 

@@ -19,7 +19,7 @@ from atlas.core.ranking.tuned import (
     HIGHEST_LEVEL,
     ITSELF,
     LOWEST_LEVEL,
-    OWN_PART,
+    OWN_FACTOR,
     PRICE,
 )
 
@@ -60,7 +60,7 @@ def level_between(foreign: Relevances, own: Relevances, language: str) -> float:
     """
     highest = 1.0
     if language == ENGLISH:
-        highest = max(HIGHEST_LEVEL, OWN_PART * float(np.quantile(own, 0.05)) if len(own) else 0.0)
+        highest = max(HIGHEST_LEVEL, OWN_FACTOR * float(np.quantile(own, 0.05)) if len(own) else 0.0)
     goal = float(np.quantile(foreign, FOREIGN_SHARE))
     return float(np.clip(min(goal, _cheapest_level(foreign, own)), LOWEST_LEVEL, highest))
 

@@ -44,7 +44,7 @@ FEW_RECORDS = 10
 In a smaller collection it counts like a word that one record contains.
 """
 
-MAX_SEARCHED = 48
+MAX_SEARCH_TERMS = 48
 """Maximum number of terms to search for, rarest first. More do not improve the result, and take longer."""
 
 MAX_POSTINGS = 40_000
@@ -86,14 +86,14 @@ MAX_PIECES = 512
 
 The pieces with the highest numbers are kept. Vocabularies list common pieces first, and rare pieces matter most."""
 
-COMPARED = 60
+N_COMPARED = 60
 """Number of candidates, most relevant first, whose word pieces are compared with the query's.
 
 The hits on the development half are the same as with 100, unlike with 40, 30 or 20."""
 
 # --- Scale: the similarity of unrelated and of near texts. Set by hand, as bounds for the measurement on each store.
 
-SAMPLED = 64
+N_SAMPLED = 64
 """Number of records that are compared with all others. It suffices for a median, and takes 0.3 s at 100,000 records."""
 
 SHRINKAGE = 20
@@ -115,7 +115,7 @@ WORDS_POWER = 0.7
 """Exponent of the share of a query's words that a record contains. Below 1, the first matching words count for more
 than the last ones. The data that it was chosen on are not recorded."""
 
-WORKED = {True: 1.0, None: 0.5, False: 0.0}
+SUCCESS_SHARES = {True: 1.0, None: 0.5, False: 0.0}
 """Share of the nudge for success, by outcome. Set by hand: an unknown outcome is halfway."""
 
 # --- Order. Set by hand.
@@ -135,7 +135,7 @@ SAME_DOMAIN = 0.1
 It is five times the nudge of a success, so it decides between hits of similar relevance. It is less than the difference
 between a related and an unrelated record."""
 
-ALIKE = 0.03
+MAX_ATTEMPT_DIFFERENCE = 0.03
 """Largest difference of two similar attempts at one task, in their signal `meaning` and in the sum of `meaning` and
 `words`. A success then represents all of them, even if it is slightly less relevant."""
 
@@ -145,7 +145,7 @@ NEAR_COPY = 0.995
 Chosen on the development half. With .98, right answers count as copies of wrong ones.
 """
 
-RERANKED = 20
+N_RERANKED = 20
 """Number of first hits that a reranker scores."""
 
 RERANKER_WEIGHT = 0.2
@@ -162,14 +162,14 @@ PRICE = 4.0
 If another level costs less than the one for `FOREIGN_SHARE`, it is preferred. Set by hand.
 """
 
-MOST_ALIKE = 0.73
+MAX_NEARNESS = 0.73
 """Median nearness of unrelated queries in a language from which a model cannot tell its texts apart.
 
 For queries in such a language, only words find and judge hits. The nearness is on the usual scale of the model. With
 MiniLM it is a median cosine of .5, within the widest gap of the 12 languages: .35 to .46 in German, French, Dutch,
 Italian, Portuguese and Spanish, and .54 to .67 in Japanese, Polish, Chinese, Russian, Korean and Arabic."""
 
-OWN = 40
+N_OWN_QUERIES = 40
 """Number of records whose first sentence is used as a query. Set by hand, to limit the time of a calibration."""
 
 ITSELF = 0.2
@@ -179,10 +179,10 @@ The best other record has the remaining weight. Chosen on manual pages in German
 the least too.
 """
 
-MAX_ASKED = 200
+MAX_QUERY_CHARACTERS = 200
 """Maximum characters of a first sentence used as a query. Set by hand."""
 
-LOOKED_AT = 20
+N_FOREIGN_CANDIDATES = 20
 """Number of candidates per signal for a foreign query. Comparing word pieces changes their order. Set by hand."""
 
 ANSWERS = 3
@@ -201,7 +201,7 @@ would choose .37, which hides the right answers of 26 tasks in 100. With .21, 3 
 applies to English only: a model without knowledge of a language finds all texts in it similar.
 """
 
-OWN_PART = 0.4
+OWN_FACTOR = 0.4
 """Factor for the relevance that 95% of own queries reach. The product may raise the bound `HIGHEST_LEVEL`.
 
 With .45, a right answer was hidden on the development half.
@@ -213,7 +213,7 @@ SMALL_LEVEL = 0.13
 Chosen on stores of 5 to 19 records that were drawn from the development half.
 """
 
-TELLING = 0.15
+MIN_WORD_SHARE = 0.15
 """Weighted share of a query's words from which a hit is always shown in a collection of fewer than `SMALL` records.
 
 Two unrelated texts share less. Chosen on the same stores.
@@ -222,11 +222,11 @@ Two unrelated texts share less. Chosen on the same stores.
 HIGHEST_WORDS_LEVEL = 0.2
 """Upper bound of the level of a keyword search, a share of the query's words.
 
-The lower bound and the default is `TELLING`. On half of the questions about real attempts, a lower level returned more
-hits for foreign queries, and no more right hits.
+The lower bound and the default is `MIN_WORD_SHARE`. On half of the questions about real attempts, a lower level
+returned more hits for foreign queries, and no more right hits.
 """
 
-NEAR_BEST = 0.2
+MIN_SHARE_OF_BEST = 0.2
 """Minimum relevance of a shown hit, as a share of the best hit's relevance.
 
 It hides no right hit of the development half. With 0.4, one in twenty right answers was hidden by a wrong best hit, in

@@ -14,13 +14,13 @@ import numpy.typing as npt
 from atlas.core.ranking.languages import ENGLISH
 from atlas.core.types import Vector
 from atlas.embedding.chunking import mean_direction
-from atlas.embedding.foreign_queries import OTHERS, load_calibration_queries
+from atlas.embedding.foreign_queries import FOREIGN_LANGUAGES, load_calibration_queries
 from atlas.embedding.late_interaction import Projection, TokenVectors, matrix_product
 from atlas.embedding.minilm.bundled import DIRECTORY, bundled_projection
 from atlas.embedding.onnx_encoder import OnnxEncoder
 
 QUERIES = "queries.npz"
-LANGUAGES = (ENGLISH, *OTHERS)
+LANGUAGES = (ENGLISH, *FOREIGN_LANGUAGES)
 
 _TEXTS = "texts"
 """Key in the file of the queries' checksum."""

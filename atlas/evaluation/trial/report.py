@@ -13,7 +13,7 @@ from atlas.evaluation.report import Grid, to_lines, to_markdown
 from atlas.evaluation.trial.figures import ArmComparison, ArmFigures, PairFigure, RateFigure, TrialReport, build_report
 from atlas.evaluation.trial.journal import FinishedCell
 
-NONE = "–"
+NO_VALUE = "–"
 
 NOTES = (
     "Success rates have 95% intervals by task. Seen tasks are those of which the memory had an attempt before.",
@@ -163,20 +163,20 @@ def _comparison_row(comparison: ArmComparison) -> list[str]:
     pair = comparison.every
     name = f"{comparison.first} − {comparison.second}"
     if pair is None:
-        return [name, "0", *[NONE] * 6]
+        return [name, "0", *[NO_VALUE] * 6]
     counts = [f"{pair.n_won:,}", f"{pair.n_lost:,}", f"{pair.chance:.3f}"]
     return [name, f"{pair.n_tasks:,}", _pair(pair), *counts, _pair(comparison.seen), _pair(comparison.new)]
 
 
 def _rate(rate: RateFigure) -> str:
     if rate.share is None or rate.interval is None:
-        return NONE
+        return NO_VALUE
     return f"{rate.share:.0%} {_format_interval(rate.interval, '.0f')} of {rate.n:,}"
 
 
 def _pair(pair: PairFigure | None) -> str:
     if pair is None:
-        return NONE
+        return NO_VALUE
     return f"{100 * pair.difference:+.0f}" + (f" {_format_interval(pair.interval, '+.0f')}" if pair.interval else "")
 
 

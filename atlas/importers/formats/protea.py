@@ -48,12 +48,12 @@ NEWER_COLUMNS = ("importance", "tier")
 LOCK_TIMEOUT_SECONDS = 5.0
 """Timeout for a lock on the database."""
 
-_LOCKED = (sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED)
+_LOCK_ERRORS = (sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED)
 
 SKIPPED_COLUMNS = ("embedding",)
 """Columns that are not imported. All others become metadata, such as `protea_keywords`."""
 
-ARCHIVED = "archived_ids"
+ARCHIVED_IDS = "archived_ids"
 """Metadata key with the rows that Protea's compaction summarised in an entry."""
 
 TABLE = """\
@@ -185,7 +185,7 @@ class _Reader:
 
     def _summary_links(self, row: int, metadata: Mapping[str, Any]) -> Iterator[Link]:
         """Yield links to the rows that Protea's compaction summarised in this row."""
-        archived = metadata.get(ARCHIVED)
+        archived = metadata.get(ARCHIVED_IDS)
         numbers = [item for item in archived if isinstance(item, int)] if isinstance(archived, list) else []
         for number in dict.fromkeys(numbers):
             if number != row and number in self.ids:
@@ -247,7 +247,7 @@ def _open_read_only(path: Path) -> sqlite3.Connection:
         connection.execute("SELECT 1 FROM sqlite_master").fetchone()
     except sqlite3.OperationalError as error:
         connection.close()
-        if error.sqlite_errorcode in _LOCKED or Path(f"{path}-wal").exists():
+        if error.sqlite_errorcode in _LOCK_ERRORS or Path(f"{path}-wal").exists():
             raise
         # In WAL mode on a read-only disk, and open in no other process: read it as an immutable file.
         connection = sqlite3.connect(f"{address}&immutable=1", uri=True, isolation_level=None)
@@ -270,7 +270,7 @@ def _copy_in_memory(path: Path) -> sqlite3.Connection:
 
 def _refuse_busy(status: int, remaining: int, total: int) -> None:
     """Raise an error if a backup has waited too long for a lock on the database."""
-    if status in _LOCKED:
+    if status in _LOCK_ERRORS:
         raise sqlite3.OperationalError("database is locked; import it once that is done")
 
 

@@ -30,7 +30,7 @@ from atlas.memory.concepts.memory import COLLECTION
 from atlas.memory.strategies.records import content_hash
 from atlas.memory.system import MemorySystem
 from atlas.protocols.infra import LLMClient
-from atlas.storage.records import NOT_TRUSTED
+from atlas.storage.records import IS_NOT_TRUSTED
 
 MAX_ATTEMPTS = 4_000
 """Maximum number of attempts read, newest first. The attempts' programs are sampled further if limits require it."""
@@ -134,7 +134,7 @@ def successful_ids(memory: MemorySystem, where: Mapping[str, Any]) -> list[str]:
     """Return the ids of successful attempts that match a filter, newest first, without pending ones."""
     made_at, waiting = (
         memory.experience.column("created_at", only_succeeded(where)),
-        set(memory.experience.ids(NOT_TRUSTED)),
+        set(memory.experience.ids(IS_NOT_TRUSTED)),
     )
     return sorted(made_at.keys() - waiting, key=lambda record_id: made_at[record_id] or "", reverse=True)
 

@@ -25,7 +25,7 @@ from atlas.memory.system import MemorySystem
 ACTOR = "automatic"
 """Actor of the operation in the history."""
 
-ADDED = "automatic_compression:added"
+ADDED_NOTE = "automatic_compression:added"
 """Note with the digests of all concepts that were ever added automatically."""
 
 NICENESS = 15
@@ -74,13 +74,13 @@ def _compress(memory: MemorySystem) -> str:
     settings = memory.storage.settings
     strategy = choose_strategy(path=settings.program_path, seconds=settings.compress_seconds)
     result = compress_now(memory, strategy=strategy)
-    before = notes.read(ADDED).get("", "").split()
+    before = notes.read(ADDED_NOTE).get("", "").split()
     new = select_additions(result, before)
     operation_id = add_concepts(memory, result, list(new)) if new else None
     searched = f"The automatic search of {result.made_at} read {result.n_programs:,} programs"
     if operation_id is None:
         return f"{searched} and added nothing."
-    notes.write({ADDED: " ".join(dict.fromkeys([*before, *new.values()]))})
+    notes.write({ADDED_NOTE: " ".join(dict.fromkeys([*before, *new.values()]))})
     n_added = len(new)
     return (
         f"{searched} and added {n_added:,} {'concept' if n_added == 1 else 'concepts'} (operation {operation_id[:8]})."

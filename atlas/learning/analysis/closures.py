@@ -6,7 +6,7 @@ import ast
 
 from atlas.learning.analysis.occurrences import ProgramTree
 
-CONSUMING = frozenset(
+CONSUMERS = frozenset(
     {"all", "any", "dict", "frozenset", "list", "max", "min", "next", "set", "sorted", "sum", "tuple"}
 )
 """Functions that consume their first argument eagerly. `min` and `max` do so only with a single argument."""
@@ -56,4 +56,4 @@ def _is_exhausted(iterator: ast.AST, program: ProgramTree) -> bool:
         return call.args[1:2] == [iterator]
     if name in ("max", "min") and len(call.args) > 1:
         return False
-    return name in CONSUMING and call.args[0] is iterator
+    return name in CONSUMERS and call.args[0] is iterator

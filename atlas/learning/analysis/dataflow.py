@@ -18,7 +18,7 @@ from atlas.learning.analysis.surroundings import (
     live_variables,
 )
 from atlas.learning.analysis.variables import Flow, Flows, Names
-from atlas.learning.terms.heads import EXCLUDED, EXPRESSION, REST, read_head
+from atlas.learning.terms.heads import EXCLUDED_HEAD, EXPRESSION, REST, read_head
 from atlas.learning.terms.patterns import Pattern
 from atlas.learning.terms.scopes import BUILTIN, LOCAL, OWN, TOOL
 from atlas.learning.terms.terms import Term, is_call
@@ -66,7 +66,7 @@ REFUSED_SYNTAX = frozenset({
     "AsyncFunctionDef", "ClassDef", "Import", "ImportFrom", "Match", "TryStar",
 })
 # fmt: on
-AWAITING = ("e:Await/", "s:AsyncFor/", "s:AsyncWith/")
+ASYNC_HEADS = ("e:Await/", "s:AsyncFor/", "s:AsyncWith/")
 """Prefixes of the heads of asynchronous syntax."""
 
 FRAME_READERS = frozenset({"locals", "globals", "vars", "dir", "eval", "exec", "super"})
@@ -79,7 +79,7 @@ def pattern_problem(pattern: Pattern) -> str:
         if term.head.startswith(("#", "&")) or is_call(term):
             continue
         head = read_head(term.head)
-        if head.sort == EXCLUDED:
+        if head.sort == EXCLUDED_HEAD:
             return "contains an assertion or a print of its program"
         if head.name in REFUSED_SYNTAX:
             return f"has {head.name}"
@@ -103,7 +103,7 @@ def _name_problem(parts: Sequence[object], kind: str) -> str:
 
 def contains_await(body: Term) -> bool:
     """Return whether the code of a pattern contains an `await` outside its holes."""
-    return any(term.head.startswith(AWAITING) for term in body.walk())
+    return any(term.head.startswith(ASYNC_HEADS) for term in body.walk())
 
 
 def find_imports(body: Term) -> tuple[str, ...]:

@@ -183,7 +183,7 @@ class Renderer(Decoder):
         if not rest.head.startswith(THEN):
             return None
         statement = rest.children[0]
-        if _first_evaluated_part(statement) != Term(_READ, [output]):
+        if _first_evaluated_part(statement) != Term(_NAME_HEAD, [output]):
             return None
         if sum(part == output for part in rest.walk()) > 1 or not self._always_returns(rest):
             return None
@@ -203,7 +203,7 @@ class Renderer(Decoder):
         return interface.returns or (interface.rest is not None and self._always_returns(rest.children[interface.rest]))
 
 
-_READ = "e:Name/sym"
+_NAME_HEAD = "e:Name/sym"
 _LEAVING, _JUMPS = ("s:Return/", "s:Raise/"), ("s:Break", "s:Continue")
 _LOOPS = {"s:For/": 3, "s:AsyncFor/": 3, "s:While/": 2}
 """Number of parts up to the end of a loop's body, after which there may be an `else`."""
@@ -231,7 +231,7 @@ def _may_leave_loop(term: Term) -> bool:
 def _first_evaluated_part(term: Term) -> Term | None:
     """Return the innermost part that is evaluated first, not counting constants. None if the order is unknown."""
     part: Term | None = term
-    while part is not None and part.head != _READ and not part.has_holes:
+    while part is not None and part.head != _NAME_HEAD and not part.has_holes:
         part = next((child for child in _parts_in_order(part) if not child.head.startswith(_CONSTANT)), None)
     return part
 

@@ -13,7 +13,7 @@ from functools import partial
 from typing import Any
 
 from atlas.core.errors import AtlasError, InvalidInput
-from atlas.core.types import BY_RULES, CodeConcept
+from atlas.core.types import RULES_AUTHOR, CodeConcept
 from atlas.learning.analysis.uses import MAX_USES
 from atlas.learning.annotations import contradicts
 from atlas.learning.naming.documenter import (
@@ -62,7 +62,7 @@ SCHEMA: Mapping[str, Any] = {
     "additionalProperties": False,
 }
 
-_OF_TYPES = (ast.Name, ast.Attribute, ast.Subscript, ast.Tuple, ast.List, ast.Constant, ast.BinOp)
+_ANNOTATION_SYNTAX = (ast.Name, ast.Attribute, ast.Subscript, ast.Tuple, ast.List, ast.Constant, ast.BinOp)
 """Syntax of type annotations: `list[int]`, `Callable[[str], None]`, `int | None`."""
 
 
@@ -106,7 +106,7 @@ class LLMAutoDocumenter:
         except (AtlasError, OSError) as error:
             reply, reason = None, str(error)
         if reply is None:
-            result = apply_documentation(concept, derived, by=BY_RULES)
+            result = apply_documentation(concept, derived, by=RULES_AUTHOR)
             result = replace(result, metadata={**result.metadata, "undocumented_because": reason})
         else:
             result = apply_documentation(concept, reply, by="model")
@@ -223,7 +223,7 @@ def _is_type_name(annotation: ast.expr) -> bool:
                     return False
             case ast.BinOp(op=operator) if not isinstance(operator, ast.BitOr):
                 return False
-            case ast.expr() if not isinstance(node, _OF_TYPES):
+            case ast.expr() if not isinstance(node, _ANNOTATION_SYNTAX):
                 return False
     return True
 

@@ -22,7 +22,7 @@ Names = Callable[[str], str]
 
 Show = Callable[[ast.AST], str]
 
-_ADDING = {
+_ADDITION_PHRASES = {
     "append": "adds {} to {}",
     "add": "adds {} to {}",
     "extend": "adds each of {} to {}",
@@ -98,8 +98,10 @@ def _describe_compound_statement(statement: ast.stmt, show: Show) -> str:
 
 def _describe_call(value: ast.expr, show: Show) -> str:
     match value:
-        case ast.Call(func=ast.Attribute(value=owner, attr=method), args=[argument], keywords=[]) if method in _ADDING:
-            return _ADDING[method].format(show(argument), show(owner))
+        case ast.Call(func=ast.Attribute(value=owner, attr=method), args=[argument], keywords=[]) if (
+            method in _ADDITION_PHRASES
+        ):
+            return _ADDITION_PHRASES[method].format(show(argument), show(owner))
         case ast.Constant():
             return ""
     return f"calls {show(value)}"

@@ -8,7 +8,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 
 from atlas.core.errors import InvalidInput
-from atlas.core.types import BY_RULES, CodeConcept
+from atlas.core.types import RULES_AUTHOR, CodeConcept
 from atlas.learning.analysis.uses import Uses, find_uses, returned_type
 from atlas.learning.naming.description import describe
 from atlas.learning.naming.roles import role_of
@@ -29,17 +29,17 @@ from atlas.learning.terms.names import (
 from atlas.learning.terms.parsing import try_parse
 from atlas.learning.terms.walking import walk
 
-DERIVED = "Derived from its code and uses, not written by a person or a model."
+DERIVATION_NOTE = "Derived from its code and uses, not written by a person or a model."
 MAX_NAME_CHARACTERS = 40
 MAX_TASK_CHARACTERS = 120
-MIN_AGREEING = 2
+MIN_AGREEING_CALLS = 2
 """Number of calls that must pass a variable of the same name before a parameter is given that name."""
 
-_COUNTED = re.compile(r"concept_\d+")
-_MADE_UP = re.compile(
+_NUMBERED_CONCEPT = re.compile(r"concept_\d+")
+_PLACEHOLDER_NAME = re.compile(
     r"_*[a-z]{0,2}_?\d+|_+|(?:fn|func|function|concept|abstraction|arg|argument|param|parameter|value|var|v|x)_?\d*"
 )
-_IN_PLACE_OF = {
+_RENAMED_BUILTINS = {
     **{"list": "items", "str": "text", "string": "text", "dict": "mapping", "int": "number", "float": "number"},
     **{"set": "members", "tuple": "parts", "sum": "total", "max": "largest", "min": "smallest", "len": "length"},
     **{"input": "given", "range": "numbers", "type": "kind", "id": "key", "iter": "items", "object": "value"},
@@ -154,7 +154,7 @@ def document_class(concept: CodeConcept, examples: Sequence[tuple[str, str]], ta
     sentences = [
         f"Class with the {'method' if len(public) == 1 else 'methods'} {', '.join(public)}." if public else "Class.",
         f"Found in {len(concept.found_in)} programs." if len(concept.found_in) > 1 else "",
-        DERIVED,
+        DERIVATION_NOTE,
     ]
     return replace(
         concept,
@@ -162,7 +162,7 @@ def document_class(concept: CodeConcept, examples: Sequence[tuple[str, str]], ta
         description=" ".join(filter(None, sentences)),
         signature=f"{name}({given})",
         guidance=_guidance(examples, distinctive_words((task for task, _ in examples), tasks)),
-        metadata={**concept.metadata, "documented_by": BY_RULES, "original_name": name},
+        metadata={**concept.metadata, "documented_by": RULES_AUTHOR, "original_name": name},
     )
 
 
@@ -225,15 +225,15 @@ def _rename_if_possible(code: str, names: dict[str, str]) -> str:
 def _name(function: Function, reserved: set[str]) -> str:
     """Return the function's own name if it is neither reserved nor a placeholder, otherwise a numbered name."""
     name = function.name
-    is_meaningful = is_available(name) and not _MADE_UP.fullmatch(name)
-    if name not in reserved and (is_meaningful or _COUNTED.fullmatch(name)):
+    is_meaningful = is_available(name) and not _PLACEHOLDER_NAME.fullmatch(name)
+    if name not in reserved and (is_meaningful or _NUMBERED_CONCEPT.fullmatch(name)):
         return name
     return _numbered_name(reserved)
 
 
 def is_placeholder_name(name: str) -> bool:
     """Return whether a name is a placeholder, such as `fn_0`, `concept_12` or `x`."""
-    return _COUNTED.fullmatch(name) is not None or _MADE_UP.fullmatch(name) is not None
+    return _NUMBERED_CONCEPT.fullmatch(name) is not None or _PLACEHOLDER_NAME.fullmatch(name) is not None
 
 
 def _numbered_name(reserved: set[str]) -> str:
@@ -261,14 +261,14 @@ def _parameters(function: Function, uses: Uses) -> tuple[str, ...]:
 
 def _candidate_names(parameter: str, position: int, uses: Uses, role: str) -> Iterator[str]:
     """Yield names for a parameter, best first."""
-    is_own = not _MADE_UP.fullmatch(parameter) and is_available(parameter)
+    is_own = not _PLACEHOLDER_NAME.fullmatch(parameter) and is_available(parameter)
     if is_own and not uses.n_programs:
         yield parameter
     arguments = uses.arguments[position] if position < len(uses.arguments) else {}
-    if len(arguments) == 1 and sum(arguments.values()) >= MIN_AGREEING:
+    if len(arguments) == 1 and sum(arguments.values()) >= MIN_AGREEING_CALLS:
         (name,) = arguments
-        if _MADE_UP.fullmatch(name) is None and (len(name) > 1 or role in _NUMBER_ROLES):
-            yield _IN_PLACE_OF.get(name.lower(), name.strip("_"))
+        if _PLACEHOLDER_NAME.fullmatch(name) is None and (len(name) > 1 or role in _NUMBER_ROLES):
+            yield _RENAMED_BUILTINS.get(name.lower(), name.strip("_"))
     if role != "value":
         yield role
         yield "another" if role == "other" else f"other_{role}"
@@ -289,7 +289,7 @@ def _description(function: Function, n_programs: int, parameters: Sequence[str])
     sentences = [
         f"{describe(function.body, lambda name: new.get(name, name))}.",
         f"Found in {n_programs} programs." if n_programs > 1 else "",
-        DERIVED,
+        DERIVATION_NOTE,
     ]
     return " ".join(sentence for sentence in sentences if sentence)
 

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from atlas.learning.terms.names import Function
 from atlas.learning.terms.walking import walk
 
-_OF_TEXT = frozenset(
+_TEXT_METHODS = frozenset(
     [
         "capitalize",
         "casefold",
@@ -32,15 +32,15 @@ _OF_TEXT = frozenset(
         "upper",
     ]
 )
-_OF_MAPPINGS = frozenset({"get", "items", "keys", "popitem", "setdefault", "values"})
-_OF_LISTS = frozenset({"append", "extend", "insert", "sort", "reverse", "pop", "remove"})
-_OF_NUMBERS = frozenset({"abs", "bin", "chr", "divmod", "hex", "pow", "round"})
-_OVER_ITEMS = frozenset(
+_MAPPING_METHODS = frozenset({"get", "items", "keys", "popitem", "setdefault", "values"})
+_LIST_METHODS = frozenset({"append", "extend", "insert", "sort", "reverse", "pop", "remove"})
+_NUMBER_FUNCTIONS = frozenset({"abs", "bin", "chr", "divmod", "hex", "pow", "round"})
+_ITERABLE_FUNCTIONS = frozenset(
     "all any enumerate filter frozenset len list map max min reversed set sorted sum tuple zip".split()  # noqa: SIM905
 )
 
 
-_ON_NUMBERS = (ast.Sub, ast.Div, ast.FloorDiv, ast.Mod, ast.Pow)
+_NUMBER_OPERATORS = (ast.Sub, ast.Div, ast.FloorDiv, ast.Mod, ast.Pow)
 
 
 def role_of(function: Function, parameter: str) -> str:
@@ -66,29 +66,29 @@ def _roles(node: ast.AST, parameter: str) -> Iterator[str]:
         case ast.Subscript(value=value, slice=position):
             yield from ["items"] * _is_in(parameter, [value])
             yield from ["index"] * _is_in(parameter, [position])
-        case ast.BinOp(op=operator, left=left, right=right) if isinstance(operator, _ON_NUMBERS):
+        case ast.BinOp(op=operator, left=left, right=right) if isinstance(operator, _NUMBER_OPERATORS):
             yield from ["number"] * (_is_in(parameter, [left, right]) and not isinstance(left, ast.Constant))
         case ast.Compare(left=left, comparators=[*others]):
             yield from ["other"] * _is_in(parameter, [left, *others])
 
 
 def _roles_as_argument(name: str) -> Iterator[str]:
-    if name in _OVER_ITEMS:
+    if name in _ITERABLE_FUNCTIONS:
         yield "items"
     elif name == "range":
         yield "n"
     elif name == "ord":
         yield "text"
-    elif name in _OF_NUMBERS:
+    elif name in _NUMBER_FUNCTIONS:
         yield "number"
 
 
 def _roles_as_receiver(attribute: str) -> Iterator[str]:
-    if attribute in _OF_TEXT:
+    if attribute in _TEXT_METHODS:
         yield "text"
-    elif attribute in _OF_MAPPINGS:
+    elif attribute in _MAPPING_METHODS:
         yield "mapping"
-    elif attribute in _OF_LISTS:
+    elif attribute in _LIST_METHODS:
         yield "items"
 
 

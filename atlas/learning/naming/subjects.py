@@ -14,7 +14,7 @@ MIN_TASKS = 3
 MIN_OTHERS = 20
 """Smallest number of other tasks to compare with."""
 
-NEARLY_ALL = 0.9
+MIN_TASK_SHARE = 0.9
 """Smallest share of the function's tasks that contain a distinctive word."""
 
 FEW = 0.05
@@ -41,7 +41,7 @@ def distinctive_words(own_tasks: Iterable[str], tasks: Iterable[str]) -> list[st
     distinctive = [
         word
         for word, n in inside.items()
-        if n >= NEARLY_ALL * len(own_texts) and outside[word] <= FEW * len(other_texts)
+        if n >= MIN_TASK_SHARE * len(own_texts) and outside[word] <= FEW * len(other_texts)
     ]
     return sorted(distinctive, key=lambda word: (outside[word], word))
 

@@ -16,19 +16,19 @@ TABLE = 4
 FUNCTION = "function: "
 """Prefix of the reasons for which a gate refuses a function."""
 
-ANOTHER_NAME = f"{FUNCTION}one call or operation under another name"
+SINGLE_OPERATION = f"{FUNCTION}one call or operation under another name"
 ONLY_CALLS_PARAMETER = f"{FUNCTION}does nothing but call its parameters"
-SAVES_NOTHING = f"{FUNCTION}makes programs and library no shorter"
+NO_SAVING = f"{FUNCTION}makes programs and library no shorter"
 
-STEERING = (ast.For, ast.AsyncFor, ast.While, ast.If, ast.IfExp, ast.With, ast.AsyncWith, ast.Try, ast.TryStar)
+CONTROL_FLOW = (ast.For, ast.AsyncFor, ast.While, ast.If, ast.IfExp, ast.With, ast.AsyncWith, ast.Try, ast.TryStar)
 """Syntax that controls whether and how often code runs."""
 
-REPEATING = (*STEERING, *COMPREHENSIONS)
+REPETITION = (*CONTROL_FLOW, *COMPREHENSIONS)
 
 _OPERATIONS = (
     *(ast.Call, ast.BinOp, ast.BoolOp, ast.Compare, ast.Subscript, ast.AugAssign, ast.JoinedStr, ast.Delete),
     *COMPREHENSIONS,
-    *STEERING,
+    *CONTROL_FLOW,
 )
 
 _ARITHMETIC = (ast.BinOp, ast.UnaryOp, ast.Subscript, ast.Slice)
@@ -61,7 +61,7 @@ def usage_problem(usage: FunctionUsage, limits: Limits) -> str:
     if usage.n_tasks < limits.min_tasks:
         return f"{FUNCTION}fewer than {limits.min_tasks} tasks need it"
     if usage.saving <= 0:
-        return SAVES_NOTHING
+        return NO_SAVING
     if usage.n_tasks < limits.many_tasks and usage.saving < limits.min_saving_of_few:
         few = f"fewer than {limits.many_tasks} tasks need it"
         return f"{FUNCTION}{few}, and it saves fewer than {limits.min_saving_of_few} tokens"
@@ -74,8 +74,8 @@ def body_problem(body: FunctionBody, limits: Limits) -> str:
         return f"{FUNCTION}shorter than {limits.min_body_tokens} tokens"
     performed = list(operations(body.statements))
     if len(performed) < 2 and _longest_table(body.statements) < TABLE:
-        return ANOTHER_NAME
-    acting = [node for node in performed if not isinstance(node, REPEATING)]
+        return SINGLE_OPERATION
+    acting = [node for node in performed if not isinstance(node, REPETITION)]
     if acting and all(_is_call_of(node, body.parameters) for node in acting):
         return ONLY_CALLS_PARAMETER
     return ""

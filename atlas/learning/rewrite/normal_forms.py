@@ -12,7 +12,7 @@ from atlas.learning.terms.normalisation import strip
 from atlas.learning.terms.parsing import too_deep_error
 from atlas.learning.terms.symbols import number_symbols, replace_symbols
 
-ITS_NAME = "_"
+ANONYMOUS_NAME = "_"
 
 
 def normal_form(source: str) -> str:
@@ -44,5 +44,5 @@ def _without_names(source: str) -> ast.Module:
     module = strip(source)
     functions = [node for node in module.body if isinstance(node, Function)]
     if len(functions) == 1:
-        Renamer({functions[0].name: ITS_NAME}).visit(module)
+        Renamer({functions[0].name: ANONYMOUS_NAME}).visit(module)
     return module

@@ -27,10 +27,10 @@ _LANDLOCK_CREATE, _LANDLOCK_ADD, _LANDLOCK_RESTRICT = 444, 445, 446  # the same 
 _EXECUTE, _WRITE, _READ_FILE, _READ_DIRECTORY, _TRUNCATE = 1 << 0, 1 << 1, 1 << 2, 1 << 3, 1 << 14
 _MAKE_CHARACTER_DEVICE, _MAKE_BLOCK_DEVICE = 1 << 6, 1 << 11
 _FILE_ACCESSES = {1: (1 << 13) - 1, 2: (1 << 14) - 1}
-_TRUNCATING_SINCE = 3  # earlier versions do not restrict truncation
+_TRUNCATION_ABI = 3  # earlier versions do not restrict truncation
 _SCOPES_SINCE, _SCOPE_SIGNALS = 6, 1 << 1
 _NEWEST_FILE_ACCESSES = (1 << 15) - 1  # from version 3; version 5 adds ioctl, which no program here needs
-_READ_BY_ALL = ("/usr", "/lib", "/lib64", "/etc/ld.so.cache", "/etc/localtime", "/dev/urandom", "/dev/zero")
+_READABLE_PATHS = ("/usr", "/lib", "/lib64", "/etc/ld.so.cache", "/etc/localtime", "/dev/urandom", "/dev/zero")
 _PR_SET_PDEATHSIG, _PR_SET_SECCOMP, _PR_SET_NO_NEW_PRIVS = 1, 22, 38
 
 
@@ -145,10 +145,10 @@ def _restrict_files(libc: ctypes.CDLL, directory: str, readable: Iterable[str]) 
     reading = handled & (_READ_FILE | _READ_DIRECTORY)
     _allow_paths(libc, ruleset, handled & ~(_EXECUTE | _MAKE_CHARACTER_DEVICE | _MAKE_BLOCK_DEVICE), [directory])
     _allow_paths(libc, ruleset, handled & (_READ_FILE | _WRITE | _TRUNCATE), ["/dev/null"])
-    _allow_paths(libc, ruleset, reading, [*python, *_READ_BY_ALL, *readable])
+    _allow_paths(libc, ruleset, reading, [*python, *_READABLE_PATHS, *readable])
     is_enforced = bool(libc.syscall(_LANDLOCK_RESTRICT, ruleset, 0) == 0)
     os.close(ruleset)
-    return is_enforced and version >= _TRUNCATING_SINCE
+    return is_enforced and version >= _TRUNCATION_ABI
 
 
 def _allow_paths(libc: ctypes.CDLL, ruleset: int, access: int, paths: Iterable[str]) -> None:

@@ -9,7 +9,7 @@ from atlas.learning.sandbox.runner import RunResult, Sandbox
 _MARK = "public "
 _PLACE = " at line "
 
-_ASKING = """
+_LISTING_CODE = """
 names = {{}}
 exec("from {module} import *", names)
 globals().update(dict.fromkeys("{mark}" + name for name in names if name != "__builtins__"))
@@ -33,7 +33,7 @@ class PublicNames:
             Cancelled: `is_cancelled` returned True.
         """
         new = [module for module in modules if module not in self._names]
-        asking = [(_ASKING.format(module=module, mark=_MARK), "") for module in new]
+        asking = [(_LISTING_CODE.format(module=module, mark=_MARK), "") for module in new]
         results = self._sandbox.run_all(asking, is_cancelled=self._is_cancelled)
         self._names |= {module: _parse_names(result) for module, result in zip(new, results, strict=True)}
         return {module: self._names[module] for module in modules}

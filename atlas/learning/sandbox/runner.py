@@ -38,7 +38,7 @@ MAX_WORKERS = 2
 GRACE_SECONDS = 60.0
 CANCEL_CHECK_SECONDS = 0.1
 
-_HERE = Path(__file__).resolve().parent
+_OWN_DIRECTORY = Path(__file__).resolve().parent
 _START = """
 import sys, types
 for name, path in {packages!r}.items():
@@ -297,9 +297,9 @@ class _Worker:
         if not hasattr(os, "fork"):
             raise AtlasError(f"expected Linux or macOS to run programs, got {sys.platform!r}")
         packages = {
-            "atlas": str(_HERE.parents[1]),
-            "atlas.learning": str(_HERE.parent),
-            "atlas.learning.sandbox": str(_HERE),
+            "atlas": str(_OWN_DIRECTORY.parents[1]),
+            "atlas.learning": str(_OWN_DIRECTORY.parent),
+            "atlas.learning.sandbox": str(_OWN_DIRECTORY),
         }
         code = _START.format(
             packages=packages, preloaded=self._preloaded, path=self._path, is_confined=self._is_confined

@@ -70,7 +70,7 @@ _NUMBERS: Mapping[str, tuple[int, int | None]] = {
 _MACHINES = {"x86_64": (0, 0xC000003E), "aarch64": (1, 0xC00000B7)}
 """Column of `_NUMBERS`, and AUDIT_ARCH of `linux/audit.h`, for each type of machine."""
 
-_SAME_EVERYWHERE = 424
+_FIRST_COMMON_NUMBER = 424
 """First number that means the same on all architectures. The C library has a fallback for these newer calls.
 
 A refused call is answered as by a kernel without it. The C library then makes an older call, whose arguments can be
@@ -129,7 +129,7 @@ def _last_steps(machine: str) -> Iterator[Step]:
     for name in _NUMBERS:
         if name not in own_rules:
             yield from _answer(name, machine, _RULES.get(name, []))
-    yield from ((_AT_LEAST, 0, 1, _SAME_EVERYWHERE), (_RETURN, 0, 0, _REFUSE | _ENOSYS))
+    yield from ((_AT_LEAST, 0, 1, _FIRST_COMMON_NUMBER), (_RETURN, 0, 0, _REFUSE | _ENOSYS))
     yield (_RETURN, 0, 0, _REFUSE | _EPERM)
 
 

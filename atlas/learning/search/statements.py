@@ -16,10 +16,10 @@ from atlas.learning.terms.terms import Term, is_call, is_hole
 MAX_STATEMENTS = 6
 """Largest number of statements of a block in a pattern, unless the pattern ends with the block."""
 
-MAX_ALIKE = 40
+MAX_EQUAL_PIECES = 40
 """Largest number of pieces of code with the same statements that are compared with one another."""
 
-MAX_COMPARED = 2 * MAX_ALIKE**2
+MAX_COMPARISONS = 2 * MAX_EQUAL_PIECES**2
 """Largest number of comparisons of pieces with the same statements. All pairs are among them."""
 
 MAX_CACHED = 2**16
@@ -101,8 +101,8 @@ def _structure_key(term: Term) -> str:
 
 
 def _select_varied(pieces: Sequence[_Piece]) -> Sequence[_Piece]:
-    """Return at most `MAX_ALIKE` pieces. If some have to be dropped, keep at most two that differ only in names."""
-    if len(pieces) <= MAX_ALIKE:
+    """Return at most `MAX_EQUAL_PIECES` pieces. If some are dropped, at most two that differ only in names are kept."""
+    if len(pieces) <= MAX_EQUAL_PIECES:
         return pieces
     n_alike: Counter[Term] = Counter()
     varied: list[_Piece] = []
@@ -111,7 +111,7 @@ def _select_varied(pieces: Sequence[_Piece]) -> Sequence[_Piece]:
         n_alike[shape] += 1
         if n_alike[shape] <= 2:
             varied.append(piece)
-    return varied[:MAX_ALIKE]
+    return varied[:MAX_EQUAL_PIECES]
 
 
 def _shared_patterns(pieces: Sequence[_Piece], tasks: Mapping[str, str]) -> Iterator[Pattern]:
@@ -121,7 +121,7 @@ def _shared_patterns(pieces: Sequence[_Piece], tasks: Mapping[str, str]) -> Iter
     """
     found: dict[Term, Pattern] = {}
     waiting = deque[tuple[int, ...]]((number,) for number in range(len(pieces)))
-    n_left = MAX_COMPARED
+    n_left = MAX_COMPARISONS
     while waiting and n_left:
         group = waiting.popleft()
         of_tasks = {tasks[pieces[number][0]] for number in group}

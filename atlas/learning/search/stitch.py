@@ -43,8 +43,8 @@ SPARE_SECONDS = 60
 """Extra time after which a search ends by itself, if nobody ended it."""
 
 MAX_SECONDS = 1e8  # timers overflow beyond some centuries
-OUT_OF_TIME = getattr(signal, "SIGXCPU", 0)  # Windows has no such signal, and only wall-clock time ends a search
-IN_TIME = "with the functions found by then"
+CPU_LIMIT_SIGNAL = getattr(signal, "SIGXCPU", 0)  # Windows has no such signal, and only wall-clock time ends a search
+TIMEOUT_NOTE = "with the functions found by then"
 
 
 class StitchEngine:
@@ -165,14 +165,14 @@ def _run(directory: Path, limits: Limits, progress: StageProgress | None, cancel
             if cancelled is not None and cancelled():
                 raise Cancelled("the compression was cancelled; nothing was changed")
             if time.monotonic() > deadline:
-                return f"stopped after {BUSY * limits.seconds:.0f} s, {IN_TIME}"
+                return f"stopped after {BUSY * limits.seconds:.0f} s, {TIMEOUT_NOTE}"
             _report_progress(directory, limits, progress)
             time.sleep(POLL_SECONDS)
     finally:
         process.kill()
         process.wait()
-    if process.returncode == -OUT_OF_TIME:
-        return f"stopped after {limits.seconds:.0f} s of computing, {IN_TIME}"
+    if process.returncode == -CPU_LIMIT_SIGNAL:
+        return f"stopped after {limits.seconds:.0f} s of computing, {TIMEOUT_NOTE}"
     return "" if process.returncode == 0 else _failure(directory, limits, process.returncode)
 
 
@@ -192,15 +192,15 @@ def _answer(directory: Path) -> dict[str, Any] | None:
 def _failure(directory: Path, limits: Limits, code: int) -> str:
     errors = (directory / "errors.txt").read_text("utf-8", "replace")
     if any(sign in errors for sign in ("memory allocation", "MemoryError", "failed to map segment")):
-        return f"stopped at {limits.megabytes:,} MB, {IN_TIME}"
+        return f"stopped at {limits.megabytes:,} MB, {TIMEOUT_NOTE}"
     return f"ended with code {code}: {errors.strip()[-300:]!r}"
 
 
 def _proposal(directory: Path, corpus: Corpus, stop_reason: str, limits: Limits) -> Proposal:
     answer = _answer(directory)
-    if answer is None and IN_TIME in stop_reason:
+    if answer is None and TIMEOUT_NOTE in stop_reason:
         return empty_proposal(corpus, [f"the search {stop_reason}: {_describe_progress(0, limits)}"])
-    was_aborted = stop_reason != "" and IN_TIME not in stop_reason
+    was_aborted = stop_reason != "" and TIMEOUT_NOTE not in stop_reason
     if answer is None or (was_aborted and not answer["patterns"]):
         raise EngineError(
             f"the search {stop_reason or 'gave no answer'}; try fewer programs, or AntiUnificationEngine()"

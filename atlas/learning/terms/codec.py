@@ -14,7 +14,7 @@ from atlas.learning.terms.heads import (
     DEFINITIONS,
     DO,
     END,
-    EXCLUDED,
+    EXCLUDED_HEAD,
     EXPRESSION,
     MODULE,
     REST,
@@ -33,7 +33,7 @@ from atlas.learning.terms.parsing import is_long_table
 from atlas.learning.terms.scopes import LOCAL, bindings
 from atlas.learning.terms.terms import SYMBOL, Term
 
-DEFINING = (
+DEFINITION_NODES = (
     ast.FunctionDef,
     ast.AsyncFunctionDef,
     ast.ClassDef,
@@ -56,8 +56,8 @@ OTHER_SORTS: Mapping[type[ast.AST], str] = {
     ast.pattern: "pattern",
 }
 CONTEXTS: Mapping[str, type[ast.expr_context]] = {"lvalue": ast.Store, "dtarget": ast.Del}
-_EXCLUDED_STATEMENTS = (f"{EXCLUDED}:Assert/", f"{EXCLUDED}:Expr/")
-NAMED = {ast.Name: "id", ast.arg: "arg", ast.ExceptHandler: "name"}
+_EXCLUDED_STATEMENTS = (f"{EXCLUDED_HEAD}:Assert/", f"{EXCLUDED_HEAD}:Expr/")
+NAME_FIELDS = {ast.Name: "id", ast.arg: "arg", ast.ExceptHandler: "name"}
 """Classes with a name that may be a local variable, and the field that contains the name."""
 
 
@@ -105,7 +105,9 @@ class _Encoder:
         parts: list[Part] = []
         children: list[Term] = []
         for name, value in _fields(node):
-            part, terms = self._name_part(node, value) if NAMED.get(type(node)) == name else self._part(node, value)
+            part, terms = (
+                self._name_part(node, value) if NAME_FIELDS.get(type(node)) == name else self._part(node, value)
+            )
             parts.append(part)
             children += terms
         if isinstance(node, ast.Name) and not children:
@@ -143,7 +145,7 @@ class _Encoder:
     def _block(self, statements: list[ast.stmt]) -> Term:
         """Return the term of a block. A block with definitions or imports is flat, and no abstraction has its sort."""
         terms = [self._statement(statement) for statement in statements]
-        if any(isinstance(statement, DEFINING) for statement in statements):
+        if any(isinstance(statement, DEFINITION_NODES) for statement in statements):
             sorts = tuple(read_head(term.head).sort for term in terms)
             return Term(str(Head(sort=DEFINITIONS, name="Do", parts=(Part(sorts=sorts, is_list=True),))), terms)
         rest = Term(END)
@@ -155,7 +157,7 @@ class _Encoder:
         """Return the term of a statement. The head of an excluded statement contains its mark."""
         if id(statement) not in self._marks:
             return self.node(statement, _sort(statement, statement))
-        term = _Encoder(self._origins, {}, EXCLUDED).node(statement, EXCLUDED)
+        term = _Encoder(self._origins, {}, EXCLUDED_HEAD).node(statement, EXCLUDED_HEAD)
         return Term(f"{term.head}/{_scalars(self._marks[id(statement)])}", term.children)
 
     def _sort(self, node: ast.AST, parent: ast.AST) -> str:
@@ -174,7 +176,7 @@ def _fields(node: ast.AST) -> Iterator[tuple[str, Any]]:
 def _sort(node: ast.AST, parent: ast.AST) -> str:
     """Return the sort of a node in its parent."""
     if isinstance(node, ast.stmt):
-        return DEFINITION if isinstance(node, DEFINING) else STATEMENT
+        return DEFINITION if isinstance(node, DEFINITION_NODES) else STATEMENT
     if isinstance(node, ast.expr):
         return _expression_sort(node, parent)
     for kind, sort in OTHER_SORTS.items():

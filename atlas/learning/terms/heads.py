@@ -22,7 +22,7 @@ STATEMENT, DEFINITION = "s", "d"
 BLOCK, REST, DEFINITIONS = "b", "t", "m"
 """A block of statements, the rest of a block, and a block with definitions or imports."""
 
-EXCLUDED = "apart"
+EXCLUDED_HEAD = "apart"
 """A statement that is not part of a pattern, and the expressions in it."""
 
 TABLE = "Table"
@@ -129,7 +129,7 @@ SYNTAX = {
 }
 """Approximate number of keyword and bracket tokens of each syntax class. The default is 0."""
 
-LISTED = frozenset({"Call", "Dict", "List", "Set", "Tuple", "arguments"})
+COMMA_SEPARATED = frozenset({"Call", "Dict", "List", "Set", "Tuple", "arguments"})
 """Classes that are written with commas between their parts."""
 
 CALL_COST = 400
@@ -148,7 +148,7 @@ def cost_of(text: str) -> int:
     head = read_head(text)
     if head.name == TABLE:
         return 100 * n_tokens(str(head.parts[0].scalars[0]))
-    n_commas = max(0, len(head.child_sorts) - 1) if head.name in LISTED else 0
+    n_commas = max(0, len(head.child_sorts) - 1) if head.name in COMMA_SEPARATED else 0
     n_named = sum(value is not None for value in _costed_scalars(head))
     return 100 * (n_named + SYNTAX.get(head.name, 0) + n_commas)
 

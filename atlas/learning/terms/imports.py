@@ -13,10 +13,10 @@ from atlas.learning.terms.names import Function
 from atlas.learning.terms.scopes import IMPORTS, imported_names, is_constant
 from atlas.learning.terms.walking import walk
 
-RUNNING = (ast.Call, ast.Await, ast.Attribute, ast.Subscript, ast.comprehension)
+CALLING_SYNTAX = (ast.Call, ast.Await, ast.Attribute, ast.Subscript, ast.comprehension)
 """Syntax that may run functions defined before it."""
 
-ALIASED = 2
+ALIAS_TOKENS = 2
 """Tokens of ` as name`."""
 
 
@@ -87,7 +87,7 @@ def _may_call(statement: ast.stmt) -> bool:
     """Return whether a statement may run functions that were defined before it."""
     if isinstance(statement, Function):
         return bool(statement.decorator_list)
-    return any(isinstance(part, RUNNING) for part in walk(statement))
+    return any(isinstance(part, CALLING_SYNTAX) for part in walk(statement))
 
 
 def _read_and_bound_names(statement: ast.stmt, public: Mapping[str, frozenset[str]]) -> tuple[set[str], set[str]]:
@@ -218,7 +218,7 @@ def n_import_tokens(statements: frozenset[str]) -> int:
     """
     bound = Counter(name for statement in statements for node in _nodes(statement) for name in imported_names(node))
     n_aliases = sum(n - 1 for n in bound.values())
-    return n_tokens("\n".join(merge_imports(statements))) + ALIASED * n_aliases
+    return n_tokens("\n".join(merge_imports(statements))) + ALIAS_TOKENS * n_aliases
 
 
 def imported_modules(statements: Iterable[str]) -> frozenset[str]:

@@ -13,13 +13,13 @@ from atlas.learning.terms.walking import walk
 
 Function = ast.FunctionDef | ast.AsyncFunctionDef
 
-RESERVED = frozenset(keyword.kwlist) | frozenset(keyword.softkwlist) | frozenset(dir(builtins))
+RESERVED_NAMES = frozenset(keyword.kwlist) | frozenset(keyword.softkwlist) | frozenset(dir(builtins))
 """Names that cannot be assigned: keywords and builtins."""
 
-_BY_TEXT = frozenset({"eval", "exec", "locals", "vars", "globals", "dir"})
+_NAME_LOOKUPS = frozenset({"eval", "exec", "locals", "vars", "globals", "dir"})
 
 # fmt: off
-_OF_STACK = frozenset({
+_STACK_NAMES = frozenset({
     "__code__", "__traceback__", "_current_exceptions", "_current_frames", "_getframe", "_getframemodulename",
     "ag_frame", "co_name", "cr_frame", "currentframe", "dump_traceback", "extract_stack", "extract_tb", "f_back",
     "f_code", "f_globals", "f_lineno", "f_locals", "findCaller", "format_exc", "format_exception", "format_stack",
@@ -30,13 +30,13 @@ _OF_STACK = frozenset({
 # fmt: on
 """Names that give access to stack frames, or to the source code of functions on the stack."""
 
-_OF_INSPECT = frozenset({"stack", "trace", "*"})
+_INSPECT_NAMES = frozenset({"stack", "trace", "*"})
 """More such names, in code that imports `inspect`. Other code may use them differently."""
 
 
 def is_available(name: str) -> bool:
     """Return whether a name is an identifier that is not a keyword or builtin."""
-    return name.isidentifier() and name.isascii() and name not in RESERVED and not name.startswith("__")
+    return name.isidentifier() and name.isascii() and name not in RESERVED_NAMES and not name.startswith("__")
 
 
 def unused_name(name: str, reserved: Iterable[str]) -> str:
@@ -119,21 +119,21 @@ def looks_up_names(tree: ast.AST) -> set[str]:
     """Return the builtins that code uses to look up names by string, such as `eval`."""
     nodes = list(walk(tree))
     names = [node for node in nodes if isinstance(node, ast.Name)]
-    if not any(node.id in _BY_TEXT for node in names):
+    if not any(node.id in _NAME_LOOKUPS for node in names):
         return set()
     bound = {node.id for node in names if not isinstance(node.ctx, ast.Load)}
     bound |= {node.arg for node in nodes if isinstance(node, ast.arg)}
     called = {node.func.id for node in nodes if isinstance(node, ast.Call) and isinstance(node.func, ast.Name)}
-    return {name for name in called | ({node.id for node in names} - bound) if name in _BY_TEXT}
+    return {name for name in called | ({node.id for node in names} - bound) if name in _NAME_LOOKUPS}
 
 
 def inspects_stack(tree: ast.AST) -> bool:
     """Return whether code may inspect the call stack, which inserted functions would change."""
     nodes = list(walk(tree))
     mentioned = set[str]().union(*map(_names_of, nodes))
-    if "inspect" in mentioned and mentioned & _OF_INSPECT:
+    if "inspect" in mentioned and mentioned & _INSPECT_NAMES:
         return True
-    return bool(mentioned & _OF_STACK) or any(map(_is_of_builtins, nodes))
+    return bool(mentioned & _STACK_NAMES) or any(map(_is_of_builtins, nodes))
 
 
 def _names_of(node: ast.AST) -> set[str]:
@@ -150,9 +150,9 @@ def _is_of_builtins(node: ast.AST) -> bool:
     """Return whether a node refers indirectly to a builtin that looks up names by string, such as `builtins.eval`."""
     match node:
         case ast.ImportFrom(module="builtins", names=names):
-            return any(alias.name in _BY_TEXT for alias in names)
+            return any(alias.name in _NAME_LOOKUPS for alias in names)
         case ast.Attribute(value=ast.Name(id="builtins" | "__builtins__"), attr=name):
-            return name in _BY_TEXT
+            return name in _NAME_LOOKUPS
     return False
 
 

@@ -10,7 +10,7 @@ from atlas.learning.terms.parsing import InvalidPython, parse, too_deep_error
 
 _Function = TypeVar("_Function", ast.FunctionDef, ast.AsyncFunctionDef)
 
-_LEAVING = (ast.Return, ast.Raise, ast.Continue, ast.Break)
+_EXIT_STATEMENTS = (ast.Return, ast.Raise, ast.Continue, ast.Break)
 
 
 def normalise(source: str) -> ast.Module:
@@ -62,7 +62,7 @@ def always_exits(block: Sequence[ast.stmt]) -> bool:
         case [*_, ast.If(body=body, orelse=other)]:
             return always_exits(body) and always_exits(other)
         case [*_, last]:
-            return isinstance(last, _LEAVING)
+            return isinstance(last, _EXIT_STATEMENTS)
     return False
 
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from atlas.llm.prompts.prompt import Prompt
 
-WARNING = Prompt(
+WARNING_PROMPT = Prompt(
     name="warning",
     text="""\
 Turn one failed attempt at a task into a warning that spares other tasks of the same kind this failure. Write at the

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from datetime import datetime
 from typing import Any
 
-from atlas.core.exchange import Exported
+from atlas.core.exchange import ExportedRecord
 from atlas.storage.damage import stored_instant
 from atlas.storage.records import RestoredHistory
 
@@ -16,7 +16,7 @@ def stored_at(row: Mapping[str, Any]) -> datetime | None:
     return stored_instant(row, "stored_at") if row.get("stored_at") else None
 
 
-def restored_history(exported: Exported) -> RestoredHistory:
+def restored_history(exported: ExportedRecord) -> RestoredHistory:
     """Return the data to restore besides an exported record: its marks, use counts, uses and time of storing."""
     return RestoredHistory(
         marks=exported.marks,

@@ -13,14 +13,14 @@ import numpy.typing as npt
 
 from atlas.core.errors import InvalidInput
 from atlas.core.hits import Hit, Selector
-from atlas.core.ranking.tuned import ALIKE, MIN_RANKED, NEAR_COPY, RANKED_PER_HIT
+from atlas.core.ranking.tuned import MAX_ATTEMPT_DIFFERENCE, MIN_RANKED, NEAR_COPY, RANKED_PER_HIT
 from atlas.core.settings import RankingWeights
 from atlas.core.types import Vectors
 from atlas.memory.base.scoring import NUDGES, QUERY_SIGNALS, Calibration, Candidate, Values, relevance_signals, score
 
 T = TypeVar("T")
 
-ROUNDING = 1e-9
+TOLERANCE = 1e-9
 """Tolerance for rounding errors in a sum."""
 
 MIN_MENTIONED = 0.001
@@ -105,7 +105,10 @@ def _join_attempts(pairs: Sequence[tuple[Candidate[T], Hit[T]]], prefers_success
 def _are_similarly_relevant(first: Hit[Any], second: Hit[Any]) -> bool:
     """Return whether two hits are about equally relevant by both meaning and words."""
     signals = [sum(hit.signals.get(name, 0.0) for name in QUERY_SIGNALS) for hit in (first, second)]
-    return abs(first.meaning - second.meaning) <= ALIKE and abs(signals[0] - signals[1]) <= ALIKE
+    return (
+        abs(first.meaning - second.meaning) <= MAX_ATTEMPT_DIFFERENCE
+        and abs(signals[0] - signals[1]) <= MAX_ATTEMPT_DIFFERENCE
+    )
 
 
 def explain(hit: Hit[Any]) -> str:

@@ -32,7 +32,7 @@ METADATA = "meta."
 TRIES = 10
 """Number of tries of a change whose record changes concurrently, the first included."""
 
-ROWS_AT_ONCE = 500
+TABLE_BATCH = 500
 """Batch size of records that are read for a table."""
 
 T = TypeVar("T")
@@ -54,7 +54,7 @@ class Records:
     """The records of one collection. Each method has an async twin, with an `a` before its name."""
 
     fields: ClassVar[frozenset[str]] = frozenset()
-    """Names to filter by, in addition to the records' own metadata and `OF_EVERY_MEMORY`."""
+    """Names to filter by, in addition to the records' own metadata and `COMMON_NAMES`."""
 
     success_updater: SuccessRateUpdater | None = None
     """Updater of success rates for a store that keeps no attempts, or None if it keeps no rates."""
@@ -266,7 +266,7 @@ class Records:
         """Accept records that wait for review as one operation, and return their number.
 
         Before, a record written with a key under review is found only with that key, and its uses do not count.
-        `WAITING` is the filter for records that wait.
+        `IS_WAITING` is the filter for records that wait.
 
         Args:
             unchanged_since: Moment of the review, from `storage.ledger.moment`.
@@ -331,7 +331,7 @@ class Records:
 
     def _slim_rows(self, ids: Sequence[str]) -> list[dict[str, Any]]:
         """Return the rows of these records without vectors and internal metadata."""
-        parts = (self._store.get([*ids[start : start + ROWS_AT_ONCE]]) for start in range(0, len(ids), ROWS_AT_ONCE))
+        parts = (self._store.get([*ids[start : start + TABLE_BATCH]]) for start in range(0, len(ids), TABLE_BATCH))
         return [tables.without_vectors(row) for part in parts for row in part]
 
     def __len__(self) -> int:

@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from atlas.core.hits import Hit
-from atlas.core.ranking.tuned import RERANKED, RERANKER_WEIGHT
+from atlas.core.ranking.tuned import N_RERANKED, RERANKER_WEIGHT
 from atlas.infra.bridge import call
 from atlas.protocols.strategies import Reranker
 
@@ -21,7 +21,7 @@ class RerankedHits:
 
 
 def rerank(hits: Sequence[Hit[str]], query: str, documents: Mapping[str, str], reranker: Reranker) -> RerankedHits:
-    """Return the hits sorted by rank value, after adding a signal `reranker` to the first `RERANKED` ones.
+    """Return the hits sorted by rank value, after adding a signal `reranker` to the first `N_RERANKED` ones.
 
     No hit is added, and hits that were not reranked stay below reranked hits.
 
@@ -29,7 +29,7 @@ def rerank(hits: Sequence[Hit[str]], query: str, documents: Mapping[str, str], r
         hits: Best first.
         documents: Texts of the hits, keyed by the hit's item.
     """
-    hits_to_rerank = [hit for hit in hits[:RERANKED] if hit.item in documents]
+    hits_to_rerank = [hit for hit in hits[:N_RERANKED] if hit.item in documents]
     if not hits_to_rerank:
         return RerankedHits(list(hits))
     texts = [documents[hit.item] for hit in hits_to_rerank]

@@ -12,14 +12,14 @@ from atlas.core.hits import Candidates, Hit, check_limit, hit_without_signals
 from atlas.core.json_values import check_text
 from atlas.core.operations import Usage
 from atlas.core.ranking.level import LevelCosts
-from atlas.core.ranking.tuned import COMPARED, MAX_CANDIDATES, RERANKED, SAME_DOMAIN
+from atlas.core.ranking.tuned import MAX_CANDIDATES, N_COMPARED, N_RERANKED, SAME_DOMAIN
 from atlas.core.settings import RankingWeights
 from atlas.core.types import Vector, Vectors
 from atlas.embedding.chunking import best_passage
 from atlas.memory.base.calibration.live import LiveCalibration
 from atlas.memory.base.calibration.measurement import RelevanceThresholds
 from atlas.memory.base.ranking import (
-    ROUNDING,
+    TOLERANCE,
     check_diversity,
     check_threshold,
     diversify,
@@ -206,7 +206,7 @@ class Retriever:
 
     def n_to_read(self, search: Search) -> int:
         """Return the number of first hits whose texts and vectors `order_hits` needs."""
-        n_reranked = RERANKED if self.reranker is not None else 0
+        n_reranked = N_RERANKED if self.reranker is not None else 0
         return max(search.k, n_reranked, overfetch(search.k) if search.diversity else 0)
 
     def vectors(self, hits: Sequence[Hit[str]], search: Search) -> Vectors:
@@ -292,11 +292,11 @@ class Retriever:
         may_be_far = search.distinct or thresholds.spares_words or self.context
         if not may_be_far:
             # No record can be moved up past another by more than the sum of all nudges.
-            slack = weights.nudges + (SAME_DOMAIN if search.domain else 0.0) + ROUNDING
+            slack = weights.nudges + (SAME_DOMAIN if search.domain else 0.0) + TOLERANCE
             returned = most_relevant(self.n_to_read(search) + n_withheld, weights, scale, slack=slack)
         compared = None
         if self.store.has_token_vectors and self.compares_tokens:
-            compared = most_relevant(COMPARED, weights, scale)
+            compared = most_relevant(N_COMPARED, weights, scale)
         while True:
             result = self.store.candidates(
                 search.vector,

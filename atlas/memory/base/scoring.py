@@ -30,7 +30,7 @@ import numpy.typing as npt
 from atlas.core.errors import InvalidInput
 from atlas.core.hits import Candidates, Hit
 from atlas.core.operations import NO_MARKS, NO_USAGE, Marks, Usage
-from atlas.core.ranking.tuned import SAME_DOMAIN, WORDS_POWER, WORKED
+from atlas.core.ranking.tuned import SAME_DOMAIN, SUCCESS_SHARES, WORDS_POWER
 from atlas.core.settings import RankingWeights
 from atlas.core.types import Outcome
 from atlas.storage.damage import stored_instant
@@ -43,7 +43,7 @@ Values = npt.NDArray[np.float64]
 Number = TypeVar("Number", float, Values)
 """A number, or many numbers."""
 
-LABELS = {success: Outcome(success).label for success in WORKED}
+LABELS = {success: Outcome(success).label for success in SUCCESS_SHARES}
 
 NUDGES = ("success", "use", "recency", "pin", "importance")
 
@@ -191,7 +191,7 @@ def nudges(candidate: Candidate[T], weights: RankingWeights, now: datetime) -> d
     if candidate.importance is not None:  # a journal entry, which has no outcome
         quality = {"importance": weights.importance * candidate.importance}
     else:
-        success_rate = WORKED[candidate.success] if candidate.prior is None else candidate.prior
+        success_rate = SUCCESS_SHARES[candidate.success] if candidate.prior is None else candidate.prior
         quality = {"success": weights.success * success_rate}
     return quality | {
         "use": weights.use * success_share,

@@ -21,7 +21,7 @@ NUMBERS = {"map_x": "float64", "map_y": "float64", "rate": "float64"}
 INTERNAL = ("content", "content_hash", "search_text")
 """Internal metadata that tables leave out."""
 
-RENAMED = {"domain": "field"}
+RENAMED_COLUMNS = {"domain": "field"}
 """Metadata renamed because a column has the same name: a task's domain is not a domain of the map."""
 
 _BLANKS = r"[\s\x00-\x1f\x7f-\x9f\u00ad\u180e\u200b-\u200f\u202a-\u202e\u2060-\u2064\ufeff]*"
@@ -127,7 +127,9 @@ def _text(value: Any) -> str:
 
 
 def _line(row: Mapping[str, Any], marks: Marks, usage: Usage, position: MapPosition | None) -> dict[str, Any]:
-    metadata = {RENAMED.get(name, name): value for name, value in row["metadata"].items() if name not in INTERNAL}
+    metadata = {
+        RENAMED_COLUMNS.get(name, name): value for name, value in row["metadata"].items() if name not in INTERNAL
+    }
     map_values = {"domain": position.domain or None, "map_x": position.x, "map_y": position.y} if position else {}
     return {
         **metadata,

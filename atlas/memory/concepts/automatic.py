@@ -17,12 +17,12 @@ from atlas.infra.actor import Role, actor_scope, has_role, is_under_review
 from atlas.infra.fork_safety import InterProcessLock
 from atlas.memory.base.memory import Memory
 from atlas.storage.erasing import CACHE
-from atlas.storage.records import NOT_TRUSTED
+from atlas.storage.records import IS_NOT_TRUSTED
 from atlas.storage.store import Store
 
 logger = logging.getLogger(__name__)
 
-COUNTED = "automatic_compression:counted"
+COUNT_NOTE = "automatic_compression:counted"
 """Store note with two numbers: all successes at the last count, and successes with programs since the last search."""
 
 RESULT = "automatic_compression:result"
@@ -42,7 +42,7 @@ PASSED_OPTIONS = (
 MAX_READ = 300
 """Number of newest successes to read."""
 
-_SUCCEEDED = {"outcome": "succeeded"}
+_IS_SUCCESS = {"outcome": "succeeded"}
 
 
 def search_lock(directory: Path) -> InterProcessLock:
@@ -167,18 +167,18 @@ class AutomaticCompression:
             return "The automatic search for concepts is off (ATLAS_COMPRESS_EVERY=0)."
         if not self._storage.read_only and self._is_searching():
             return "A search for concepts is running in the background."
-        n_programs = self._count_successes(self._note(COUNTED), default=0)[1]
+        n_programs = self._count_successes(self._note(COUNT_NOTE), default=0)[1]
         waits = f"{n_programs:,} of {self._every:,} new successes with programs until the next search for concepts."
         return " ".join(part for part in (self._read_problem(), self._note(RESULT), waits) if part)
 
     def _begin_if_due(self) -> bool:
-        note = self._note(COUNTED)
+        note = self._note(COUNT_NOTE)
         n_successes, n_programs = self._count_successes(note, default=1)
         is_due = n_programs >= self._every and not self._is_searching()
         self._n_before_count = self._every - n_programs if n_programs < self._every else self._every
         new_note = f"{n_successes} {0 if is_due else n_programs}"
         if new_note != note:
-            self._storage.ledger.notes.write({COUNTED: new_note}, expected={COUNTED: note or None})
+            self._storage.ledger.notes.write({COUNT_NOTE: new_note}, expected={COUNT_NOTE: note or None})
         return is_due and self._begin(self._storage)
 
     def _count_successes(self, note: str, *, default: int) -> tuple[int, int]:
@@ -188,13 +188,13 @@ class AutomaticCompression:
             default: The second number in case that there is no note.
         """
         attempts = self._attempts()
-        waiting = set(attempts.ids({"$and": [_SUCCEEDED, NOT_TRUSTED]}))
-        n_successes = attempts.count(_SUCCEEDED) - len(waiting)
+        waiting = set(attempts.ids({"$and": [_IS_SUCCESS, IS_NOT_TRUSTED]}))
+        n_successes = attempts.count(_IS_SUCCESS) - len(waiting)
         if not note:
             return n_successes, default
         n_before, n_programs = map(int, note.split())
         n_new = min(max(0, n_successes - n_before), MAX_READ)
-        latest_attempts = attempts.browse(_SUCCEEDED, order_by="", limit=n_new + len(waiting)) if n_new else []
+        latest_attempts = attempts.browse(_IS_SUCCESS, order_by="", limit=n_new + len(waiting)) if n_new else []
         ids = [row["id"] for row in latest_attempts if row["id"] not in waiting][:n_new]
         return n_successes, n_programs + sum(map(_has_programs, attempts.get_many(ids)))
 

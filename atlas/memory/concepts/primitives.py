@@ -12,15 +12,15 @@ from atlas.core.types import CodeConcept
 from atlas.memory.concepts.records import validate
 from atlas.protocols.strategies import PrimitiveLoader
 
-SHIPPED = "shipped"
+SHIPPED_DIGEST = "shipped"
 """Metadata key for the digest of a primitive's loaded version."""
 
-LEFT_OUT = ("id", "created_at", "calls", "found_in", "composed_of")
+IGNORED_FIELDS = ("id", "created_at", "calls", "found_in", "composed_of")
 
 
 def mark_shipped(concept: CodeConcept) -> CodeConcept:
     """Return a loader's concept with the digest of its content in its metadata."""
-    return replace(concept, metadata={**concept.metadata, SHIPPED: _digest(concept)})
+    return replace(concept, metadata={**concept.metadata, SHIPPED_DIGEST: _digest(concept)})
 
 
 def find_updates(
@@ -37,7 +37,7 @@ def find_updates(
     shipped = {concept.id: mark_shipped(concept) for concept in loader.load().values()}
     changes = []
     for concept in get_many(list(shipped)):
-        was_edited = SHIPPED not in concept.metadata and has_versions(concept)
+        was_edited = SHIPPED_DIGEST not in concept.metadata and has_versions(concept)
         update = plan_update(concept, shipped[concept.id], was_edited=was_edited)
         if update is not None:
             changes.append(validate(update))
@@ -52,9 +52,9 @@ def plan_update(concept: CodeConcept, latest: CodeConcept, *, was_edited: bool) 
         was_edited: Whether the concept has earlier versions. This decides for concepts without a digest, which an
             earlier version of ATLAS loaded.
     """
-    loaded_digest = concept.metadata.get(SHIPPED)
+    loaded_digest = concept.metadata.get(SHIPPED_DIGEST)
     digest = _digest(concept)
-    if latest.metadata[SHIPPED] in (loaded_digest, digest):
+    if latest.metadata[SHIPPED_DIGEST] in (loaded_digest, digest):
         return None
     is_edited = was_edited if loaded_digest is None else digest != loaded_digest
     if is_edited:
@@ -72,10 +72,10 @@ def plan_update(concept: CodeConcept, latest: CodeConcept, *, was_edited: bool) 
 
 
 def _digest(concept: CodeConcept) -> str:
-    encoded = {name: value for name, value in encode_concept(concept).items() if name not in LEFT_OUT}
+    encoded = {name: value for name, value in encode_concept(concept).items() if name not in IGNORED_FIELDS}
     metadata = {
         name: value
         for name, value in concept.metadata.items()
-        if name != SHIPPED and not name.startswith("merged_")  # the notes of a merge are not edits
+        if name != SHIPPED_DIGEST and not name.startswith("merged_")  # the notes of a merge are not edits
     }
     return hashlib.sha256(dump({**encoded, "metadata": metadata}).encode()).hexdigest()

@@ -16,7 +16,7 @@ from atlas.core.errors import InvalidInput
 from atlas.core.filters import scope_of
 from atlas.core.json_values import check_text, dump
 from atlas.core.operations import Usage
-from atlas.core.types import BY_RULES, CodeConcept
+from atlas.core.types import RULES_AUTHOR, CodeConcept
 from atlas.learning.rewrite import normal_forms
 from atlas.learning.terms.names import bound_names
 from atlas.learning.terms.parsing import InvalidPython, parse
@@ -28,10 +28,10 @@ SOURCES = ("primitive", "learned", "composed", "imported")
 
 NAME_CHARACTERS = 200
 
-NOTHING = "-"
+NO_NEEDS = "-"
 """Value of `needs` for code without calls. Rows of earlier versions have no `needs`."""
 
-_NUMBERED = re.compile(r"(?:concept|function|value|workflow)?_?\d*")
+_NUMBERED_NAME = re.compile(r"(?:concept|function|value|workflow)?_?\d*")
 
 PYTHON = "python"
 ALSO_PYTHON = ("py", "python3")
@@ -145,7 +145,7 @@ def to_entry(concept: CodeConcept) -> Entry:
         "language": concept.language,
         "created_at": concept.created_at.astimezone(UTC).isoformat(timespec="microseconds"),
         "calls": list(concept.calls),
-        "needs": sorted(undefined_calls(concept)) or [NOTHING],
+        "needs": sorted(undefined_calls(concept)) or [NO_NEEDS],
         "defines": sorted(defined_names(concept) - {concept.name}),
         "found_in": list(concept.found_in),
         "composed_of": list(concept.composed_of),
@@ -167,7 +167,7 @@ def embedded_text(concept: CodeConcept) -> str:
     Descriptions that rules derived are left out, because they share sentences, which would make all such concepts
     similar.
     """
-    if concept.metadata.get("documented_by") != BY_RULES:
+    if concept.metadata.get("documented_by") != RULES_AUTHOR:
         return f"{_words(concept.name)}: {concept.description}"
     words = dict.fromkeys(_words(name) for name in (*concept.tools, *_significant_names(concept)))
     return " ".join(part for part in (concept.guidance, ", ".join(words)) if part) or concept.description
@@ -179,7 +179,7 @@ def _significant_names(concept: CodeConcept) -> list[str]:
         return []
     nodes = ast.walk(parse(concept.code))
     names = (getattr(node, key, None) for node in nodes for key in ("name", "id", "attr", "arg"))
-    return [name for name in names if isinstance(name, str) and len(name) > 2 and not _NUMBERED.fullmatch(name)]
+    return [name for name in names if isinstance(name, str) and len(name) > 2 and not _NUMBERED_NAME.fullmatch(name)]
 
 
 def content_hash(concept: CodeConcept) -> str:
@@ -210,7 +210,7 @@ def undefined_calls_of_row(row: Mapping[str, Any], concept: CodeConcept) -> set[
     needs = row["metadata"].get("needs")
     if needs is None:
         return undefined_calls(concept)
-    return {needs} - {NOTHING} if isinstance(needs, str) else {*needs} - {NOTHING}
+    return {needs} - {NO_NEEDS} if isinstance(needs, str) else {*needs} - {NO_NEEDS}
 
 
 def stated_usage(concept: CodeConcept) -> Usage:

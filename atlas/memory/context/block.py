@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 logger = logging.getLogger(__name__)
 
 BUDGET_TOKENS = 2_000
-EACH = 8
+DEFAULT_K = 8
 """Default number of hits per memory from which a block is filled."""
 
 MEMORIES = ("strategies", "experience", "concepts", "journal")
@@ -52,10 +52,10 @@ FULL_SHARE = 0.7
 A smaller share shows more gists and fewer full texts. It was tuned on development splits, like the gist's length.
 """
 
-NEAR_COPY = 0.95
+NEAR_COPY_SHARE = 0.95
 """Share of a record's words that must occur in another record for it to count as a near-copy."""
 
-WITHOUT_TOOLS = 0.5
+MISSING_TOOL_FACTOR = 0.5
 """Factor on the relevance of a concept whose code calls a tool that the agent lacks."""
 
 
@@ -394,7 +394,7 @@ def _is_near_copy(part: _BlockPart, other: _BlockPart) -> bool:
     return (
         other.memory == part.memory
         and other.full.label == part.full.label
-        and len(part.words & other.words) >= NEAR_COPY * len(part.words)
+        and len(part.words & other.words) >= NEAR_COPY_SHARE * len(part.words)
     )
 
 
@@ -439,7 +439,7 @@ def _make_parts(
                 if _is_usable(hit, tools):
                     parts.append(_make_part(name, hit.item.id, hit.relevance, text))
                 else:
-                    unusable.append(_make_part(name, hit.item.id, hit.relevance * WITHOUT_TOOLS, text))
+                    unusable.append(_make_part(name, hit.item.id, hit.relevance * MISSING_TOOL_FACTOR, text))
             except Exception as error:  # noqa: BLE001 - third parties may have stored invalid records
                 failed.append(error)
         parts += unusable

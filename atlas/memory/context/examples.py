@@ -15,7 +15,7 @@ from atlas.memory.context.block import ContextBlock, Omission, TokenCounter
 TASK, ANSWER = "{task}", "{answer}"
 """Fields of a form."""
 
-SUCCEEDED = {"outcome": "succeeded"}
+IS_SUCCESS = {"outcome": "succeeded"}
 """Filter of the attempts that examples are made of."""
 
 

@@ -22,7 +22,7 @@ MIN_OTHERS = 2
 MIN_SUCCESSES = 2
 """Minimum number of successes of each of these strategies."""
 
-NEAR = 0.6
+SITUATION_SIMILARITY = 0.6
 """Minimum cosine of two strategies for near situations."""
 
 PHRASE_WORDS = 3
@@ -127,7 +127,7 @@ def _find_better_proven(
         for other in others
         if successes.get(other, 0) >= min_successes
         and {record_id, other} <= vectors.keys()
-        and float(vectors[record_id] @ vectors[other]) >= NEAR
+        and float(vectors[record_id] @ vectors[other]) >= SITUATION_SIMILARITY
     )
 
 

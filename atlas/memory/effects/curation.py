@@ -14,7 +14,7 @@ from atlas.core.hits import MemoryQueryResult
 from atlas.core.types import CodeConcept, Experience, Task
 from atlas.core.words import FUNCTION_WORDS, shortened
 from atlas.memory.base.memory import Memory
-from atlas.memory.context.block import EACH, TokenCounter, build_context, tools_of
+from atlas.memory.context.block import DEFAULT_K, TokenCounter, build_context, tools_of
 from atlas.memory.effects.rightness import RecordTasks, replayable_tasks, tasks_of, worth
 from atlas.memory.experience.memory import ChromaExperienceMemory
 from atlas.memory.kinds.record_text import RecordText, Section
@@ -116,15 +116,16 @@ class LossMeter:
 
     def _replay(self, name: str, masked: AnyMemory, task: Task, sections: Mapping[str, Section]) -> Replay:
         """Return the hits of a memory for a task, before and after the removal, with the block from all memories."""
-        searches = prepare_searches(self.memories, task, EACH, QueryFilters())
+        searches = prepare_searches(self.memories, task, DEFAULT_K, QueryFilters())
         with self.storage.reading():
             other_memories = {
-                memory_name: result_or_error(search_memory, memory, searches[memory_name], task, EACH, False)
+                memory_name: result_or_error(search_memory, memory, searches[memory_name], task, DEFAULT_K, False)
                 for memory_name, memory in self.memories.items()
                 if memory_name != name
             }
             answers = [
-                search_memory(memory, searches[name], task, EACH, False) for memory in (self.memories[name], masked)
+                search_memory(memory, searches[name], task, DEFAULT_K, False)
+                for memory in (self.memories[name], masked)
             ]
         results = [combine_results({**other_memories, name: answer}) for answer in answers]
         before = self._answer_task(name, results[0], task, sections)

@@ -10,7 +10,7 @@ from typing import Any
 from atlas.core.errors import InvalidInput, NotFound
 from atlas.memory.base.records import parse_ids
 from atlas.memory.kinds.table import searchable_kinds
-from atlas.storage.records import QUARANTINE, QUARANTINED
+from atlas.storage.records import IS_QUARANTINED, QUARANTINE
 
 KIND = "quarantine"
 """Kind of the operations."""
@@ -88,7 +88,7 @@ def quarantined(system: Any) -> tuple[QuarantinedRecord, ...]:
     """Return the records in quarantine, keyed by memory, in the order of insertion."""
     hidden: list[QuarantinedRecord] = []
     for memory, records in _memories(system).items():
-        reasons = records.column(QUARANTINE, QUARANTINED)
+        reasons = records.column(QUARANTINE, IS_QUARANTINED)
         titles = records.titles([*reasons])
         hidden += [
             QuarantinedRecord(memory=memory, id=record_id, title=title, reason=reasons[record_id])

@@ -13,12 +13,12 @@ from typing import Any
 
 from atlas.core.types import Experience, Task, Vector
 from atlas.memory.base.memory import Memory
-from atlas.memory.context.block import EACH, build_context, tools_of
+from atlas.memory.context.block import DEFAULT_K, build_context, tools_of
 from atlas.memory.effects.curation import sample_evenly
 from atlas.memory.experience.same_task import task_key
 from atlas.memory.kinds.sections import known_sections
 from atlas.memory.query import AnyMemory, QueryFilters, combine_results, search_all
-from atlas.storage.records import NOT_QUARANTINED
+from atlas.storage.records import IS_NOT_QUARANTINED
 
 N_TASKS = 40
 """Largest number of replayed tasks."""
@@ -91,12 +91,12 @@ def _tasks(
     for name, memory in memories.items():
         vectors += memory.collection.first_vectors([*ids_by_memory[name]][:N_SOURCES]).values()
     neighbours = [
-        experience.collection.query(vector, N_NEAREST, NOT_QUARANTINED, with_buried=False).ids
+        experience.collection.query(vector, N_NEAREST, IS_NOT_QUARANTINED, with_buried=False).ids
         for vector in vectors[:N_SOURCES]
     ]
     by_rank = chain.from_iterable(zip_longest(*neighbours))  # the nearest of each vector first
     nearest = list(dict.fromkeys(filter(None, by_rank)))
-    others = sample_evenly(experience.ids(NOT_QUARANTINED), 2 * N_TASKS)  # some have the same task
+    others = sample_evenly(experience.ids(IS_NOT_QUARANTINED), 2 * N_TASKS)  # some have the same task
     first = _distinct_tasks(experience.get_many(nearest[:N_NEAREST]))
     return list({**first, **_distinct_tasks(experience.get_many(others))}.values())[:N_TASKS]
 
@@ -108,7 +108,7 @@ def _distinct_tasks(attempts: Sequence[Experience]) -> dict[Any, Task]:
 
 def _ids_in_block(system: Any, task: Task, ids_by_memory: Mapping[str, Collection[str]]) -> tuple[str, ...]:
     """Return the ids of the records that the context block of a task contains."""
-    answers = search_all(system._memories, system.storage, task, EACH, QueryFilters(), count_retrieval=False)
+    answers = search_all(system._memories, system.storage, task, DEFAULT_K, QueryFilters(), count_retrieval=False)
     block = build_context(
         combine_results(answers), system.token_counter, sections=known_sections(), tools=tools_of(task)
     )

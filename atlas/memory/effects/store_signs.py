@@ -53,7 +53,7 @@ HUB_SHARE = 0.15
 HUB_RATIO = 3
 """How many times as often as 99% of the records of its memory a hub is found. Weak models make many mild hubs."""
 
-UNRELATED = 0.5
+UNRELATED_SIMILARITY = 0.5
 """Cosine below which two tasks are unrelated."""
 
 _SECONDS = BURST_MINUTES * 60
@@ -107,7 +107,7 @@ def select_dissimilar(vectors: Mapping[str, Vector]) -> list[str]:
     for task_id, vector in vectors.items():
         if len(task_ids) == HUB_TASKS:
             break
-        if all(float(vector @ vectors[other]) < UNRELATED for other in task_ids):
+        if all(float(vector @ vectors[other]) < UNRELATED_SIMILARITY for other in task_ids):
             task_ids.append(task_id)
     return task_ids
 

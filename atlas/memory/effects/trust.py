@@ -20,7 +20,7 @@ from atlas.memory.plugged import PluggedMemory
 from atlas.memory.query import AnyMemory, TrustedMemories
 from atlas.storage.records import Origin
 
-STATED = ("trust", "meta.trust")
+TRUST_COLUMNS = ("trust", "meta.trust")
 """Columns with the trust that a record's writer states."""
 
 
@@ -110,7 +110,7 @@ def _own_trust(system: Any, records: Any, people: set[str]) -> dict[str, Trust]:
     """Return the trust class of each record of a memory, deleted or not, by its own origin alone. Keyed by id."""
     origins: dict[str, Origin] = system.storage.ledger.history.origins(records.collection_name)
     stated_labels: dict[str, Any] = {}
-    for column in STATED:
+    for column in TRUST_COLUMNS:
         stated_labels |= records.column(column)
     levels = {level.label: level for level in Trust}
     trust = {}

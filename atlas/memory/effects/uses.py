@@ -20,10 +20,10 @@ False positives were measured with records of other tasks, which the agents had 
 τ-bench, 1% on MBPP and 2% on HumanEval. With 12 words, they were 42, 4 and 4%.
 """
 
-_UNSPACED = "\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af"
+_UNSPACED_CHARACTERS = "\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af"
 """Characters of languages without spaces between words, each of which counts as a word."""
 
-_WORD = re.compile(rf"[{_UNSPACED}]|[^\W{_UNSPACED}]+")
+_WORD = re.compile(rf"[{_UNSPACED_CHARACTERS}]|[^\W{_UNSPACED_CHARACTERS}]+")
 _RECORD = re.compile(r"^\[\S+ (.+?)\] ?(.*(?:\n  .*)*)", re.MULTILINE)
 """A record in a block: its heading with the id, and its lines, which are indented."""
 

@@ -106,11 +106,11 @@ _RELATIONS: Mapping[str, tuple[_Relation, ...]] = {
 }
 """Relations by the memory of the source, whose id the column contains."""
 
-_LEARNED = _Relation("strategies", "sources", "learned from")
+_LEARNING = _Relation("strategies", "sources", "learned from")
 """The relation of a strategy to attempts, whose trajectory ids it lists."""
 
 
-_CALLED = tuple(_Relation("concepts", column, "built on") for column in ("calls", "composed_of"))
+_COMPOSITION = tuple(_Relation("concepts", column, "built on") for column in ("calls", "composed_of"))
 """The relations of a concept to others, which it names by id, or calls by name."""
 
 
@@ -130,9 +130,9 @@ def derivations() -> Iterator[Derivation]:
     for source_memory, relations in _RELATIONS.items():
         for relation in relations:
             yield Derivation(relation.memory, relation.column, source_memory)
-    for relation in _CALLED:
+    for relation in _COMPOSITION:
         yield Derivation(relation.memory, relation.column, relation.memory)
-    yield Derivation(_LEARNED.memory, _LEARNED.column, "experience", is_by_attempt=True)
+    yield Derivation(_LEARNING.memory, _LEARNING.column, "experience", is_by_attempt=True)
 
 
 def plan_withdrawal(system: Any, ids: Sequence[str], keep: Sequence[str] = ()) -> Withdrawal:
@@ -226,7 +226,7 @@ def _find_derived(system: Any, sources: Sequence[WithdrawnRecord]) -> Iterator[W
     for memory, ids in by_memory.items():
         for relation in _RELATIONS.get(memory, ()):
             yield from _find_related(system, relation, {record_id: record_id for record_id in ids})
-    yield from _find_related(system, _LEARNED, _experience_ids_by_name(system, by_memory.get("experience", ())))
+    yield from _find_related(system, _LEARNING, _experience_ids_by_name(system, by_memory.get("experience", ())))
     yield from _find_dependent_concepts(system, by_memory.get("concepts", ()))
     yield from _find_promoted(system, by_memory.get("journal", ()))
 

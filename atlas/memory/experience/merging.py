@@ -20,7 +20,7 @@ from atlas.memory.base.merging import GroupsPlan, join_distinct, lineage, merge_
 from atlas.memory.experience.extraction import ARM, SHARE, merged_attempts, to_metadata
 from atlas.storage.records import Merge, Moment
 
-ONLY_IF_ALL = "is_sample"
+COMMON_KEY = "is_sample"
 """Metadata kept only if all merged records have it, so that removing sample data removes no real attempt."""
 
 
@@ -144,9 +144,9 @@ def _ids(experience: Experience) -> list[str]:
 
 
 def _shared_metadata(best: MergeSubject, duplicates: Sequence[MergeSubject]) -> dict[str, Any]:
-    """Return the best record's metadata, with the scope and `ONLY_IF_ALL` only if all records have them."""
-    stays = all(duplicate.experience.metadata.get(ONLY_IF_ALL) for duplicate in duplicates)
-    metadata = {name: value for name, value in best.experience.metadata.items() if stays or name != ONLY_IF_ALL}
+    """Return the best record's metadata, with the scope and `COMMON_KEY` only if all records have them."""
+    stays = all(duplicate.experience.metadata.get(COMMON_KEY) for duplicate in duplicates)
+    metadata = {name: value for name, value in best.experience.metadata.items() if stays or name != COMMON_KEY}
     return with_shared_scope(metadata, (subject.experience.metadata for subject in (best, *duplicates)))
 
 

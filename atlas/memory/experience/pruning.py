@@ -26,7 +26,7 @@ NEIGHBOUR_SIMILARITY = 0.8
 CHOSEN = "chosen"
 """Reason for a record chosen by a person without a criterion."""
 
-KEPT = "you keep it"
+EXCLUSION_REASON = "you keep it"
 """Reason why a record that a person excluded is not removed."""
 
 BLOCK = 1_000
@@ -229,7 +229,7 @@ def plan_prune(
     if criteria.keep_diverse and vectors is not None:
         removed_ids = {subject.id for subject in removed} - saved.keys()
         saved |= _best_of_lost_neighbourhoods(subjects, vectors, removed_ids)
-    saved = {subject.id: KEPT for subject in removed if subject.id in keep} | saved
+    saved = {subject.id: EXCLUSION_REASON for subject in removed if subject.id in keep} | saved
     decisions = [
         PruneDecision(
             id=s.id,

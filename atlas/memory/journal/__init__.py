@@ -10,7 +10,7 @@ if TYPE_CHECKING:
     from atlas.memory.journal.compact_plan import Move as Move
     from atlas.memory.journal.compact_plan import RetentionPolicy as RetentionPolicy
     from atlas.memory.journal.entries import LIVE as LIVE
-    from atlas.memory.journal.gates import ACCEPTED as ACCEPTED
+    from atlas.memory.journal.gates import ACCEPTANCE_REASON as ACCEPTANCE_REASON
     from atlas.memory.journal.gates import GATES as GATES
     from atlas.memory.journal.gates import REFUSED_COLLECTION as REFUSED_COLLECTION
     from atlas.memory.journal.gates import Gate as Gate
@@ -28,7 +28,14 @@ __all__, __getattr__, __dir__ = lazy_names(
     {
         "atlas.memory.journal.compact_plan": ("CompactPlan", "Eviction", "Move", "RetentionPolicy"),
         "atlas.memory.journal.entries": ("LIVE",),
-        "atlas.memory.journal.gates": ("ACCEPTED", "GATES", "Gate", "REFUSED_COLLECTION", "Refusals", "RefusedEntry"),
+        "atlas.memory.journal.gates": (
+            "ACCEPTANCE_REASON",
+            "GATES",
+            "Gate",
+            "REFUSED_COLLECTION",
+            "Refusals",
+            "RefusedEntry",
+        ),
         "atlas.memory.journal.links": ("Edge", "LinkGraph", "LinkSuggestion"),
         "atlas.memory.journal.memory": ("COLLECTION", "Journal"),
         "atlas.memory.journal.summaries": ("SummaryDraft",),

@@ -54,7 +54,7 @@ BATCH = 1_000
 
 WORTHY, SUMMARISED = "its worth is high enough for its tier", "a new summary replaces it in prompts"
 
-REQUESTED = "it was requested by a person"
+REQUEST_REASON = "it was requested by a person"
 """Reason for keeping tasks, unless `keep_types` has a number for them. Under a cap they are deleted last."""
 
 
@@ -107,7 +107,7 @@ def plan_compact(
     latest, lasting = _latest_reasons(subjects, policy), _lasting_reasons(subjects, types, policy)
     groups = _summary_groups(subjects, latest, lasting, types, now)
     summarised = {subject.entry.id for group in groups for subject in group}
-    requested_ids = {entry_id for entry_id, reason in lasting.items() if reason == REQUESTED} - latest.keys()
+    requested_ids = {entry_id for entry_id, reason in lasting.items() if reason == REQUEST_REASON} - latest.keys()
     reasons = lasting | latest
     n_excess = len(subjects) + len(groups) - policy.max_entries if policy.max_entries else 0
     evicted = choose_evictions(
@@ -237,7 +237,7 @@ def _lasting_reasons(subjects: Sequence[Subject], types: EntryTypes, policy: Ret
         elif subject.marks.pinned:
             reasons[subject.entry.id] = "it is pinned"
         elif name in task_types:
-            reasons[subject.entry.id] = REQUESTED
+            reasons[subject.entry.id] = REQUEST_REASON
     return reasons
 
 

@@ -13,7 +13,7 @@ from atlas.core.types import JournalEntry
 from atlas.memory.base.scoring import retention
 from atlas.memory.journal.entries import LIVE, EntryLog
 from atlas.memory.journal.entry_types import EntryTypes
-from atlas.memory.journal.importance import DEFAULT_SCORE, SCORE, SCORED, score_of, with_feedback
+from atlas.memory.journal.importance import DEFAULT_SCORE, SCORE, SCORED_TYPE, score_of, with_feedback
 from atlas.memory.journal.records import age_of
 
 Quotas = Mapping[str, int]
@@ -30,7 +30,7 @@ TASK_GENERATION: Quotas = {"summary": 1, "task": 10}
 
 DIRECTIVE, SUMMARY, TASK_TYPE = "directive", "summary", "task"
 
-RANKED_TYPES = (SCORED, SUMMARY)
+RANKED_TYPES = (SCORED_TYPE, SUMMARY)
 """Types selected by value rather than by recency, because old successes and summaries stay relevant."""
 
 N_RANKED = 200
@@ -99,15 +99,15 @@ class Contexts:
             if name not in RANKED_TYPES:
                 quota_entries += self.log.recent(count, names)
                 continue
-            candidates = [*pool, *self._best_observations()] if name == SCORED else pool
+            candidates = [*pool, *self._best_observations()] if name == SCORED_TYPE else pool
             best = self.sort_by_value([entry for entry in candidates if entry.entry_type in names])
-            best = sorted(best, key=_score, reverse=True) if name == SCORED else best
+            best = sorted(best, key=_score, reverse=True) if name == SCORED_TYPE else best
             quota_entries += list({entry.id: entry for entry in best}.values())[:count]
         return quota_entries
 
     def _best_observations(self) -> list[JournalEntry]:
         """Return the observations with the best scores, of any age."""
-        types, tiers = self.types.types_sharing_quota(SCORED), list(LIVE)
+        types, tiers = self.types.types_sharing_quota(SCORED_TYPE), list(LIVE)
         where = {"entry_type": {"$in": types}, "tier": {"$in": tiers}, SCORE: {"$gt": DEFAULT_SCORE}}
         rows = self.log.store.scan(where, order_by=SCORE, descending=True, limit=N_RANKED)
         hidden = self.log.hidden_ids()

@@ -29,7 +29,7 @@ COLLECTION = "atlas_conversations"
 MAIN = "main"
 """Name of the default conversation."""
 
-SAID_AT = "said_at"
+TURN_TIME = "said_at"
 """Metadata key of a turn's time. `created_at` is its position in the log, which never precedes an earlier turn."""
 
 
@@ -40,7 +40,7 @@ class Conversations(Memory[Turn]):
     """
 
     noun = "turn"
-    fields = frozenset(["conversation", SAID_AT, "content"])
+    fields = frozenset(["conversation", TURN_TIME, "content"])
     content_field = "user_text"
     context = Context(log_key="conversation")
 
@@ -88,7 +88,7 @@ class Conversations(Memory[Turn]):
             raise InvalidInput("expected a name of the conversation, got an empty string; pass a name, or leave it out")
         turn = Turn(conversation=conversation, user_text=user_text, response=response, created_at=self._clock.now())
         entry = _to_entry(self._new(turn))
-        entry.metadata["created_at"] = next_sort_key(self._store, entry.metadata[SAID_AT])
+        entry.metadata["created_at"] = next_sort_key(self._store, entry.metadata[TURN_TIME])
         with self._store.reading():
             moment, latest = self._store.moment(), self._latest(conversation)
         with_context = replace(entry, document=indexed_text(entry.document, [*latest.values()]))
@@ -107,7 +107,7 @@ class Conversations(Memory[Turn]):
         """
         entries = [_to_entry(self._new(turn)) for turn in turns]
         for entry in entries:
-            entry.metadata["created_at"] = entry.metadata[SAID_AT]
+            entry.metadata["created_at"] = entry.metadata[TURN_TIME]
         log = self._log.as_operation("store")
         added = log.store.add_unknown(*encode_entries(entries, self._store, self.embedder, {}))
         log.reindex_texts(added)  # the text of a turn includes its predecessors
@@ -204,7 +204,7 @@ def _to_entry(turn: Turn) -> Entry:
     metadata: dict[str, Any] = {
         "title": title_of(turn.user_text or turn.response),
         "conversation": turn.conversation,
-        SAID_AT: turn.created_at.astimezone(UTC).isoformat(timespec="microseconds"),
+        TURN_TIME: turn.created_at.astimezone(UTC).isoformat(timespec="microseconds"),
         **filterable_metadata(turn.metadata),
         "content": dump(content),
     }
@@ -213,5 +213,5 @@ def _to_entry(turn: Turn) -> Entry:
 
 def _from_row(row: Row) -> Turn:
     metadata = row["metadata"]
-    said_at = stored_instant(metadata, SAID_AT if SAID_AT in metadata else "created_at")
+    said_at = stored_instant(metadata, TURN_TIME if TURN_TIME in metadata else "created_at")
     return decode_content(lambda content: Turn(id=row["id"], created_at=said_at, **content), metadata)

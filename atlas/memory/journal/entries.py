@@ -21,7 +21,7 @@ from atlas.memory.journal.neighbours import N_NEIGHBOURS, Log, LogText, find_cha
 from atlas.memory.journal.records import changed_row, from_row, log_time, to_entry, with_created_at, with_reserved_keys
 from atlas.protocols.infra import Clock
 from atlas.storage.damage import stored_instant
-from atlas.storage.records import QUARANTINED, REVIEW_KEY, WAITING, Context, Moment
+from atlas.storage.records import IS_QUARANTINED, IS_WAITING, REVIEW_KEY, Context, Moment
 
 NOUN = "journal entry"
 
@@ -80,13 +80,13 @@ class EntryLog(Log):
 
     def hidden_ids(self) -> set[str]:
         """Return the ids of entries that agents do not see: buried, in quarantine, or pending and by another actor."""
-        buried, waiting = self.store.ids({"marks.buried": True}), set(self.store.ids(WAITING))
+        buried, waiting = self.store.ids({"marks.buried": True}), set(self.store.ids(IS_WAITING))
         visible = self.store.ids({REVIEW_KEY: actor_name("")}) if waiting else ()
         return {*buried, *self.quarantined_ids(), *waiting.difference(visible)}
 
     def quarantined_ids(self) -> set[str]:
         """Return the ids of entries in quarantine, which no search finds."""
-        return set(self.store.ids(QUARANTINED))
+        return set(self.store.ids(IS_QUARANTINED))
 
     def check_exist(self, ids: Sequence[str]) -> None:
         """Raise `NotFound` if an entry does not exist."""

@@ -14,7 +14,7 @@ Worth = Callable[[Subject], tuple[float, str]]
 SUMMARISED, PLAIN, LAST = range(3)
 """Order of eviction: first summarised entries, then plain entries, last entries that are marked, linked or used."""
 
-_WHY = {SUMMARISED: "a summary replaces it", PLAIN: "no summary replaces it", LAST: "deleted last"}
+_REASONS = {SUMMARISED: "a summary replaces it", PLAIN: "no summary replaces it", LAST: "deleted last"}
 
 
 def choose_evictions(
@@ -35,7 +35,7 @@ def choose_evictions(
     for age, subject in enumerate(candidates):
         rank = LAST if subject.entry.id in requested_ids else _rank(subject, summarised)
         value, reason = worth(subject)
-        ranked.append((rank, value, -age, subject, f"{_WHY[rank]}; {reason}"))
+        ranked.append((rank, value, -age, subject, f"{_REASONS[rank]}; {reason}"))
     ranked.sort(key=lambda row: row[:3])
     return tuple(_eviction(subject, value, reason) for _, value, _, subject, reason in ranked[: max(n, 0)])
 

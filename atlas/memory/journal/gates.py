@@ -28,7 +28,7 @@ N_COMPARED = 50
 N_SCANNED = 400
 """Number of latest entries of all types in which to search for entries to compare with."""
 
-ACCEPTED = "accepted a refused entry"
+ACCEPTANCE_REASON = "accepted a refused entry"
 """Reason for an accepted entry, shown in the history."""
 
 GATES = (NOISE, REPEATED)
@@ -132,9 +132,9 @@ class Gates:
         if not rows or self.refused is None:
             raise NotFound(f"there is no refused entry {refused_id!r}; rejected() lists them")
         check_own_under_review(self.refused.marks([refused_id]), "accept entries")
-        scoped = log.as_operation("store", ACCEPTED)
+        scoped = log.as_operation("store", ACCEPTANCE_REASON)
         added = scoped.add([from_row(rows[0])])
-        self.refused.as_operation("store", ACCEPTED, scoped.store.operation_id).delete([refused_id])
+        self.refused.as_operation("store", ACCEPTANCE_REASON, scoped.store.operation_id).delete([refused_id])
         return added[0] if added else refused_id
 
     def _find_refusal(

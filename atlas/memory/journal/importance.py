@@ -26,23 +26,23 @@ DEFAULT_SCORE = 0.5
 
 _NUMBER = r"[-+]?(?:\d++(?:\.\d*+)?+|\.\d++)(?:[eE][-+]?\d++)?+"
 _SCORE = re.compile(rf"({_NUMBER})(?!\.?\w)\s*(?:(%)|/\s*({_NUMBER}))?")
-_IN_TEXT = re.compile(rf"\b{SCORE}\b[\"']?\s*(?:[:=]|is|of)?\s*(?={_NUMBER})", re.IGNORECASE)
+_SCORE_IN_TEXT = re.compile(rf"\b{SCORE}\b[\"']?\s*(?:[:=]|is|of)?\s*(?={_NUMBER})", re.IGNORECASE)
 
 NOISE, REPEATED = "noise", "near-duplicate"
 
 MIN_WORDS = 3
 """Minimum number of distinct words of an entry that is not noise."""
 
-SAME_WORDS = 0.9
+MIN_COMMON_WORDS = 0.9
 """Minimum share of common words in near-duplicates."""
 
-SAME_PAIRS = 0.8
+MIN_COMMON_PAIRS = 0.8
 """Minimum share of common bigrams in near-duplicates, because the same words in another order may mean the opposite."""
 
 NEGATIONS = {"not", "never", "no", "none", "nothing", "neither", "nor", "without", "cannot", "t"}
 """Negations, including `t` from `don't`. Near-duplicates have the same number of negations."""
 
-SCORED = "observation"
+SCORED_TYPE = "observation"
 """The type whose importance depends on a score. This includes types that count as it."""
 
 SCORE_WEIGHT = 0.3
@@ -57,7 +57,9 @@ FEEDBACK_PRIOR = 3
 LENGTH_CHARACTERS = 300
 """Length of a text beyond which importance no longer grows."""
 
-_FAILED = re.compile(r"\b(?:not solved|fail\w*|error|exception|traceback|timed? ?out|wrong|incorrect)\b", re.IGNORECASE)
+_FAILURE_WORDS = re.compile(
+    r"\b(?:not solved|fail\w*|error|exception|traceback|timed? ?out|wrong|incorrect)\b", re.IGNORECASE
+)
 _ADVICE = re.compile(r"\b(?:should|must|never|always|because|instead|root cause|fix\w*|learned)\b", re.IGNORECASE)
 _TOKEN = re.compile(r"[^\W\d]+")
 _NAME = re.compile(r"\w+")
@@ -85,9 +87,9 @@ def importance_of(entry_type: EntryType, content: str, metadata: Mapping[str, An
 
     Failures, reasons and rules count more than reports of success, and paragraphs more than a few words.
     """
-    wording = 0.05 * bool(_FAILED.search(content)) + 0.05 * bool(_ADVICE.search(content))
+    wording = 0.05 * bool(_FAILURE_WORDS.search(content)) + 0.05 * bool(_ADVICE.search(content))
     length = 0.05 * (min(len(content), LENGTH_CHARACTERS) / LENGTH_CHARACTERS - 0.5)
-    is_scored = SCORED in (entry_type.name, entry_type.counts_as)
+    is_scored = SCORED_TYPE in (entry_type.name, entry_type.counts_as)
     score = score_of(content, metadata) if is_scored else None
     scored = 0.0 if score is None else SCORE_WEIGHT * (min(1.0, score) - DEFAULT_SCORE)
     return round(min(1.0, max(0.0, entry_type.importance + wording + length + scored)), 4)
@@ -122,7 +124,7 @@ def find_repetition(entry: JournalEntry, earlier: Iterable[JournalEntry]) -> Ref
         if numbers != _numbers(earlier_entry.content):
             continue
         shared = _word_overlap_share(entry.content, earlier_entry.content)
-        if shared >= SAME_WORDS and score == score_of(earlier_entry.content, earlier_entry.metadata):
+        if shared >= MIN_COMMON_WORDS and score == score_of(earlier_entry.content, earlier_entry.metadata):
             share = math.floor(100 * shared)
             reason = (
                 f"shares {share}% of its words with entry {earlier_entry.id} of generation {earlier_entry.generation}"
@@ -141,7 +143,7 @@ def _word_overlap_share(content: str, other: str) -> float:
     if content == other:
         return 1.0
     first, second = (_TOKEN.findall(text.lower()) for text in (content, other))
-    if _negations(first) != _negations(second) or _jaccard(_bigrams(first), _bigrams(second)) < SAME_PAIRS:
+    if _negations(first) != _negations(second) or _jaccard(_bigrams(first), _bigrams(second)) < MIN_COMMON_PAIRS:
         return 0.0
     return _jaccard(set(first), set(second))
 
@@ -173,7 +175,7 @@ def score_of(content: str, metadata: Mapping[str, Any]) -> float | None:
     score = _metadata_score(metadata.get(SCORE))
     if score is not None:
         return score
-    scores = [_read_score(content, match.end()) for match in _IN_TEXT.finditer(content)]
+    scores = [_read_score(content, match.end()) for match in _SCORE_IN_TEXT.finditer(content)]
     return next((score for score in reversed(scores) if score is not None), None)
 
 

@@ -16,10 +16,10 @@ from atlas.memory.journal.records import PROMOTED_TO, REFUSED_LINKS, promotions_
 
 CRASH, REFLECTION = "crash_log", "reflection"
 
-NEAR = 0.45
+MIN_SIMILARITY = 0.45
 """Minimum cosine of a crash and a reflection that may fix it."""
 
-WITHIN_GENERATIONS = 20
+MAX_GENERATION_GAP = 20
 """Maximum generations between a crash and a reflection that may fix it."""
 
 MAX_PER_CRASH = 3
@@ -129,7 +129,7 @@ def suggest_fixes(
         of_crash = [
             _make_suggestion(crash, reflection, float(similarities[row, column]))
             for column, reflection in enumerate(reflections)
-            if similarities[row, column] >= NEAR and _may_solve(crash, reflection)
+            if similarities[row, column] >= MIN_SIMILARITY and _may_solve(crash, reflection)
         ]
         suggestions += sorted(of_crash, key=lambda suggestion: -suggestion.similarity)[:MAX_PER_CRASH]
     return sorted(suggestions, key=lambda suggestion: -suggestion.similarity)
@@ -138,7 +138,7 @@ def suggest_fixes(
 def _may_solve(crash: JournalEntry, reflection: JournalEntry) -> bool:
     if crash.created_at is None or reflection.created_at is None or reflection.created_at < crash.created_at:
         return False
-    is_near = 0 <= reflection.generation - crash.generation <= WITHIN_GENERATIONS
+    is_near = 0 <= reflection.generation - crash.generation <= MAX_GENERATION_GAP
     return is_near and f"fixed_by:{reflection.id}" not in refusals_of(crash)
 
 

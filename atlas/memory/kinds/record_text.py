@@ -122,13 +122,13 @@ def defang(text: str) -> str:
     folded = re.sub(r"[^a-z<‹⟨〈«\\]", "", to_latin(text))  # noqa: RUF001
     if not FRAME.search(folded):
         return text
-    return _OPENING.sub(r"\g<0>\\", text)
+    return _TAG_START.sub(r"\g<0>\\", text)
 
 
 FRAME = re.compile(r"[<‹⟨〈«]atlasmemory")  # noqa: RUF001
 """The tags of a block in a folded text that has only letters and characters that open a tag."""
 
-_OPENING = re.compile(r"[<≮＜﹤‹⟨〈«]|&n?v?lt;?|&#0*60;?|&#x0*3c;?|\\(?:u00|x)3c", re.IGNORECASE)  # noqa: RUF001
+_TAG_START = re.compile(r"[<≮＜﹤‹⟨〈«]|&n?v?lt;?|&#0*60;?|&#x0*3c;?|\\(?:u00|x)3c", re.IGNORECASE)  # noqa: RUF001
 """Characters that open a tag, with their lookalikes and escapes."""
 
 

@@ -10,7 +10,7 @@ from atlas.memory.kinds.kind import FURTHER
 from atlas.memory.kinds.record_text import RecordText, Section
 from atlas.memory.strategies.records import is_warning
 
-FAILING = "warning, this mostly failed: "
+FAILURE_LABEL = "warning, this mostly failed: "
 """Label of a strategy that fails more often than not."""
 
 AVOID = "warning, from failed attempts: "
@@ -44,7 +44,7 @@ def _strategy_text(strategy: Strategy) -> RecordText:
         return text
     record = success_rate_text(strategy.n_succeeded, strategy.usage_count)
     if is_failing(strategy.n_succeeded, strategy.usage_count):
-        text = RecordText("strategy", strategy.id, strategy.title, label=FAILING, is_warning=True)
+        text = RecordText("strategy", strategy.id, strategy.title, label=FAILURE_LABEL, is_warning=True)
         text.add("When", strategy.situation)
         text.add("Record", record)
         return text

@@ -34,7 +34,7 @@ from atlas.memory.strategies.outcomes import (
     read_retired,
     unretire,
 )
-from atlas.memory.strategies.records import FIELDS, TextOf, content_hash, from_row, situation_of, validate
+from atlas.memory.strategies.records import FIELDS, TextFunction, content_hash, from_row, situation_of, validate
 from atlas.memory.strategies.writing import StrategyWritePlan, StrategyWriter
 from atlas.protocols.infra import Clock, Embedder, Progress, VectorStore
 from atlas.protocols.strategies import StrategyAbstractor, SuccessRateUpdater
@@ -42,7 +42,7 @@ from atlas.storage.collection import Collection
 
 COLLECTION = "atlas_strategies"
 
-SAME_SITUATION = 0.92
+SITUATION_SIMILARITY = 0.92
 """Minimum cosine of two texts of the same situation.
 
 Measured on τ-bench's airline tasks with MiniLM: situations of the same task have at least 0.985, and those of different
@@ -77,8 +77,8 @@ class ChromaStrategyBank(Memory[Strategy]):
         *,
         weights: Weights = RankingWeights(),
         clock: Clock = SystemClock(),
-        text_of: TextOf = situation_of,
-        same_situation: float = SAME_SITUATION,
+        text_of: TextFunction = situation_of,
+        same_situation: float = SITUATION_SIMILARITY,
         retirement: RetirementRule = RETIREMENT,
     ) -> None:
         """Open a bank.

@@ -14,7 +14,7 @@ from atlas.core.errors import InvalidInput
 from atlas.core.operations import Marks
 from atlas.core.types import Strategy
 from atlas.memory.base.merging import GroupsPlan, merge_marks, merge_row
-from atlas.memory.strategies.records import TextOf, merge_strategies, sort_by_merge_preference, to_entry
+from atlas.memory.strategies.records import TextFunction, merge_strategies, sort_by_merge_preference, to_entry
 from atlas.storage.records import Merge, Moment
 
 
@@ -63,7 +63,7 @@ def plan_strategy_merge(
     return StrategyMergePlan(groups=planned, n_total=n_total, moment=moment)
 
 
-def build_merge(group: StrategyMergeGroup, row: Mapping[str, Any] | None, text_of: TextOf) -> Merge:
+def build_merge(group: StrategyMergeGroup, row: Mapping[str, Any] | None, text_of: TextFunction) -> Merge:
     """Return the merge of a group for the store, or raise `PlanOutdated` if the kept strategy was deleted."""
     removed = [strategy.id for strategy in group.removed]
     return merge_row(row, group.kept_id, to_entry(group.merged, text_of).metadata, removed, group.marks)

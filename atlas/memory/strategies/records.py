@@ -23,7 +23,7 @@ from atlas.storage.plain.usage import usage_fields
 
 TITLE_CHARACTERS = 200
 
-TextOf = Callable[[Strategy], str]
+TextFunction = Callable[[Strategy], str]
 """Function that returns the text of a strategy to embed."""
 
 
@@ -61,7 +61,7 @@ FIELDS = frozenset(["derived_by", "domain", "sources", "content", "search_text"]
 """Metadata keys that `to_entry` writes, in addition to those of every memory."""
 
 
-def to_entry(strategy: Strategy, text_of: TextOf) -> Entry:
+def to_entry(strategy: Strategy, text_of: TextFunction) -> Entry:
     """Return a strategy in stored form. Its metadata has keys to filter and sort by, and all of it as `content`."""
     if strategy.created_at is None:
         raise InvalidInput(f"expected a time for the created_at of strategy {strategy.id!r}, got None; set it")

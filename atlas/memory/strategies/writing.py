@@ -23,7 +23,7 @@ from atlas.memory.base.memory import Row, not_found_error
 from atlas.memory.base.merging import join_distinct
 from atlas.memory.base.records import EncodedEntries, encode_entries, retry
 from atlas.memory.strategies.outcomes import RetirementRule, read_retired
-from atlas.memory.strategies.records import TextOf, content_hash, is_warning, to_entry, validate
+from atlas.memory.strategies.records import TextFunction, content_hash, is_warning, to_entry, validate
 from atlas.protocols.infra import Clock, Progress, WholeEmbedder
 from atlas.protocols.strategies import (
     CombinedStrategy,
@@ -43,7 +43,7 @@ MAX_VARIANTS = 5
 MAX_SHOWN = 5
 """Maximum number of similar strategies to compare with a new one."""
 
-KEPT_APART = "kept_apart_because"
+SEPARATION_REASON = "kept_apart_because"
 """Metadata key for a model's reason why a strategy was not merged into another one for a similar situation."""
 
 Combine = Callable[[Strategy, Strategy], CombinedStrategy]
@@ -175,7 +175,7 @@ def merge_drafts(
 
 def _with_reason_not_merged(strategy: Strategy, why: str) -> Strategy:
     """Return a strategy with the reason why it was not merged into another one."""
-    return replace(strategy, metadata={**strategy.metadata, KEPT_APART: why}) if why else strategy
+    return replace(strategy, metadata={**strategy.metadata, SEPARATION_REASON: why}) if why else strategy
 
 
 def _nearest_joinable(draft: StrategyDraft, added: Sequence[Strategy], vectors: Sequence[Vectors]) -> int | None:
@@ -192,7 +192,7 @@ class StrategyWriter:
     embedder: WholeEmbedder
     clock: Clock
     abstractor: StrategyAbstractor
-    text_of: TextOf
+    text_of: TextFunction
     same_situation: float
     """Minimum cosine of the embedded texts of two strategies for the same situation."""
 
@@ -442,7 +442,7 @@ def with_sources(strategy: Strategy, other: Strategy, *, why_variant: str = "") 
     """
     metadata = dict(strategy.metadata)
     if not needs_no_variant(strategy, other):
-        reason = {KEPT_APART: why_variant} if why_variant else {}
+        reason = {SEPARATION_REASON: why_variant} if why_variant else {}
         variant = {"suggestion": other.suggestion, "sources": list(other.sources), **reason}
         metadata["variants"] = [*_variants(strategy), variant]
     return replace(strategy, sources=join_distinct(strategy.sources, other.sources), metadata=metadata)

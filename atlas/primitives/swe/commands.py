@@ -19,7 +19,7 @@ from pathlib import Path
 from time import monotonic
 from typing import TypedDict
 
-PASSED_ON = ("HOME", "LANG", "LC_ALL", "PATH", "TMPDIR", "TZ", "USER", "VIRTUAL_ENV")
+PASSED_VARIABLES = ("HOME", "LANG", "LC_ALL", "PATH", "TMPDIR", "TZ", "USER", "VIRTUAL_ENV")
 """The variables of the environment that a program gets."""
 
 MAX_OUTPUT_BYTES = 100_000
@@ -69,7 +69,7 @@ def run_command(
     """
     if isinstance(command, str) or not command:
         raise ValueError(f"expected a program and its arguments as a list, such as ['ls', '-l']; got {command!r}")
-    variables = {name: os.environ[name] for name in PASSED_ON if name in os.environ}
+    variables = {name: os.environ[name] for name in PASSED_VARIABLES if name in os.environ}
     with subprocess.Popen(
         list(command),
         cwd=root,

@@ -16,7 +16,7 @@ from atlas.access.issuing import issue_key
 from atlas.access.links import SharedLink
 from atlas.access.people import Person
 from atlas.infra.actor import Role, check_role, refuse_in_scope
-from atlas.server.api.parts import Served, ThreadRoute
+from atlas.server.api.parts import LazyMemory, ThreadRoute
 from atlas.server.api.shapes import Id, RequestBody, Text
 from atlas.storage.location.audit import AuditEvent
 from atlas.views.settings.audit import events_of
@@ -157,13 +157,13 @@ class AuditResponse(BaseModel):
 
 
 @router.get("/keys")
-def keys(memory: Served) -> list[KeyState]:
+def keys(memory: LazyMemory) -> list[KeyState]:
     """Return all keys, newest first, including revoked and expired ones. Secrets are not included."""
     return [*map(key_state, open_api_keys(memory).keys())]
 
 
 @router.post("/keys", status_code=201)
-def add_key(key: KeyInput, memory: Served) -> NewKey:
+def add_key(key: KeyInput, memory: LazyMemory) -> NewKey:
     """Create a key. No later request returns its secret."""
     issued, secret = issue_key(
         memory.storage,
@@ -177,19 +177,19 @@ def add_key(key: KeyInput, memory: Served) -> NewKey:
 
 
 @router.post("/keys/{name_or_id}/revoke")
-def revoke(name_or_id: Id, memory: Served) -> KeyState:
+def revoke(name_or_id: Id, memory: LazyMemory) -> KeyState:
     """Revoke a key. Its next request is refused."""
     return key_state(revoke_key(memory, name_or_id))
 
 
 @router.get("/people")
-def people(memory: Served) -> list[PersonResponse]:
+def people(memory: LazyMemory) -> list[PersonResponse]:
     """Return the people who have signed in, latest sign-in first."""
     return [_person(person) for person in people_of(memory).all()]
 
 
 @router.post("/people/{person_id}/role")
-def give_role(person_id: Id, wanted: RoleInput, memory: Served) -> PersonResponse:
+def give_role(person_id: Id, wanted: RoleInput, memory: LazyMemory) -> PersonResponse:
     """Give a person a role that overrides the roles of their groups."""
     if wanted.role == "groups":
         return _person(follow_groups(memory, person_id))
@@ -197,7 +197,7 @@ def give_role(person_id: Id, wanted: RoleInput, memory: Served) -> PersonRespons
 
 
 @router.post("/people/{person_id}/remove")
-def remove(person_id: Id, memory: Served, removal: Removal | None = None) -> RemovalResponse:
+def remove(person_id: Id, memory: LazyMemory, removal: Removal | None = None) -> RemovalResponse:
     """End a person's access. Their next request is refused."""
     grants = grants_of(memory, person_id)
     revoke_grants = removal is not None and removal.revoke_grants
@@ -206,32 +206,32 @@ def remove(person_id: Id, memory: Served, removal: Removal | None = None) -> Rem
 
 
 @router.post("/people/{person_id}/readmit")
-def readmit(person_id: Id, memory: Served) -> PersonResponse:
+def readmit(person_id: Id, memory: LazyMemory) -> PersonResponse:
     """Restore the access of a removed person."""
     return _person(readmit_person(memory, person_id))
 
 
 @router.get("/links")
-def links(memory: Served) -> list[SharedLink]:
+def links(memory: LazyMemory) -> list[SharedLink]:
     """Return all links, newest first, including ended ones. Paths are not included."""
     return links_of(memory).all()
 
 
 @router.post("/links", status_code=201)
-def add_link(link: LinkInput, memory: Served) -> NewLink:
+def add_link(link: LinkInput, memory: LazyMemory) -> NewLink:
     """Copy the store for guests, and create a link to the copy. No later request returns the link's path."""
     made, path = make_link(memory, link.name, link.days)
     return NewLink(link=made, path=path)
 
 
 @router.post("/links/{link_id}/end")
-def end(link_id: Id, memory: Served) -> SharedLink:
+def end(link_id: Id, memory: LazyMemory) -> SharedLink:
     """End a link, and remove its copy."""
     return end_link(memory, link_id)
 
 
 @router.get("/backups")
-def backups(memory: Served) -> list[BackupFile]:
+def backups(memory: LazyMemory) -> list[BackupFile]:
     """Return the recorded backups, newest first. Their files may have been moved or removed since."""
     check_role(Role.ADMIN, "list backups")
     refuse_in_scope("list backups")
@@ -239,7 +239,7 @@ def backups(memory: Served) -> list[BackupFile]:
 
 
 @router.post("/backups", status_code=201)
-def add_backup(memory: Served, request: BackupInput | None = None) -> BackupResponse:
+def add_backup(memory: LazyMemory, request: BackupInput | None = None) -> BackupResponse:
     """Back up the whole store to a file beside it, which `atlas restore` can restore."""
     made = make_own_backup(memory, request.keep if request else None)
     return BackupResponse(
@@ -252,7 +252,7 @@ def add_backup(memory: Served, request: BackupInput | None = None) -> BackupResp
 
 @router.get("/audit")
 def audit(
-    memory: Served,
+    memory: LazyMemory,
     kind: Annotated[str, Query(max_length=200, description="Only one kind of event, such as `refused`.")] = "",
     limit: Annotated[int, Query(ge=1, le=1_000)] = 50,
     offset: Annotated[int, Query(ge=0, le=2**31)] = 0,

@@ -10,19 +10,19 @@ from fastapi import APIRouter, Header
 from atlas.core.operations import Operations
 from atlas.infra.actor import actor_name, is_under_review
 from atlas.memory.system import MemorySystem
-from atlas.server.api.parts import Served, ThreadRoute
+from atlas.server.api.parts import LazyMemory, ThreadRoute
 from atlas.server.api.shapes import AttemptInput, StoreResponse
 
 router = APIRouter(route_class=ThreadRoute)
 
-_REPEATED = UUID("6f0c3f0e-4f0b-4a52-9d0e-0f0f3c2d7a11")
+_ATTEMPT_NAMESPACE = UUID("6f0c3f0e-4f0b-4a52-9d0e-0f0f3c2d7a11")
 """Namespace of the ids of attempts with an idempotency key."""
 
 
 @router.post("/attempts")
 def store_attempt(
     attempt: AttemptInput,
-    memory: Served,
+    memory: LazyMemory,
     idempotency_key: Annotated[str | None, Header(min_length=1, max_length=200)] = None,
 ) -> StoreResponse:
     """Store an attempt, and count its outcome for the memories that it used.
@@ -31,7 +31,7 @@ def store_attempt(
     """
     if idempotency_key is None:
         return _response(memory, memory.store(attempt.trajectory("")))
-    attempt_id = uuid5(_REPEATED, f"{actor_name(memory.storage.settings.actor)}\n{idempotency_key}").hex
+    attempt_id = uuid5(_ATTEMPT_NAMESPACE, f"{actor_name(memory.storage.settings.actor)}\n{idempotency_key}").hex
     return _response(memory, memory.store_once(attempt.trajectory(attempt_id)))
 
 

@@ -14,7 +14,7 @@ from fastapi.responses import StreamingResponse
 from atlas.core.errors import AtlasError
 from atlas.memory.kinds.table import searchable_kinds
 from atlas.memory.system import MemorySystem
-from atlas.server.api.parts import ServedNow, find_memory
+from atlas.server.api.parts import LoadedMemory, find_memory
 
 router = APIRouter()
 
@@ -33,7 +33,7 @@ MAX_IDS = 1_000
 )
 async def changes(
     request: Request,
-    memory: ServedNow,
+    memory: LoadedMemory,
     since: Annotated[int | None, Query(ge=0, le=2**62, description="A revision; the present one by default.")] = None,
     last_event_id: Annotated[str | None, Header(pattern=r"^\d{1,18}$")] = None,
 ) -> StreamingResponse:

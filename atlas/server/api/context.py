@@ -6,14 +6,14 @@ from dataclasses import asdict
 
 from fastapi import APIRouter
 
-from atlas.server.api.parts import Opened, ThreadRoute
+from atlas.server.api.parts import LazyServedMemory, ThreadRoute
 from atlas.server.api.shapes import ContextRequest, ContextResponse
 
 router = APIRouter(route_class=ThreadRoute)
 
 
 @router.post("/context")
-def context(request: ContextRequest, opened: Opened) -> ContextResponse:
+def context(request: ContextRequest, opened: LazyServedMemory) -> ContextResponse:
     """Return the memories for a task, within a budget of tokens.
 
     Until the embedding model is ready, the search uses keywords only, and `by_words` is true. The shown records count

@@ -8,7 +8,7 @@ from typing import Annotated
 from fastapi import APIRouter, Query
 
 from atlas.core.operations import Operation, Operations
-from atlas.server.api.parts import Served, ThreadRoute
+from atlas.server.api.parts import LazyMemory, ThreadRoute
 from atlas.server.api.shapes import Id, OperationResponse, OperationsResponse, UndoRequest
 
 router = APIRouter(prefix="/operations", route_class=ThreadRoute)
@@ -16,7 +16,7 @@ router = APIRouter(prefix="/operations", route_class=ThreadRoute)
 
 @router.get("")
 def operations(
-    memory: Served,
+    memory: LazyMemory,
     limit: Annotated[int, Query(ge=1, le=200)] = 50,
     offset: Annotated[int, Query(ge=0, le=2**31)] = 0,
     actor: Annotated[str, Query(max_length=200)] = "",
@@ -32,13 +32,15 @@ def operations(
 
 
 @router.get("/{operation_id}")
-def operation(operation_id: Id, memory: Served, limit: Annotated[int, Query(ge=1, le=200)] = 50) -> OperationResponse:
+def operation(
+    operation_id: Id, memory: LazyMemory, limit: Annotated[int, Query(ge=1, le=200)] = 50
+) -> OperationResponse:
     """Return one operation with the records that it changed."""
     selected_operation = memory.operation(operation_id)
     return OperationResponse(operation=selected_operation, changes=memory.changes(selected_operation.id, limit))
 
 
 @router.post("/{operation_id}/undo")
-def undo(operation_id: Id, memory: Served, request: UndoRequest | None = None) -> Operation:
+def undo(operation_id: Id, memory: LazyMemory, request: UndoRequest | None = None) -> Operation:
     """Undo an operation, exactly. Undoing the undo redoes it."""
     return memory.undo(operation_id, reason=request.reason if request else "")

@@ -26,7 +26,7 @@ from atlas.server.operations.requests import record_of
 from atlas.server.problems import unknown_names_message
 from atlas.server.served import ServedMemory
 
-SCRUBBED = "Atlas-Scrubbed"
+SCRUBBED_HEADER = "Atlas-Scrubbed"
 """Header with the number of replaced secrets by kind. Absent if there are none."""
 
 
@@ -81,13 +81,13 @@ async def _lazy_memory(request: Request) -> LazyArgument[MemorySystem]:
     return LazyArgument(partial(_memory, request))
 
 
-Opened = Annotated[ServedMemory, Depends(_lazy_served_memory)]
+LazyServedMemory = Annotated[ServedMemory, Depends(_lazy_served_memory)]
 """The served memory and whether its model is ready, for plain endpoints of a `ThreadRoute`."""
 
-Served = Annotated[MemorySystem, Depends(_lazy_memory)]
+LazyMemory = Annotated[MemorySystem, Depends(_lazy_memory)]
 """The served memory, for plain endpoints of a `ThreadRoute`."""
 
-ServedNow = Annotated[MemorySystem, Depends(_memory)]
+LoadedMemory = Annotated[MemorySystem, Depends(_memory)]
 """The served memory, for endpoints that are coroutines."""
 
 
@@ -120,4 +120,4 @@ def sending_secret_counts(response: Response) -> Iterator[Mapping[str, int]]:
     with counting_secrets() as counts:
         yield counts
     if counts:
-        response.headers[SCRUBBED] = ", ".join(f"{kind}={n}" for kind, n in sorted(counts.items()))
+        response.headers[SCRUBBED_HEADER] = ", ".join(f"{kind}={n}" for kind, n in sorted(counts.items()))

@@ -19,7 +19,7 @@ from atlas.memory.concepts.memory import ChromaConceptLibrary
 from atlas.memory.journal import Journal, LinkGraph
 from atlas.memory.strategies.memory import ChromaStrategyBank
 from atlas.memory.strategies.outcomes import StrategyRate
-from atlas.server.api.parts import Opened, Served, ThreadRoute, find_memory, sending_secret_counts
+from atlas.server.api.parts import LazyMemory, LazyServedMemory, ThreadRoute, find_memory, sending_secret_counts
 from atlas.server.api.shapes import (
     ConceptInput,
     EditInput,
@@ -47,7 +47,7 @@ PARTS = "(uses|rate|links|versions)"
 
 
 @searches.post("/{memory}/search")
-def search_records(memory: MemoryName, request: SearchRequest, opened: Opened) -> SearchResponse:
+def search_records(memory: MemoryName, request: SearchRequest, opened: LazyServedMemory) -> SearchResponse:
     """Return the records relevant to a query, best first. Only keywords are used until the model is ready."""
     records = find_memory(opened.memory, memory)
     if request.by_words or not opened.is_warm:
@@ -80,21 +80,21 @@ def _to_response(retrieval: Retrieval[Any]) -> SearchResponse:
 
 
 @router.post("/{memory}/marks")
-def mark_records(memory: MemoryName, changes: MarksRequest, served: Served, answer: Response) -> int:
+def mark_records(memory: MemoryName, changes: MarksRequest, served: LazyMemory, answer: Response) -> int:
     """Change the marks of records as one operation. Return how many changed."""
     with sending_secret_counts(answer):
         return find_memory(served, memory).change_marks(**changes.model_dump())
 
 
 @router.post("/experience/outcomes")
-def report_outcomes(report: OutcomesInput, served: Served, answer: Response) -> int:
+def report_outcomes(report: OutcomesInput, served: LazyMemory, answer: Response) -> int:
     """Set the outcomes of experiences as one operation. Return how many changed."""
     with sending_secret_counts(answer):
         return served.experience.report_outcomes(report.outcomes, reason=report.reason)
 
 
 @router.post("/strategies", status_code=201)
-def add_strategy(strategy: StrategyInput, served: Served, answer: Response) -> str:
+def add_strategy(strategy: StrategyInput, served: LazyMemory, answer: Response) -> str:
     """Add a strategy written by hand. Return its id."""
     fields = strategy.model_dump(exclude_none=True)
     with sending_secret_counts(answer):
@@ -102,7 +102,7 @@ def add_strategy(strategy: StrategyInput, served: Served, answer: Response) -> s
 
 
 @router.post("/concepts", status_code=201)
-def add_concept(concept: ConceptInput, served: Served, answer: Response) -> str:
+def add_concept(concept: ConceptInput, served: LazyMemory, answer: Response) -> str:
     """Add reusable code. Return its id."""
     fields = concept.model_dump(exclude_none=True)
     with sending_secret_counts(answer):
@@ -112,7 +112,7 @@ def add_concept(concept: ConceptInput, served: Served, answer: Response) -> str:
 @router.post(
     "/journal", status_code=201, responses={200: {"model": EntryResponse, "description": "Kept out by a gate"}}
 )
-def add_entry(entry: EntryInput, served: Served, response: Response) -> EntryResponse:
+def add_entry(entry: EntryInput, served: LazyMemory, response: Response) -> EntryResponse:
     """Write a journal entry. Return its id, or the reason why a gate rejected it."""
     with sending_secret_counts(response) as counts:
         added = served.journal.add(**entry.model_dump())
@@ -125,7 +125,7 @@ def add_entry(entry: EntryInput, served: Served, response: Response) -> EntryRes
 @router.get("/{memory}")
 def list_records(
     memory: MemoryName,
-    served: Served,
+    served: LazyMemory,
     where: Annotated[str, Query(description="A filter as JSON, as a search takes it.")] = "{}",
     limit: Annotated[int, Query(ge=1, le=200)] = 50,
     order: Literal["newest", "oldest"] = "newest",
@@ -151,7 +151,7 @@ def list_records(
 def read_record(
     memory: MemoryName,
     record_id: Id,
-    served: Served,
+    served: LazyMemory,
     response: Response,
     with_: Annotated[str, Query(alias="with", pattern=f"^({PARTS}(,{PARTS})*)?$")] = "",
 ) -> RecordResponse:
@@ -166,7 +166,7 @@ def edit_record(
     memory: MemoryName,
     record_id: Id,
     changes: EditInput,
-    served: Served,
+    served: LazyMemory,
     answer: Response,
     if_match: Annotated[str | None, Header(max_length=200)] = None,
 ) -> RecordResponse:
@@ -190,7 +190,7 @@ def edit_record(
 
 
 @router.post("/{memory}/{record_id}/uses", status_code=204)
-def record_use(memory: MemoryName, record_id: Id, use: UseInput, served: Served) -> None:
+def record_use(memory: MemoryName, record_id: Id, use: UseInput, served: LazyMemory) -> None:
     """Record the outcome of an attempt that used a record. Idempotent per attempt."""
     find_memory(served, memory).record_use(record_id, **use.model_dump())
 
@@ -214,7 +214,7 @@ def _record_response(records: Memory[Any], record_id: str, fields: AbstractSet[s
         )
 
 
-def _write(served: Served, records: Any, before: RecordResponse, changes: EditInput) -> None:
+def _write(served: LazyMemory, records: Any, before: RecordResponse, changes: EditInput) -> None:
     """Write the new fields of a record, then its marks. If the marks are rejected, the fields are rolled back."""
     if changes.fields:
         records.edit(before.record.id, **decode_fields(type(before.record), changes.fields))
@@ -227,7 +227,7 @@ def _write(served: Served, records: Any, before: RecordResponse, changes: EditIn
         raise
 
 
-def _undo_fields(served: Served, operation_id: str, error: AtlasError) -> None:
+def _undo_fields(served: LazyMemory, operation_id: str, error: AtlasError) -> None:
     """Restore the fields of a record after its marks could not be written.
 
     Raises:

@@ -10,7 +10,7 @@ from fastapi import APIRouter, Query
 from pydantic import AwareDatetime, BaseModel, Field
 
 from atlas.memory.system import MemorySystem
-from atlas.server.api.parts import Served, ThreadRoute
+from atlas.server.api.parts import LazyMemory, ThreadRoute
 from atlas.server.api.shapes import Id, RequestBody, Text
 from atlas.storage.records import Moment
 from atlas.views.curate.review import RejectRequest, WaitingRow, accept, chosen, waiting
@@ -81,7 +81,7 @@ class ReviewResponse(BaseModel):
 
 @router.get("")
 def pending(
-    memory: Served,
+    memory: LazyMemory,
     writer: Annotated[str, Query(max_length=200)] = "",
     since: AwareDatetime | None = None,
     limit: Annotated[int, Query(ge=1, le=1_000)] = 50,
@@ -97,14 +97,14 @@ def pending(
 
 
 @router.post("/accept")
-def accept_pending(choice: ReviewChoice, memory: Served) -> ReviewResponse:
+def accept_pending(choice: ReviewChoice, memory: LazyMemory) -> ReviewResponse:
     """Accept pending records as one operation, so that all users find them."""
     rows = choice.rows(memory)
     return _response(rows, None if choice.dry_run or not rows else accept(memory, rows))
 
 
 @router.post("/reject")
-def reject_pending(choice: ReviewChoice, memory: Served) -> ReviewResponse:
+def reject_pending(choice: ReviewChoice, memory: LazyMemory) -> ReviewResponse:
     """Delete pending records as one operation. Undoing the operation restores them."""
     proposal = RejectRequest(rows=choice.rows(memory)).propose(memory)
     return _response(proposal.rows, None if choice.dry_run or not proposal.rows else proposal.apply(memory))

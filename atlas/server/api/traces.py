@@ -16,7 +16,7 @@ from atlas.importers.formats.agents.otlp import split_by_span
 from atlas.infra.actor import Actor, Role, actor_name, actor_scope, check_role, is_under_review
 from atlas.memory.system import MemorySystem
 from atlas.server.access import MAX_BODY_BYTES
-from atlas.server.api.parts import ServedNow
+from atlas.server.api.parts import LoadedMemory
 from atlas.server.api.shapes import TracesResponse
 from atlas.server.problems import TooLarge
 from atlas.server.spool import TraceSpool
@@ -46,7 +46,7 @@ _BODIES: dict[str, Any] = {
 
 
 @router.post("/traces", openapi_extra={"requestBody": _BODIES}, response_model=TracesResponse)
-async def take_traces(request: Request, memory: ServedNow) -> Response:
+async def take_traces(request: Request, memory: LoadedMemory) -> Response:
     """Store spans of OpenTelemetry.
 
     They are stored durably before the response. Half a minute after its last span, a trace becomes an attempt of

@@ -11,7 +11,7 @@ from fastapi import APIRouter, Body, Response
 from fastapi.responses import JSONResponse
 
 from atlas.infra.actor import check_role, refuse_in_scope
-from atlas.server.api.parts import Opened, ThreadRoute, sending_secret_counts
+from atlas.server.api.parts import LazyServedMemory, ThreadRoute, sending_secret_counts
 from atlas.server.served import ServedMemory
 from atlas.verbs.encoding import encode
 from atlas.verbs.schemas import Schemas
@@ -21,7 +21,7 @@ router = APIRouter(prefix="/verbs", route_class=ThreadRoute)
 
 Arguments = Annotated[dict[str, Any], Body(description="The arguments of the method, keyed by name.")]
 
-NOTHING: dict[str, Any] = {}
+NO_ARGUMENTS: dict[str, Any] = {}
 
 RESULTS = Schemas()
 """Schemas of the results of verbs."""
@@ -68,11 +68,11 @@ def _add(verb: Verb, owners: tuple[str, ...]) -> None:
     routed: Callable[..., Response]
     if owners == (SYSTEM,):
 
-        def routed(opened: Opened, arguments: Arguments = NOTHING) -> Response:
+        def routed(opened: LazyServedMemory, arguments: Arguments = NO_ARGUMENTS) -> Response:
             return _call(verb, SYSTEM, opened, arguments)
     else:
 
-        def routed(memory: str, opened: Opened, arguments: Arguments = NOTHING) -> Response:
+        def routed(memory: str, opened: LazyServedMemory, arguments: Arguments = NO_ARGUMENTS) -> Response:
             return _call(verb, memory, opened, arguments)
 
         routed.__annotations__["memory"] = Literal[owners]

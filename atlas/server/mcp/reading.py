@@ -36,7 +36,7 @@ NOTHING_FITS = {
 }
 """Texts for an empty block, by whether there were hits."""
 
-WITHOUT_MEMORY = (
+HOLDOUT_ANSWER = (
     "This attempt is held out, to measure whether memory helps: work on this task without memory, and do not search."
 )
 
@@ -175,7 +175,7 @@ def _block_text(block: ContextBlock) -> str:
     notes = [f"\n(Left out: {'; '.join(left_out[:MAX_OMITTED])}{further})"] if left_out else []
     notes += [f"\n({name} could not be asked: {message})" for name, message in block.errors.items()]
     if block.assignment is not None and block.assignment.is_held_out:
-        return WITHOUT_MEMORY
+        return HOLDOUT_ANSWER
     return "".join([block.text or NOTHING_FITS[bool(left_out)], *notes])
 
 

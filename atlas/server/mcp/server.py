@@ -29,7 +29,7 @@ ADDS = ToolAnnotations(destructive_hint=False, open_world_hint=False)
 CHANGES = ToolAnnotations(destructive_hint=True, open_world_hint=False)
 UNDOES = ToolAnnotations(destructive_hint=True, idempotent_hint=True, open_world_hint=False)
 
-BY_WORDS: Mapping[Callable[..., str], Callable[..., str]] = {
+KEYWORD_VARIANTS: Mapping[Callable[..., str], Callable[..., str]] = {
     reading.recall: reading.recall_by_words,
     reading.search: reading.search_by_words,
 }
@@ -118,7 +118,7 @@ def _bind_memory(tool: Callable[..., str], open_memory: Open) -> Callable[..., s
         try:
             served = open_memory()
             with counting_secrets() as counts:
-                answer = (tool if served.is_warm else BY_WORDS.get(tool, tool))(served.memory, **arguments)
+                answer = (tool if served.is_warm else KEYWORD_VARIANTS.get(tool, tool))(served.memory, **arguments)
             return f"{answer} {describe_counts(counts)}" if counts else answer
         except AtlasError as error:
             raise ToolError(str(error)) from error

@@ -29,7 +29,7 @@ MAX_THREADS_WITH_MODEL = 40
 FOLLOW_SECONDS = 5.0
 """Time after which a model that is chosen or removed on the pages changes the number of threads."""
 
-MAX_WAITING = 200
+MAX_CONCURRENT = 200
 """Maximum number of concurrent requests."""
 
 
@@ -107,7 +107,7 @@ def _n_threads(has_model: Callable[[], bool]) -> int:
 class WaitingLimitMiddleware:
     """Middleware that rejects requests while too many others are in progress."""
 
-    def __init__(self, app: ASGIApp, max_waiting: int = MAX_WAITING, unlimited: Collection[str] = ()) -> None:
+    def __init__(self, app: ASGIApp, max_waiting: int = MAX_CONCURRENT, unlimited: Collection[str] = ()) -> None:
         """Wrap an application.
 
         Args:

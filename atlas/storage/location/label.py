@@ -11,13 +11,13 @@ from atlas.core.address import Address, is_address, local_directory, read_addres
 
 LABEL = "store.json"
 
-_opened: dict[Path, Address] = {}
+_opened_addresses: dict[Path, Address] = {}
 """Addresses that this process has opened, by directory. The addresses may have a password. A label has none."""
 
 
 def cache_address(directory: Path, address: Address) -> None:
     """Remember, in this process, the address of the PostgreSQL store whose local files are in a directory."""
-    _opened[directory] = address
+    _opened_addresses[directory] = address
 
 
 def find_address(directory: Path, setting: str = "") -> Address | None:
@@ -29,8 +29,8 @@ def find_address(directory: Path, setting: str = "") -> Address | None:
     for text in (setting, os.environ.get("ATLAS_STORE", "")):
         if is_address(text) and local_directory(text) == directory:
             return read_address(text)
-    if directory in _opened:
-        return _opened[directory]
+    if directory in _opened_addresses:
+        return _opened_addresses[directory]
     with suppress(OSError, ValueError, RecursionError, KeyError, TypeError):
         return read_address(json.loads((directory / LABEL).read_text(encoding="utf-8"))["address"])
     return None

@@ -40,12 +40,12 @@ from atlas.storage.vectors.remote.notes import INDEX, restore_notes
 
 logger = logging.getLogger(__name__)
 
-_MADE = "backup:"
+_BACKUP_NOTE = "backup:"
 """Prefix of the ledger's notes on backups. The path and the time follow."""
 
 MARKS = "marks.json"
 _ENTRIES = {LEDGER, MARKS, NAMES}
-_ALWAYS_UNPACKED = 64 << 20
+_ALLOWED_BYTES = 64 << 20
 """Bytes that may always be unpacked, whatever the compression ratio."""
 
 _MAX_READ = 4 << 20
@@ -54,7 +54,7 @@ _MAX_READ = 4 << 20
 _PIECE = 1 << 20
 """Chunk size when an entry is unpacked."""
 
-_UNPACKING = (zipfile.BadZipFile, zlib.error, struct.error, KeyError, ValueError, EOFError, RuntimeError)
+_UNPACK_ERRORS = (zipfile.BadZipFile, zlib.error, struct.error, KeyError, ValueError, EOFError, RuntimeError)
 """The errors that `zipfile` and `json` raise for entries that are missing, damaged, encrypted or of an unknown kind."""
 
 
@@ -95,7 +95,7 @@ class BackupContents:
 
 def read_backups(ledger: LedgerEngine) -> list[Backup]:
     """Return the recorded backups of a store, the oldest first."""
-    backups = [Backup(path=path, made_at=made_at) for path, made_at in ledger.notes.read(_MADE).items()]
+    backups = [Backup(path=path, made_at=made_at) for path, made_at in ledger.notes.read(_BACKUP_NOTE).items()]
     return sorted(backups, key=lambda backup: backup.made_at)
 
 
@@ -111,11 +111,11 @@ def forget_backup(store: Store, path: Path) -> None:
     """Forget a recorded backup whose file was removed, so that purges do not name it."""
     if store.read_only:  # it records no backups either
         return
-    store.ledger.notes.write({_MADE + str(path.resolve()): None})
+    store.ledger.notes.write({_BACKUP_NOTE + str(path.resolve()): None})
 
 
 def _write_backup_times(ledger: LedgerEngine, made_at_by_path: dict[str, str]) -> None:
-    ledger.notes.write({_MADE + path: made_at for path, made_at in made_at_by_path.items()})
+    ledger.notes.write({_BACKUP_NOTE + path: made_at for path, made_at in made_at_by_path.items()})
 
 
 def _record_backup(ledger: LedgerEngine, target: Path) -> None:
@@ -197,7 +197,7 @@ def restore(store: Store, source: Path) -> BackupReport:
     with tempfile.TemporaryDirectory(dir=store.path, prefix=".atlas-restore-") as scratch, lock_scratch(Path(scratch)):
         copy = Path(scratch) / LEDGER
         names = _unpack(store, source, copy)
-        backups, revived = store.ledger.notes.read(_MADE), store.ledger.copies.find_purged(copy)
+        backups, revived = store.ledger.notes.read(_BACKUP_NOTE), store.ledger.copies.find_purged(copy)
         indexes = store.ledger.notes.read(INDEX)
         store.ledger.copies.restore(copy)
     _write_backup_times(store.ledger, _find_restored_backup(source) | backups)
@@ -247,7 +247,7 @@ def _unpack(store: Store, source: Path, target: Path) -> bytes | None:
             entries = file.namelist()
             marks = _decode_marks(json.loads(_read_entry(file, MARKS))) if MARKS in entries else None
             names = _read_entry(file, NAMES) if NAMES in entries else None
-    except _UNPACKING as error:
+    except _UNPACK_ERRORS as error:
         raise InvalidInput(
             f"{source} cannot be restored ({error}); the store is unchanged. Restore a file that `atlas backup` wrote"
         ) from error
@@ -286,7 +286,7 @@ def _check_sizes(file: zipfile.ZipFile, n_packed: int, max_ratio: float) -> None
         if entry.filename != LEDGER and entry.file_size > MAX_BYTES:
             raise ValueError(f"{entry.filename} unpacks to {_to_mb(entry.file_size)}, over {_to_mb(MAX_BYTES)}")
     n_unpacked = sum(entry.file_size for entry in file.infolist())
-    if n_unpacked > max(_ALWAYS_UNPACKED, max_ratio * n_packed):
+    if n_unpacked > max(_ALLOWED_BYTES, max_ratio * n_packed):
         raise ValueError(
             f"the file unpacks to {_to_mb(n_unpacked)}, over {max_ratio:g} times its size of "
             f"{_to_mb(n_packed)}; if you trust its source, raise ATLAS_RESTORE_MAX_RATIO"

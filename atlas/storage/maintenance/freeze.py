@@ -19,7 +19,7 @@ from atlas.storage.location.access import access_storage
 from atlas.storage.maintenance.names import NAMES, names_text
 from atlas.storage.store import LABEL, LEDGER, Store
 
-LEFT_OUT = "left out of this copy: what was deleted, and what waits for review"
+OMISSION_REASON = "left out of this copy: what was deleted, and what waits for review"
 """Reason in a copy's history for left-out records."""
 
 _YOUNG_SECONDS = 3_600.0
@@ -49,7 +49,7 @@ def freeze(store: Store, name: str, *, reword: Reword | None = None) -> Path:
             last_purge = access_storage(store.path).last_purge()  # a purge during the copy makes the copy unusable
             frozen_at = store.ledger.clock.now().isoformat()
             store.ledger.copies.write(target / LEDGER)
-            purge = store.ledger.draft("purge", actor=actor_name(store.settings.actor), reason=LEFT_OUT)
+            purge = store.ledger.draft("purge", actor=actor_name(store.settings.actor), reason=OMISSION_REASON)
             store.ledger.copies.leave_out_hidden(target / LEDGER, purge, reword)
             if (names := names_text(store).read()) is not None:
                 (target / NAMES).write_bytes(names)

@@ -17,10 +17,10 @@ from atlas.storage.erasing import lock_scratch
 from atlas.storage.maintenance.backup import BackupReport, backup, forget_backup, move_backup, read_backups, restore
 from atlas.storage.store import Store
 
-ROTATED = "rotated"
+ROTATION_MARK = "rotated"
 """Part of the names of backups that rotation may remove."""
 
-UNTESTED = ".untested"
+UNTESTED_SUFFIX = ".untested"
 """Suffix of a backup until it was restored as a test."""
 
 
@@ -81,13 +81,13 @@ def rotate_backups(store: Store, directory: Path, n_kept: int) -> RotationReport
     path = directory.resolve() / backup_name(store, _unique_mark(store))
     if path.exists():
         raise InvalidInput(f"{path} exists already; wait a second, then back up again")
-    untested = path.with_name(path.name + UNTESTED)
+    untested = path.with_name(path.name + UNTESTED_SUFFIX)
     try:
         report = backup(store, untested)
         _test_backup(store, untested, report.n_records)
         move_backup(store, untested, path)
     finally:
-        _remove(store, [untested, *directory.resolve().glob(f"*-{_unique_mark(store)}-*{UNTESTED}")])
+        _remove(store, [untested, *directory.resolve().glob(f"*-{_unique_mark(store)}-*{UNTESTED_SUFFIX}")])
     return RotationReport(backup=report, path=path, removed=_remove_oldest(store, path, n_kept))
 
 
@@ -147,4 +147,4 @@ def _remove(store: Store, paths: Iterable[Path]) -> tuple[Path, ...]:
 def _unique_mark(store: Store) -> str:
     """Return a part of backup names that distinguishes stores of one name in different directories."""
     digest = hashlib.sha256(str(store.path.resolve()).encode()).hexdigest()
-    return f"{ROTATED}-{digest[:8]}"
+    return f"{ROTATION_MARK}-{digest[:8]}"

@@ -13,7 +13,7 @@ from collections.abc import Collection, Iterable
 from atlas.protocols.infra import Clock
 from atlas.storage.engine import Notes
 
-KEPT = "kept:"
+DECISION_PREFIX = "kept:"
 """Prefix of the name of each decision's text, which `decision_name` follows."""
 
 
@@ -26,7 +26,7 @@ class KeepDecisions:
 
     def names(self) -> frozenset[str]:
         """Return the names of all decisions."""
-        return frozenset(self._notes.read(KEPT))
+        return frozenset(self._notes.read(DECISION_PREFIX))
 
     def add(self, names: Collection[str]) -> None:
         """Store decisions, given by their names (see `decision_name`).
@@ -35,11 +35,11 @@ class KeepDecisions:
             ReadOnlyStore: The store was opened for reading only.
         """
         text = json.dumps({"decided_at": self._clock.now().isoformat()})
-        self._notes.write({KEPT + name: text for name in names})
+        self._notes.write({DECISION_PREFIX + name: text for name in names})
 
     def delete(self, names: Collection[str]) -> None:
         """Delete decisions, given by their names."""
-        self._notes.write({KEPT + name: None for name in names})
+        self._notes.write({DECISION_PREFIX + name: None for name in names})
 
 
 def decision_name(collection: str, ids: Iterable[str]) -> str:

@@ -55,7 +55,7 @@ FILES = {
 MAX_ROWS = 20_000
 """Maximum number of records for a row per record. Above it, only marked or used ones are written."""
 
-TOUCHED: Where = {
+IS_MARKED_OR_USED: Where = {
     "$or": [
         {"usage.n_uses": {"$gt": 0}},
         *({f"marks.{name}": {"$gt": ""}} for name in ("tags", "note", "held_for", "quarantine")),
@@ -252,7 +252,7 @@ class MarksFiles:
     def _rows(self, collection: str) -> dict[int, dict[str, Any]]:
         """Return the rows of a marks file, keyed by record number."""
         ledger = self._ledger
-        where = TOUCHED if ledger.has_more_than(collection, MAX_ROWS) else None
+        where = IS_MARKED_OR_USED if ledger.has_more_than(collection, MAX_ROWS) else None
         records = ledger.read_descriptions(ledger.matching_seqs(collection, where).tolist())
         marks = ledger.marks.read(collection)
         uses, successes = (ledger.columns.column(collection, f"usage.{name}") for name in ("n_uses", "n_successes"))

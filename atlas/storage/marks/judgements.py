@@ -19,7 +19,7 @@ from atlas.storage.engine import Notes
 
 logger = logging.getLogger(__name__)
 
-JUDGED = "judged:"
+JUDGEMENT_PREFIX = "judged:"
 """Prefix of the notes for judgements. The rest is JSON: the collection, the record's id, the query."""
 
 
@@ -51,7 +51,7 @@ class Judgements:
 
     def all(self) -> list[Judgement]:
         """Return all judgements, oldest first. Malformed judgements are logged and skipped."""
-        read = (read_judgement(name, text) for name, text in self._notes.read(JUDGED).items())
+        read = (read_judgement(name, text) for name, text in self._notes.read(JUDGEMENT_PREFIX).items())
         return sorted(
             filter(None, read), key=lambda judgement: (judgement.judged_at, judgement.query, judgement.record_id)
         )
@@ -68,7 +68,7 @@ class Judgements:
             InvalidInput: The query is empty, or the record was purged.
             ReadOnlyStore: The store was opened for reading only.
         """
-        name = JUDGED + _note_name(parse_query(query), collection, record_id)
+        name = JUDGEMENT_PREFIX + _note_name(parse_query(query), collection, record_id)
         text = None if is_right is None else _text(is_right, self._clock.now())
         self._notes.write({name: text}, records=[] if text is None else [(collection, record_id)])
 
@@ -81,10 +81,14 @@ class Judgements:
         """
         added = list(judgements)
         self._notes.write(
-            {JUDGED + _note_name(each.query, each.collection, each.record_id): _text(each.is_right, each.judged_at)
-             for each in added},
+            {
+                JUDGEMENT_PREFIX + _note_name(each.query, each.collection, each.record_id): _text(
+                    each.is_right, each.judged_at
+                )
+                for each in added
+            },
             records=[(each.collection, each.record_id) for each in added],
-        )  # fmt: skip
+        )
 
     def forget(self, queries: Collection[str]) -> Forgotten:
         """Delete all judgements of some queries, and return them for `restore`."""
@@ -93,7 +97,7 @@ class Judgements:
     def remove(self, judgements: Iterable[Judgement]) -> Forgotten:
         """Delete judgements, and return them for `restore`."""
         names = [_note_name(each.query, each.collection, each.record_id) for each in judgements]
-        texts = self._notes.write({JUDGED + name: None for name in names})
+        texts = self._notes.write({JUDGEMENT_PREFIX + name: None for name in names})
         return {name: text for name, text in texts.items() if text is not None}
 
     def restore(self, forgotten: Forgotten) -> None:
@@ -103,7 +107,7 @@ class Judgements:
             PlanOutdated: A hit was judged again after the deletion; the store was not changed.
             InvalidInput: A record was purged after the deletion; the store was not changed.
         """
-        records = [_parse_note_name(name.removeprefix(JUDGED))[:2] for name in forgotten]
+        records = [_parse_note_name(name.removeprefix(JUDGEMENT_PREFIX))[:2] for name in forgotten]
         try:
             self._notes.write(forgotten, expected=dict.fromkeys(forgotten), records=records)
         except PlanOutdated as error:
@@ -121,7 +125,7 @@ def parse_query(query: str) -> str:
 
 
 def read_judgement(name: str, text: str) -> Judgement | None:
-    """Return the judgement in a note, given its name without `JUDGED`. None if it is malformed."""
+    """Return the judgement in a note, given its name without `JUDGEMENT_PREFIX`. None if it is malformed."""
     try:
         collection, record_id, query = _parse_note_name(name)
         fields = json.loads(text)

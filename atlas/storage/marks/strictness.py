@@ -16,7 +16,7 @@ logger = logging.getLogger(__name__)
 COLLECTION = "atlas_settings"
 """The collection of the record."""
 
-CALIBRATED = 1.0
+DEFAULT_STRICTNESS = 1.0
 """The default strictness, at which the level equals the measured level."""
 
 MAX_STRICTNESS = 10.0
@@ -25,16 +25,16 @@ _ID, _FIELD = "strictness", "strictness"
 
 
 def read_strictness(ledger: LedgerEngine) -> float:
-    """Return the factor on the measured relevance threshold, or `CALIBRATED` if it is missing or unreadable."""
+    """Return the factor on the measured relevance threshold, or `DEFAULT_STRICTNESS` if it is missing or unreadable."""
     record = ledger.get(COLLECTION, [_ID], light=True).get(_ID)
     if record is None:
-        return CALIBRATED
+        return DEFAULT_STRICTNESS
     try:
         strictness = float(record.metadata[_FIELD])
         check_strictness(strictness)
     except (KeyError, TypeError, ValueError) as error:
         logger.warning("the strictness of the store cannot be read, so searches are as calibrated: %r", error)
-        return CALIBRATED
+        return DEFAULT_STRICTNESS
     return strictness
 
 

@@ -28,10 +28,10 @@ from atlas.storage.vector_store import LedgerVectorStore
 METHODS = ("add", "query", "delete", "get")
 """The methods of the specification."""
 
-BROWSING = ("count", "update", "search_text", "scan")
+BROWSING_METHODS = ("count", "update", "search_text", "scan")
 """The methods of a `BrowsableVectorStore` that the specification does not have."""
 
-NOTHING = QueryResult(ids=[], distances=[], metadatas=[], documents=[])
+NO_RESULT = QueryResult(ids=[], distances=[], metadatas=[], documents=[])
 
 
 def as_collection(
@@ -85,7 +85,7 @@ class PlainCollection(Collection):
         self._dimension = dimension
         scoped = vector_store if scope is None else ScopedStore(vector_store, scope, self._arbitrary_vector)
         self._store = cast(BrowsableVectorStore, scoped)  # uses only methods that the user's store has
-        self._takes_windows = all(get_member(vector_store, name) for name in BROWSING)
+        self._takes_windows = all(get_member(vector_store, name) for name in BROWSING_METHODS)
         self._lock = lock_of(vector_store)
         self._keeps_usage = keeps_usage
         self._notes: dict[str, str] = {}
@@ -193,7 +193,7 @@ class PlainCollection(Collection):
 
         The maximum score is estimated from the best hit and its share of the query's words.
         """
-        result = self.query(embedding, n, where) if embedding is not None else NOTHING
+        result = self.query(embedding, n, where) if embedding is not None else NO_RESULT
         word_values, information = self._word_values(text, where)
         metadatas = dict(zip(result.ids, result.metadatas, strict=True))
         similarities = {i: 1.0 - distance for i, distance in zip(result.ids, result.distances, strict=True)}
@@ -320,7 +320,7 @@ class PlainCollection(Collection):
         """Return all records. A store that cannot count is queried with a growing k."""
         if self._can_count:
             n_records = run(self._store.count())
-            return run(self._store.query(self._arbitrary_vector, n_records)) if n_records else NOTHING
+            return run(self._store.query(self._arbitrary_vector, n_records)) if n_records else NO_RESULT
         n_asked = FIRST_REQUESTED
         while len((result := run(self._store.query(self._arbitrary_vector, n_asked))).ids) == n_asked:
             n_asked *= 4

@@ -23,7 +23,7 @@ from atlas.protocols.access import AUDIT, KEYS, LINKS, PEOPLE, StoredText
 from atlas.storage.postgres.database import PostgresDatabase
 from atlas.storage.postgres.schema import prepare_schema
 
-TAKEN = "{}.taken"
+MIGRATED_NAME = "{}.taken"
 """Name of an older version's file after its migration to the database."""
 
 _WAIT_SECONDS = 60.0
@@ -145,4 +145,4 @@ def _replace(connection: psycopg.Connection[Any], name: str, text: str) -> None:
 
 
 def _set_aside(path: Path) -> None:
-    path.replace(path.with_name(TAKEN.format(path.name)))
+    path.replace(path.with_name(MIGRATED_NAME.format(path.name)))

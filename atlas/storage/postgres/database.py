@@ -52,7 +52,7 @@ SELECT (SELECT system_identifier FROM pg_control_system()),
        'meta'::regclass::oid::bigint
 """
 
-_LOCKING = """
+_KEEPALIVE_SQL = """
 SET tcp_keepalives_idle = 20;
 SET tcp_keepalives_interval = 5;
 SET tcp_keepalives_count = 3;
@@ -348,7 +348,7 @@ class PostgresDatabase:
 
     def _connect_locking(self) -> psycopg.Connection[tuple[Any, ...]]:
         raw = self._connect()
-        raw.execute(_LOCKING)
+        raw.execute(_KEEPALIVE_SQL)
         return raw
 
     @contextmanager

@@ -15,7 +15,7 @@ INDEXED_CHARACTERS = 500
 """Number of characters of a string in an index. The rest is in a separate column, because index pages are small."""
 
 
-_NUMBERED = ("operations", "changes", "events")
+_NUMBERED_TABLES = ("operations", "changes", "events")
 
 
 class PostgresDialect:
@@ -25,7 +25,7 @@ class PostgresDialect:
 
     def renumber(self, connection: Connection) -> None:
         """Advance the sequences past the ids of the copied rows."""
-        for table, column in (("records", "seq"), ("attribute_keys", "key"), *((t, "seq") for t in _NUMBERED)):
+        for table, column in (("records", "seq"), ("attribute_keys", "key"), *((t, "seq") for t in _NUMBERED_TABLES)):
             connection.execute(
                 f"SELECT setval(pg_get_serial_sequence('{table}', '{column}'), max({column})) FROM {table}"
             )

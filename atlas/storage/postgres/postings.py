@@ -53,7 +53,7 @@ _END = "\U0010ffff"
 
 _IS_SMALL = "key = ?1 AND n < ?2 AND term > ?3 AND term <= ?4"
 
-_OVERLAPPING = f"""
+_OVERLAPPING_SQL = f"""
     SELECT DISTINCT term FROM (
         SELECT term, first_seq, max(last_seq) OVER (
             PARTITION BY term ORDER BY first_seq, segment ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING
@@ -80,7 +80,7 @@ _MERGE = f"""
 """
 """Merges the small rows of words whose ranges of records do not overlap, by joining their bytes.
 
-Parameters: the same as for `_OVERLAPPING`, and words to leave out."""
+Parameters: the same as for `_OVERLAPPING_SQL`, and words to leave out."""
 
 _INSERT = (
     "INSERT INTO word_postings (key, term, first_seq, last_seq, n, seqs, often, places) VALUES (?, ?, ?, ?, ?, ?, ?, ?)"
@@ -243,7 +243,7 @@ def merge_parts(connection: Connection, collection: str, after: str) -> str | No
     ).fetchone()
     last = bound[0] if bound else None
     parameters = (key, MIN_FULL_ROW, after, last or _END)
-    overlapping = TextArray(row[0] for row in connection.execute(_OVERLAPPING, parameters).fetchall())
+    overlapping = TextArray(row[0] for row in connection.execute(_OVERLAPPING_SQL, parameters).fetchall())
     connection.execute(_MERGE, (*parameters, overlapping))
     _merge_overlapping(connection, key, overlapping)
     if last is None:

@@ -55,10 +55,10 @@ CREATE TABLE audit_lines (
 );
 """
 
-WITHOUT_FILES = "DROP TABLE pending_marks; DROP TABLE marks_files;"
+DROP_MARKS_FILES = "DROP TABLE pending_marks; DROP TABLE marks_files;"
 """Drops tables for files of marks, which only SQLite ever used."""
 
-MIGRATIONS = {1: INDEX, 2: ARTEFACTS, 3: ACCESS, 4: WITHOUT_FILES}
+MIGRATIONS = {1: INDEX, 2: ARTEFACTS, 3: ACCESS, 4: DROP_MARKS_FILES}
 """Migrations of the schema, by the version from which they start."""
 
 _TYPES = (

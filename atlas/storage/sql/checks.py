@@ -9,21 +9,21 @@ from atlas.storage.damage import UnreadableRow, parse_row
 from atlas.storage.records import Check
 from atlas.storage.sql.connection import Connection, Database
 from atlas.storage.sql.filters import KEY
-from atlas.storage.sql.meta import GONE, read_model
+from atlas.storage.sql.meta import PURGED_IMAGE, read_model
 from atlas.storage.sql.records import attribute_values, read_collections
 
 _ORPHAN_VECTORS = "SELECT seq FROM vectors WHERE seq NOT IN (SELECT seq FROM records WHERE deleted = 0)"
-_WITHOUT_VECTORS = "SELECT id FROM records WHERE deleted = 0 AND seq NOT IN (SELECT seq FROM vectors)"
+_MISSING_VECTORS_SQL = "SELECT id FROM records WHERE deleted = 0 AND seq NOT IN (SELECT seq FROM vectors)"
 _TEXTS = (
     "SELECT CAST(id AS BLOB), CAST(metadata AS BLOB) FROM records",
     "SELECT CAST(id AS BLOB), CAST(content AS BLOB) FROM records "
     "WHERE content <> '' AND substr(collection, 1, 6) = 'atlas_'",
-    f"SELECT CAST(record_id AS BLOB), CAST(before AS BLOB) FROM changes WHERE before <> '{GONE}'",
+    f"SELECT CAST(record_id AS BLOB), CAST(before AS BLOB) FROM changes WHERE before <> '{PURGED_IMAGE}'",
 )
 """The ids and JSON of the rows, as bytes because damaged rows may not be valid text. `content` is only checked in
 collections of ATLAS, because other collections may store any text there."""
 
-_DAMAGED = (
+_DAMAGE_ADVICE = (
     "Nothing else was checked or repaired. Restore a backup into a new directory (atlas --store NEW restore "
     "FILE), or see: sqlite3 … .recover"
 )
@@ -51,7 +51,7 @@ def build_checks(database: Database, find_foreign: ForeignObjects) -> tuple[Chec
 
 def _check_file(database: Database) -> str:
     problem = database.check()
-    return f"{problem}. {_DAMAGED}" if problem else ""
+    return f"{problem}. {_DAMAGE_ADVICE}" if problem else ""
 
 
 def _check_schema(database: Database, find_foreign: ForeignObjects) -> str:
@@ -72,7 +72,7 @@ def foreign_problem(foreign: list[str]) -> str:
 def _check_rows(database: Database) -> str:
     with database.read() as connection:
         problems = [problem for query in _TEXTS for problem in _find_unreadable(connection, query)]
-    return f"{len(problems)} texts cannot be read, such as {problems[0]}. {_DAMAGED}" if problems else ""
+    return f"{len(problems)} texts cannot be read, such as {problems[0]}. {_DAMAGE_ADVICE}" if problems else ""
 
 
 def _find_unreadable(connection: Connection, query: str) -> Iterator[str]:
@@ -86,7 +86,7 @@ def _find_unreadable(connection: Connection, query: str) -> Iterator[str]:
 def _check_vectors(database: Database) -> str:
     with database.read() as connection:
         n_orphans = len(connection.execute(_ORPHAN_VECTORS).fetchall())
-        ids_without_vectors = [row[0] for row in connection.execute(_WITHOUT_VECTORS).fetchall()]
+        ids_without_vectors = [row[0] for row in connection.execute(_MISSING_VECTORS_SQL).fetchall()]
         model = read_model(connection)
         n_wrong = connection.execute(_WRONG_DIMENSION, (model[1],)).fetchone()[0] if model else 0
     problems = [f"{n_orphans} vectors without a record"] if n_orphans else []

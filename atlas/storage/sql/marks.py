@@ -47,11 +47,11 @@ _HIDDEN = (
     "AND m.name IN (SELECT value FROM json_each(?)) AND NOT (m.name = 'held_for' AND m.value = ?) "
     "AND r.deleted = 0) hidden"
 )
-_ORPHANED = (
+_ORPHANED_SQL = (
     "SELECT DISTINCT collection, record_id FROM marks m WHERE NOT EXISTS "
     "(SELECT 1 FROM records r WHERE r.collection = m.collection AND r.id = m.record_id)"
 )
-_LOST = (
+_LOST_SQL = (
     "SELECT record_id FROM lost_marks l WHERE EXISTS "
     "(SELECT 1 FROM records r WHERE r.collection = l.collection AND r.id = l.record_id AND r.deleted = 0)"
 )
@@ -157,19 +157,19 @@ class SqlMarks:
     def orphaned_marks(self) -> list[tuple[str, str]]:
         """Return the collection and id of each record that has marks, but was never in the ledger."""
         with self._database.read() as connection:
-            return connection.execute(_ORPHANED).fetchall()
+            return connection.execute(_ORPHANED_SQL).fetchall()
 
     def drop_orphaned_marks(self, operation: OperationDraft) -> None:
         """Remove the marks that `orphaned_marks` lists, as part of an operation."""
         with open_writer(self._database, self._clock, operation) as writer:
-            for collection, record_id in writer.connection.execute(_ORPHANED).fetchall():
+            for collection, record_id in writer.connection.execute(_ORPHANED_SQL).fetchall():
                 marks = read_marks(writer.connection, collection, [record_id])
                 change_marks(writer, collection, record_id, marks.get(record_id, NO_MARKS), NO_MARKS)
 
     def ids_with_lost_marks(self) -> list[str]:
         """Return the ids of live records whose marks were lost with a file, and have not been set since."""
         with self._database.read() as connection:
-            return [record_id for (record_id,) in connection.execute(_LOST)]
+            return [record_id for (record_id,) in connection.execute(_LOST_SQL)]
 
     def state(self) -> str:
         """Return a string that changes with every change of records, marks or uses.

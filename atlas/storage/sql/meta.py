@@ -139,30 +139,32 @@ def contradicts_position(connection: Connection, collection: str, position: Posi
 # Ids of purged records, so that such a record cannot be stored again. No hash of the content is kept, because a short
 # secret could be guessed from it. So the same text under another id is another record.
 
-PURGED = "purged:"
+PURGED_PREFIX = "purged:"
 """Prefix of the key of each purged record: `purged:{collection}:{id}`."""
 
-IS_PURGED = f"EXISTS (SELECT 1 FROM meta WHERE name = '{PURGED}' || r.collection || ':' || r.id)"
+IS_PURGED = f"EXISTS (SELECT 1 FROM meta WHERE name = '{PURGED_PREFIX}' || r.collection || ':' || r.id)"
 """A condition on `records AS r`."""
 
-GONE = "null"
+PURGED_IMAGE = "null"
 """The before-image of a change of a purged record: JSON null, where NULL means that there was no record."""
 
 
 def note_purged(connection: Connection, collection: str, record_id: str, operation_id: str) -> None:
     """Record that an operation purged a record."""
-    connection.execute("INSERT INTO meta VALUES (?, ?)", (f"{PURGED}{collection}:{record_id}", operation_id))
+    connection.execute("INSERT INTO meta VALUES (?, ?)", (f"{PURGED_PREFIX}{collection}:{record_id}", operation_id))
 
 
 def read_purge_id(connection: Connection, collection: str, record_id: str) -> str | None:
     """Return the id of the operation that purged a record, or None."""
-    row = connection.execute("SELECT value FROM meta WHERE name = ?", (f"{PURGED}{collection}:{record_id}",)).fetchone()
+    row = connection.execute(
+        "SELECT value FROM meta WHERE name = ?", (f"{PURGED_PREFIX}{collection}:{record_id}",)
+    ).fetchone()
     return row[0] if row else None
 
 
 def read_purged_ids(connection: Connection, collection: str, ids: Sequence[str]) -> set[str]:
     """Return the given ids that belonged to purged records."""
-    names = {f"{PURGED}{collection}:{record_id}": record_id for record_id in ids}
+    names = {f"{PURGED_PREFIX}{collection}:{record_id}": record_id for record_id in ids}
     rows = connection.execute(
         "SELECT name FROM meta WHERE name IN (SELECT value FROM json_each(?))", (TextArray(names),)
     )

@@ -130,7 +130,7 @@ class LedgerWriter:
         """
         purged = read_purged_ids(self.connection, collection, [record.id for record in records])
         rows = self.connection.execute(
-            f"SELECT s.content_hash FROM ({_BY_HASH}) s JOIN records r ON r.seq = s.seq WHERE NOT EXISTS "
+            f"SELECT s.content_hash FROM ({_HASHES_SQL}) s JOIN records r ON r.seq = s.seq WHERE NOT EXISTS "
             "(SELECT 1 FROM changes c WHERE c.collection = r.collection AND c.record_id = r.id AND c.operation = ?4)",
             (
                 collection,
@@ -410,7 +410,7 @@ def order_by_seq(records: Mapping[int, Record], seqs: Sequence[int]) -> list[Rec
     return [records[seq] for seq in seqs]
 
 
-_BY_HASH = (
+_HASHES_SQL = (
     "SELECT content_hash, seq FROM records r WHERE collection = ?1 AND deleted = 0 "
     "AND content_hash IN (SELECT value FROM json_each(?2)) "
     "AND NOT EXISTS (SELECT 1 FROM marks WHERE collection = ?1 AND record_id = r.id AND name = 'held_for' "
@@ -428,7 +428,7 @@ Pending records of others are excluded. Parameters: collection, hashes as JSON, 
 def read_ids_by_hash(connection: Connection, collection: str, hashes: Sequence[str]) -> dict[str, str]:
     """Return record ids, keyed by content hash. A merged record's hash leads to its replacement."""
     rows = connection.execute(
-        f"SELECT hashes.content_hash, records.id FROM ({_BY_HASH}) AS hashes JOIN records USING (seq)",
+        f"SELECT hashes.content_hash, records.id FROM ({_HASHES_SQL}) AS hashes JOIN records USING (seq)",
         (collection, TextArray(hashes), actor_name("")),
     )
     return dict(rows.fetchall())

@@ -24,18 +24,18 @@ UNDONE, WAITING = 1, 2
 
 USAGE_COLUMNS = ("n_uses", "n_successes", "last_used_at", "n_retrieved", "last_retrieved_at")
 
-IS_FIRST_LISTED = "NOT EXISTS (SELECT 1 FROM attributes e WHERE e.key = m.key AND e.value = m.value AND e.seq < m.seq)"
+IS_COUNTED_HERE = "NOT EXISTS (SELECT 1 FROM attributes e WHERE e.key = m.key AND e.value = m.value AND e.seq < m.seq)"
 """SQL condition: the usage of the merged id `m` counts for this record, the first live one that lists it.
 
 Two live records may list it after a merged one has been restored.
 """
 
-_ABSORBED = (
+_MERGED_JOIN = (
     "JOIN records gone ON gone.collection = k.collection AND gone.id = m.value AND gone.deleted = 1 "
-    f"WHERE n.collection = ? AND n.name = 'merged_from' AND {IS_FIRST_LISTED}"
+    f"WHERE n.collection = ? AND n.name = 'merged_from' AND {IS_COUNTED_HERE}"
 )
 
-_REPEATED = (
+_DUPLICATE_USES_SQL = (
     "SELECT collection, kept, seq, success FROM (SELECT m.collection, m.kept, e.seq, e.success, "
     "row_number() OVER (PARTITION BY m.kept, e.kind ORDER BY e.seq) AS nth FROM "
     "(SELECT collection, kept, gone AS member FROM absorbed UNION SELECT collection, kept, kept FROM absorbed) m "
@@ -186,14 +186,14 @@ def absorbed_sql(collection: str, ids: Sequence[str] | None = None) -> Sql:
     """
     columns = "SELECT k.collection, k.id AS kept, gone.id AS gone FROM attribute_keys n"
     if ids is None:
-        absorbed = f"{columns} JOIN attributes m ON m.key = n.key JOIN records k ON k.seq = m.seq {_ABSORBED}"
+        absorbed = f"{columns} JOIN attributes m ON m.key = n.key JOIN records k ON k.seq = m.seq {_MERGED_JOIN}"
     else:
         absorbed = (
             f"{columns} CROSS JOIN json_each(?) j CROSS JOIN records k ON k.collection = n.collection "
-            f"AND k.id = j.value CROSS JOIN attributes m ON m.seq = k.seq AND m.key = n.key CROSS {_ABSORBED}"
+            f"AND k.id = j.value CROSS JOIN attributes m ON m.seq = k.seq AND m.key = n.key CROSS {_MERGED_JOIN}"
         )
     parameters = (collection,) if ids is None else (TextArray(ids), collection)
-    return Sql(f"WITH absorbed AS ({absorbed}), repeated AS ({_REPEATED})", parameters)
+    return Sql(f"WITH absorbed AS ({absorbed}), repeated AS ({_DUPLICATE_USES_SQL})", parameters)
 
 
 def counted_usage_sql(collection: str, ids: Sequence[str] | None = None) -> Sql:

@@ -14,14 +14,14 @@ from atlas.storage.damage import parse_row
 from atlas.storage.records import PROJECTION, Seqs
 from atlas.storage.sql import meta
 from atlas.storage.sql.connection import Connection, Database, IntegerArray, TextArray
-from atlas.storage.sql.meta import GONE
+from atlas.storage.sql.meta import PURGED_IMAGE
 from atlas.storage.sql.records import FLOAT, join_vectors, write_vectors
 from atlas.storage.sql.token_vectors import delete_tokens_except, text_hash, write_tokens
 
 BATCH = 500
 """Batch size of looked up texts."""
 
-_IS_IMAGE = f"aspect = 'record' AND before <> '{GONE}'"
+_IS_IMAGE = f"aspect = 'record' AND before <> '{PURGED_IMAGE}'"
 
 
 class SqlVectors:

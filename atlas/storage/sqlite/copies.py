@@ -20,7 +20,7 @@ from atlas.storage.sql.history.purging import SqlPurges, note_unfinished
 from atlas.storage.sql.marks import check_table
 from atlas.storage.sql.meta import (
     IS_PURGED,
-    PURGED,
+    PURGED_PREFIX,
     read_ledger_id,
     read_model,
     read_moment,
@@ -145,7 +145,7 @@ def _connect(path: Path) -> SqliteConnection:
 def find_purged(database: Database, copy: Path) -> tuple[str, ...]:
     """Return the ids of records that were purged from a ledger, but are still in a copy."""
     with database.read() as connection:
-        purged = [name.partition(":") for name in read_notes(connection, PURGED)]
+        purged = [name.partition(":") for name in read_notes(connection, PURGED_PREFIX)]
     with closing(_connect(copy)) as copy_connection:
         ids = (
             record_id

@@ -43,7 +43,7 @@ CREATE TABLE marks_files (
 """
 """Progress tables of schemas 4 and 5: records without an entry in the files yet, and files."""
 
-BY_HAND = "by hand"
+FILE_EDITOR = "by hand"
 """The actor of a change in a file."""
 
 OldFiles = Callable[[str], Mapping[str, Marks] | None]
@@ -91,7 +91,7 @@ def _import_file(connection: Connection, collection: str, file_marks: Mapping[st
     pending_ids = {record_id for (record_id,) in rows}  # the ledger's marks are newer than those of the file
     skipped_ids = pending_ids | read_purged_ids(connection, collection, list(file_marks))
     reason = f"{marks_file(collection)} was changed"
-    operation = OperationDraft(id=new_id(), kind="mark", actor=BY_HAND, reason=reason)
+    operation = OperationDraft(id=new_id(), kind="mark", actor=FILE_EDITOR, reason=reason)
     writer = LedgerWriter(connection, operation, datetime.now(UTC))
     for record_id in sorted({*file_marks, *ledger_marks} - skipped_ids):
         before, after = ledger_marks.get(record_id, NO_MARKS), file_marks.get(record_id, NO_MARKS)

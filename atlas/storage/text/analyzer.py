@@ -24,7 +24,7 @@ MAX_QUERY_CHARACTERS = 20_000
 MAX_TERMS = 256
 """Queries are truncated to their first characters and terms, because the beginning of a task contains its subject."""
 
-MIN_TYPED = 2
+MIN_PREFIX = 2
 """Minimum length of a word that is searched as a prefix."""
 
 MAX_RUN = 8
@@ -48,7 +48,7 @@ _WORD = f"{_UPPER}{_LOWER}0-9"
 _RUN = rf"(?:[^\W_{_CJK}][\u0300-\u036f]*)+"
 _BREAK = "[_\\-\u2010]+"
 
-_NORMALIZED = re.compile(  # blocks without unassigned characters, which are stable across Unicode versions
+_NORMALIZED_CHARACTERS = re.compile(  # blocks without unassigned characters, which are stable across Unicode versions
     "[\0-\u052f\u1100-\u11ff\u1e00-\u20cf\u2100-\u218f\u2460-\u24ff\u2e80-\u33ff\ua960-\ua97f\uac00-\ud7ff"
     "\uf900-\ufb06\uff00-\uffef]+"
 )
@@ -57,9 +57,9 @@ _BREAKS = re.compile(_BREAK)
 _IDENTIFIER = re.compile(f"[{_WORD}]+(?:{_BREAK}[{_WORD}]+)*")
 _PARTS = re.compile(f"[{_UPPER}]{{2,}}s(?![{_LOWER}])|[{_UPPER}]+(?![{_LOWER}])|[{_UPPER}]?[{_LOWER}]+|[0-9]+")
 _TOKEN = re.compile(rf"[{_CJK}]+|{_RUN}(?:{_BREAK}{_RUN})*")
-_QUOTED = re.compile('"([^"]+)"')
+_QUOTATION = re.compile('"([^"]+)"')
 _PLAIN = re.compile("[A-Z]?[a-z]+")
-_STEMMED = re.compile("[a-z]{3,40}")
+_STEMMABLE_WORD = re.compile("[a-z]{3,40}")
 
 
 @dataclass(frozen=True, slots=True)
@@ -113,12 +113,12 @@ def prefix_terms(text: str) -> list[Term]:
     if not tokens or CJK_RUN.match(tokens[-1]):
         return []
     word = _lower(_BREAKS.split(tokens[-1])[-1])
-    return [Term(word, is_prefix=True, is_composed=True)] if len(word) >= MIN_TYPED else []
+    return [Term(word, is_prefix=True, is_composed=True)] if len(word) >= MIN_PREFIX else []
 
 
 def find_phrases(text: str) -> list[Term]:
     """Return the phrases in quotation marks, each as consecutive words."""
-    terms = map(_parse_phrase, _QUOTED.findall(_normalize(text[:MAX_QUERY_CHARACTERS])))
+    terms = map(_parse_phrase, _QUOTATION.findall(_normalize(text[:MAX_QUERY_CHARACTERS])))
     return [phrase for phrase in terms if phrase.text]
 
 
@@ -150,7 +150,7 @@ def _normalize(text: str) -> str:
     """Return a text in NFKC, which unifies widths, ligatures, and composed and decomposed accents."""
     if text.isascii():
         return text
-    return _NORMALIZED.sub(lambda run: unicodedata.ucd_3_2_0.normalize("NFKC", run[0]), text)
+    return _NORMALIZED_CHARACTERS.sub(lambda run: unicodedata.ucd_3_2_0.normalize("NFKC", run[0]), text)
 
 
 def _split_bigrams(run: re.Match[str]) -> str:
@@ -220,7 +220,7 @@ def _iterate_parts(word: str) -> Iterator[Term]:
 
 
 def _iterate_stems(word: str) -> Iterator[Term]:
-    root = stem(word) if _STEMMED.fullmatch(word) else word
+    root = stem(word) if _STEMMABLE_WORD.fullmatch(word) else word
     if root != word:
         yield Term(root)
 

@@ -13,7 +13,7 @@ from atlas.core.settings import Settings
 from atlas.infra.actor import Role, check_role
 from atlas.storage.engine import LedgerEngine
 from atlas.storage.following_index import FollowingIndex
-from atlas.storage.vectors.updater import OUT_OF_REACH
+from atlas.storage.vectors.updater import OUTAGE_MESSAGE
 
 if TYPE_CHECKING:
     from atlas.storage.vectors.remote import opening
@@ -43,7 +43,7 @@ class StoreIndexes:
     @property
     def problem(self) -> str:
         """The fault as a sentence for users, without the name of the host, or empty."""
-        return OUT_OF_REACH if self.fault else ""
+        return OUTAGE_MESSAGE if self.fault else ""
 
     def index_of(self, collection: str, dimension: int) -> FollowingIndex | None:
         """Return the index of a collection, or None if it cannot have one."""

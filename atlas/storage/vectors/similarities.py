@@ -9,7 +9,7 @@ from atlas.storage.engine import LedgerEngine
 from atlas.storage.records import Seqs
 from atlas.storage.vectors.vector_search import VectorSearch
 
-SAME_TEXT = 0.999
+SAME_TEXT_COSINE = 0.999
 """Minimum cosine of records with the same text. Such pairs are left out of the measurement of neighbours."""
 
 N_NEAREST = 16
@@ -41,4 +41,4 @@ def sample_seqs(ledger: LedgerEngine, collection: str, n: int) -> Seqs:
 
 def _nearest_other(nearest: VectorSearch, vector: Vector) -> float | None:
     neighbours = nearest.query(vector, N_NEAREST)
-    return next((similarity for _, similarity in neighbours if similarity < SAME_TEXT), None)
+    return next((similarity for _, similarity in neighbours if similarity < SAME_TEXT_COSINE), None)

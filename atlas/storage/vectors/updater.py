@@ -16,7 +16,7 @@ logger = logging.getLogger(__name__)
 LOOK_SECONDS = 60.0
 """Time after which a query checks again whether an index is too far behind to be used."""
 
-OUT_OF_REACH = "The service with the index does not answer, so searches compare every vector: slower, and complete."
+OUTAGE_MESSAGE = "The service with the index does not answer, so searches compare every vector: slower, and complete."
 
 
 class IndexUpdater:

@@ -22,7 +22,7 @@ from atlas.storage.vectors.exact_search import ExactSearch
 from atlas.storage.vectors.following import Follower
 from atlas.storage.vectors.in_memory import Neighbours
 from atlas.storage.vectors.indexed_search import LOCK_SECONDS, IndexedSearch
-from atlas.storage.vectors.updater import OUT_OF_REACH, IndexUpdater
+from atlas.storage.vectors.updater import OUTAGE_MESSAGE, IndexUpdater
 from atlas.storage.vectors.vector_count import VectorCount
 
 MAX_COMPARED = 1_000
@@ -104,7 +104,7 @@ class VectorSearch:
     @property
     def problem(self) -> str:
         """Reason why queries cannot use the index that they need, as a sentence, or empty."""
-        return OUT_OF_REACH if self.index is not None and self.index.fault and not self.is_exact() else ""
+        return OUTAGE_MESSAGE if self.index is not None and self.index.fault and not self.is_exact() else ""
 
     def close(self) -> None:
         """Close the index's files, and end the work in the background. A later query opens them again."""

@@ -12,7 +12,7 @@ from atlas.core.hits import Hit, MemoryQueryResult
 from atlas.core.settings import RankingWeights
 from atlas.core.tables import caption_of
 from atlas.core.types import Task
-from atlas.memory.context.block import BUDGET_TOKENS, EACH, ContextBlock, build_context
+from atlas.memory.context.block import BUDGET_TOKENS, DEFAULT_K, ContextBlock, build_context
 from atlas.memory.kinds.sections import SECTIONS
 from atlas.memory.system import MemorySystem
 from atlas.views.ask.block import AS_WARNING, UNWRITTEN, Key, forms_of, pieces_of, places_of, reasons_of
@@ -20,7 +20,7 @@ from atlas.views.ask.cards import VIEWS
 from atlas.views.ask.comparison import knobs, move_of
 from atlas.views.shared.wording import counted, hidden_text, in_words
 
-__all__ = ["BUDGET_TOKENS", "EACH", "ContextBlock", "MemoryQueryResult"]
+__all__ = ["BUDGET_TOKENS", "DEFAULT_K", "ContextBlock", "MemoryQueryResult"]
 
 MAX_EACH = 20
 MAX_TOKENS = 8_000
@@ -57,7 +57,7 @@ class Configuration:
     """Options of a search."""
 
     weights: RankingWeights = RankingWeights()
-    k: int = EACH
+    k: int = DEFAULT_K
     """Number of hits of each memory."""
 
     off: tuple[str, ...] = ()
@@ -275,7 +275,7 @@ def agents_call(configuration: Configuration, budget_tokens: int, in_use: Rankin
     Args:
         in_use: The weights that searches rank with.
     """
-    arguments = {"budget_tokens": (budget_tokens, BUDGET_TOKENS), "k": (configuration.k, EACH)}
+    arguments = {"budget_tokens": (budget_tokens, BUDGET_TOKENS), "k": (configuration.k, DEFAULT_K)}
     named = {name: value for name, (value, usual) in arguments.items() if value != usual} | configuration.choice
     call = f"build_context({', '.join(['task', *(f'{name}={value!r}' for name, value in named.items())])})"
     if configuration.off:

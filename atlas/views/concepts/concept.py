@@ -9,8 +9,8 @@ from typing import Any
 
 from atlas.core.errors import InvalidInput
 from atlas.core.operations import NO_MARKS, NO_USAGE, Marks, Usage, Use
-from atlas.core.types import BY_RULES, CodeConcept
-from atlas.learning.examples import RECORDED
+from atlas.core.types import RULES_AUTHOR, CodeConcept
+from atlas.learning.examples import N_RECORDED_KEY
 from atlas.learning.strategies import PROVEN
 from atlas.learning.workflows import WORKFLOW, is_workflow, numbered_steps
 from atlas.memory.concepts.memory import EDITABLE
@@ -30,10 +30,10 @@ from atlas.views.shared.wording import counted, moment
 MAX_FOUND = 10
 MAX_EXAMPLES = 20
 
-NAMED_BY = {BY_RULES: "rules, from its code and uses"}
+NAMED_BY = {RULES_AUTHOR: "rules, from its code and uses"}
 """Labels for the origin of a learned function's name, if it is not a language model."""
 
-SHOWN_ELSEWHERE = ("documented_by", "original_name", "n_tasks", "saving", "tools", RECORDED, PROVEN, WORKFLOW)
+SHOWN_ELSEWHERE = ("documented_by", "original_name", "n_tasks", "saving", "tools", N_RECORDED_KEY, PROVEN, WORKFLOW)
 """Metadata that is shown among the facts of a concept, or in its origin."""
 
 
@@ -225,7 +225,7 @@ def _proven(concept: CodeConcept) -> str:
 
 
 def _proof(concept: CodeConcept) -> str:
-    if RECORDED in concept.metadata:
+    if N_RECORDED_KEY in concept.metadata:
         return "Calls of real programs, run again when it was found"
     return "Run when it was composed, with these results" if "composed_by" in concept.metadata else ""
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from atlas.learning.naming.documenter import DERIVED
+from atlas.learning.naming.documenter import DERIVATION_NOTE
 
 _SENTENCE = re.compile(r"(?:`[^`]*`|[^.!?\n]|[.!?](?!\s|$))+[.!?]?")
 
@@ -15,4 +15,4 @@ def purpose_of(description: str) -> tuple[str, str]:
     sentence = _SENTENCE.match(text)
     if sentence is None:
         return text, ""
-    return sentence.group().strip(), text[sentence.end() :].replace(DERIVED, "").strip()
+    return sentence.group().strip(), text[sentence.end() :].replace(DERIVATION_NOTE, "").strip()

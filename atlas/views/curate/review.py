@@ -11,7 +11,7 @@ from atlas.core.errors import InvalidInput, NotFound, PlanOutdated, RecordChange
 from atlas.infra.actor import Role, check_role, has_role
 from atlas.memory.system import MemorySystem
 from atlas.storage.damage import stored_instant
-from atlas.storage.records import REVIEW_KEY, WAITING, Moment
+from atlas.storage.records import IS_WAITING, REVIEW_KEY, Moment
 from atlas.views.kinds.kind import Kind
 from atlas.views.shared.kinds import KINDS
 from atlas.views.shared.plans import PlanRow, PlanView
@@ -119,7 +119,7 @@ def may_review() -> bool:
 
 def n_waiting(memory: MemorySystem) -> int:
     """Return how many records wait for review."""
-    return sum(kind.records(memory).count(WAITING) for kind in KINDS.values())
+    return sum(kind.records(memory).count(IS_WAITING) for kind in KINDS.values())
 
 
 def waiting(memory: MemorySystem, writer: str = "", since: datetime | None = None) -> ReviewQueue:
@@ -197,7 +197,7 @@ def words_of(rows: Sequence[WaitingRow]) -> str:
 
 def _rows(memory: MemorySystem, kind: Kind) -> list[WaitingRow]:
     records, moment = kind.records(memory), memory.storage.ledger.moment()
-    ids = records.ids(WAITING)
+    ids = records.ids(IS_WAITING)
     if not ids:
         return []
     where = {"id": {"$in": ids}}

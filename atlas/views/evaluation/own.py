@@ -7,15 +7,15 @@ from dataclasses import dataclass, replace
 from datetime import datetime
 
 from atlas.core.statistics import MIN_GROUPS, Estimate, Interval
-from atlas.evaluation.foreign import SHIPPED, ForeignResult, StrictnessStep
+from atlas.evaluation.foreign import BUNDLED_QUERIES, ForeignResult, StrictnessStep
 from atlas.evaluation.job import LiveEvaluation as LiveEvaluation
 from atlas.evaluation.job import usable_profiles
 from atlas.evaluation.judged import JUDGED_TASK, ONLY_WRONG, judged_queries
-from atlas.evaluation.leave_one_out import N_HITS, OWN_TASK
+from atlas.evaluation.leave_one_out import N_HITS, OWN_ATTEMPTS
 from atlas.evaluation.measures import TaskResult
-from atlas.evaluation.metrics import FOUND_NOTHING, METRICS
+from atlas.evaluation.metrics import EMPTY_SHARE, METRICS
 from atlas.evaluation.report import OwnEvaluation as OwnEvaluation
-from atlas.evaluation.tasks import AGENT, FUSED
+from atlas.evaluation.tasks import AGENT, FUSED_ROW
 from atlas.maps.snapshot import n_changed
 from atlas.memory.base.success_rates import credible_interval
 from atlas.memory.system import MemorySystem
@@ -34,7 +34,7 @@ MEANINGS: Mapping[str, str] = {
     "hit@10": "How often one of the first 10 hits is another attempt at the same task.",
     "MRR@10": "1 divided by the rank of the first other attempt at the same task, on average; 0 beyond rank 10.",
     "nDCG@10": "How near the first 10 hits come to listing all other attempts at the same task first; 1 is best.",
-    FOUND_NOTHING: "How often nothing was returned, although another attempt at the same task exists. Lower is better. "
+    EMPTY_SHARE: "How often nothing was returned, although another attempt at the same task exists. Lower is better. "
     "Only the first row hides hits.",
     OUTCOME: f"How often an attempt ended as most of the first {N_HITS} hits for its task did; half for a tie.",
 }
@@ -45,10 +45,10 @@ JUDGED_MEANINGS: Mapping[str, str] = {
     "hit@10": "How often one of the first 10 hits was judged right.",
     "MRR@10": "1 divided by the rank of the first hit that was judged right, on average; 0 beyond rank 10.",
     "nDCG@10": "How near the first 10 hits come to listing all that was judged right first; 1 is best.",
-    FOUND_NOTHING: "How often nothing was returned, although what was judged right exists. Lower is better. "
+    EMPTY_SHARE: "How often nothing was returned, although what was judged right exists. Lower is better. "
     "Only the first row hides hits.",
 }
-QUERIES: Mapping[str, str] = {OWN_TASK: "Own attempts", JUDGED_TASK: "Judged queries"}
+QUERIES: Mapping[str, str] = {OWN_ATTEMPTS: "Own attempts", JUDGED_TASK: "Judged queries"}
 """The queries that searches are measured with, by their task in the report."""
 
 UNJUDGED = (
@@ -182,14 +182,14 @@ def _was(n: int) -> str:
     return "was" if n == 1 else "were"
 
 
-def measured(evaluation: OwnEvaluation, measure: str, on: str = OWN_TASK) -> MeasureRow | None:
+def measured(evaluation: OwnEvaluation, measure: str, on: str = OWN_ATTEMPTS) -> MeasureRow | None:
     """Return the figures of every search method for one of `MEASURES`, or None if it could not be measured.
 
     Args:
         on: The task of the queries, one of `QUERIES`.
     """
     if measure == OUTCOME:
-        return _prediction_row(evaluation) if on == OWN_TASK else None
+        return _prediction_row(evaluation) if on == OWN_ATTEMPTS else None
     return _found(evaluation, measure, on)
 
 
@@ -287,7 +287,7 @@ def meaning(measure: str, on: str) -> str:
     return JUDGED_MEANINGS[measure] if on == JUDGED_TASK else MEANINGS[measure]
 
 
-def table_rows(evaluation: OwnEvaluation, on: str = OWN_TASK) -> list[dict[str, str]]:
+def table_rows(evaluation: OwnEvaluation, on: str = OWN_ATTEMPTS) -> list[dict[str, str]]:
     """Return all measures as texts, with one row for each search method, after a row for chance."""
     by_measure = {measure: of for measure in MEASURES if (of := measured(evaluation, measure, on))}
     lines: dict[str, dict[str, str]] = {"Chance": {name: f"{of.chance:.3f}" for name, of in by_measure.items()}}
@@ -347,12 +347,12 @@ def is_unreadable(evaluation: OwnEvaluation) -> bool:
 
 def _found(evaluation: OwnEvaluation, measure: str, on: str) -> MeasureRow | None:
     task = next((task for task in evaluation.report.tasks if task.name == on), None)
-    now = next((row for row in task.rows if row.name == FUSED), None) if task else None
+    now = next((row for row in task.rows if row.name == FUSED_ROW), None) if task else None
     if task is None or now is None:
         return None
     differences = {
         **{name: _negated(by[measure]) for name, by in now.differences.items()},
-        **{row.name: row.differences[FUSED][measure] for row in task.rows if FUSED in row.differences},
+        **{row.name: row.differences[FUSED_ROW][measure] for row in task.rows if FUSED_ROW in row.differences},
     }
     values = {row.name: row.estimates[measure] for row in task.rows}
     rows = _measured_rows(evaluation, values, differences)
@@ -362,7 +362,7 @@ def _found(evaluation: OwnEvaluation, measure: str, on: str) -> MeasureRow | Non
         chance_name="a random order",
         n=task.n_queries,
         n_tasks=task.n_groups,
-        is_less_better=measure == FOUND_NOTHING,
+        is_less_better=measure == EMPTY_SHARE,
         share_verbatim=task.share_verbatim,
         note=_judged_note(evaluation, task) if on == JUDGED_TASK else "",
     )
@@ -373,7 +373,7 @@ def _judged_note(evaluation: OwnEvaluation, task: TaskResult) -> str:
     now = next((row for row in task.rows if row.name == AGENT), None)
     if now is None:
         return ""
-    wrongly = f"An agent wrongly gets nothing for {percent(now.estimates[FOUND_NOTHING].mean)} of them."
+    wrongly = f"An agent wrongly gets nothing for {percent(now.estimates[EMPTY_SHARE].mean)} of them."
     wrong = foreign_result(evaluation, ONLY_WRONG)
     if wrong is None:
         return wrongly
@@ -382,7 +382,7 @@ def _judged_note(evaluation: OwnEvaluation, task: TaskResult) -> str:
     return f"{wrongly} Of {more} with only wrong hits, it rightly gets nothing for {rightly}."
 
 
-def foreign_result(evaluation: OwnEvaluation, source: str = SHIPPED) -> ForeignResult | None:
+def foreign_result(evaluation: OwnEvaluation, source: str = BUNDLED_QUERIES) -> ForeignResult | None:
     """Return the answers to the foreign queries of a source, if an agent's were measured."""
     return next(
         (result for result in evaluation.report.foreign if result.source == source and AGENT in result.told_something),
@@ -394,12 +394,12 @@ def _prediction_row(evaluation: OwnEvaluation) -> MeasureRow | None:
     outcomes = evaluation.report.outcomes
     if outcomes is None:
         return None
-    now = next((row for row in outcomes.rows if row.name == FUSED), None)
+    now = next((row for row in outcomes.rows if row.name == FUSED_ROW), None)
     if now is None:
         return None
     differences = {
         **{name: _negated(by.accuracy) for name, by in now.differences.items()},
-        **{row.name: row.differences[FUSED].accuracy for row in outcomes.rows if FUSED in row.differences},
+        **{row.name: row.differences[FUSED_ROW].accuracy for row in outcomes.rows if FUSED_ROW in row.differences},
     }
     rows = _measured_rows(evaluation, {row.name: row.accuracy for row in outcomes.rows}, differences)
     return MeasureRow(
@@ -417,7 +417,7 @@ def _measured_rows(
     """Return the rows in order: what agents get, the same without a threshold, the profiles, then words and meaning."""
     order = sorted(
         values,
-        key=lambda name: (name != AGENT, name != FUSED, not name.startswith("profile "), name in SETTINGS),
+        key=lambda name: (name != AGENT, name != FUSED_ROW, not name.startswith("profile "), name in SETTINGS),
     )
     return tuple(
         MeasuredRow(setting=_setting(evaluation, name), value=values[name], difference=differences.get(name))
@@ -428,10 +428,10 @@ def _measured_rows(
 def _setting(evaluation: OwnEvaluation, name: str) -> str:
     if name == AGENT:
         return f"{NOW}{_profile_in_use(evaluation)}"
-    if name == FUSED:
+    if name == FUSED_ROW:
         return UNHIDDEN
-    if name.startswith(f"{FUSED} − "):
-        return f"… without {name.removeprefix(f'{FUSED} − ')}"
+    if name.startswith(f"{FUSED_ROW} − "):
+        return f"… without {name.removeprefix(f'{FUSED_ROW} − ')}"
     return SETTINGS.get(name) or f"Profile {name.removeprefix('profile ')}"
 
 

@@ -13,7 +13,7 @@ from atlas.memory.base.strictness import StrictnessQuery as StrictnessQuery
 from atlas.memory.base.strictness import strictness_plan as strictness_plan
 from atlas.memory.base.strictness import strictness_queries as strictness_queries
 from atlas.memory.system import MemorySystem
-from atlas.storage.marks.strictness import CALIBRATED as CALIBRATED
+from atlas.storage.marks.strictness import DEFAULT_STRICTNESS as DEFAULT_STRICTNESS
 from atlas.views.charts.palette import GREY, PALETTE, PERCENT_AXIS, Chart
 from atlas.views.settings.store import level_text
 from atlas.views.shared.wording import counted, percent, shortened
@@ -239,7 +239,7 @@ def _hits(n: int) -> str:
 
 
 def _named(strictness: float) -> str:
-    return f"{strictness:g} (as measured)" if strictness == CALIBRATED else f"{strictness:g}"
+    return f"{strictness:g} (as measured)" if strictness == DEFAULT_STRICTNESS else f"{strictness:g}"
 
 
 def _line(strictness: float, dash: str) -> Chart:

@@ -7,9 +7,9 @@ from dataclasses import dataclass
 from atlas.core.statistics import Estimate
 from atlas.evaluation.foreign import StrictnessStep
 from atlas.evaluation.judged import JUDGED_TASK
-from atlas.evaluation.leave_one_out import OWN_TASK
+from atlas.evaluation.leave_one_out import OWN_ATTEMPTS
 from atlas.evaluation.measures import TaskResult
-from atlas.evaluation.metrics import FOUND_NOTHING
+from atlas.evaluation.metrics import EMPTY_SHARE
 from atlas.evaluation.report import OwnEvaluation
 from atlas.evaluation.tasks import AGENT
 from atlas.views.evaluation.own import (
@@ -212,7 +212,7 @@ def figures(evaluation: OwnEvaluation, strictness: float) -> list[FigureRow]:
         strictness: As of `verdict`.
     """
     first, nothing, answered = _rates(evaluation, strictness)
-    own, step = _task(evaluation, OWN_TASK), measured_step(evaluation, strictness)
+    own, step = _task(evaluation, OWN_ATTEMPTS), measured_step(evaluation, strictness)
     rows = list[FigureRow]()
     if own is not None and first is not None:
         rows.append(_found_row(OWN_LABEL, first, own.n_queries, own.n_groups, noun="attempt", task=own))
@@ -307,7 +307,7 @@ def _loss(evaluation: OwnEvaluation, strictness: float, now: StrictnessStep) -> 
     then = next(iter(_clearly_stricter(evaluation, strictness, now)), None)
     if then is None:
         return "no stricter search answers clearly fewer of them"
-    own = _task(evaluation, OWN_TASK)
+    own = _task(evaluation, OWN_ATTEMPTS)
     n_judged = _n_fewer(now.judged_right, then.judged_right, now.n_judged)
     n_own = _n_fewer(now.first_right, then.first_right, own.n_queries if own is not None else 0)
     losses = [
@@ -339,13 +339,13 @@ def _rates(evaluation: OwnEvaluation, strictness: float) -> tuple[Estimate | Non
     """Return how often the first hit is right, nothing is found, and a foreign question is answered."""
     step = measured_step(evaluation, strictness)
     if step is None:
-        return _own_rate(evaluation, "hit@1"), _own_rate(evaluation, FOUND_NOTHING), foreign_rate(evaluation)
+        return _own_rate(evaluation, "hit@1"), _own_rate(evaluation, EMPTY_SHARE), foreign_rate(evaluation)
     return step.first_right, step.found_nothing, step.foreign_answered
 
 
 def _own_rate(evaluation: OwnEvaluation, measure: str) -> Estimate | None:
     """Return a measure of the search for agents, on the store's own attempts."""
-    task = _task(evaluation, OWN_TASK)
+    task = _task(evaluation, OWN_ATTEMPTS)
     row = next((row for row in task.rows if row.name == AGENT), None) if task is not None else None
     return row.estimates[measure] if row is not None else None
 

@@ -5,14 +5,14 @@ from __future__ import annotations
 from dataclasses import dataclass
 from datetime import datetime
 
-from atlas.memory.journal import ACCEPTED, Gate
+from atlas.memory.journal import ACCEPTANCE_REASON, Gate
 from atlas.memory.journal.importance import MIN_WORDS, NOISE, REPEATED, Refusal
 from atlas.memory.system import MemorySystem
 from atlas.views.kinds.journal_words import type_word
 from atlas.views.shared.texts import Text
 from atlas.views.shared.wording import counted, moment
 
-__all__ = ["ACCEPTED"]
+__all__ = ["ACCEPTANCE_REASON"]
 
 SHOWN = 20
 

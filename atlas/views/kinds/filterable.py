@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from atlas.core.filters import METADATA, OF_EVERY_MEMORY, SCOPE
+from atlas.core.filters import COMMON_NAMES, METADATA, SCOPE
 from atlas.memory.concepts.records import FIELDS as CONCEPT_FIELDS
 from atlas.memory.experience.extraction import FIELDS as EXPERIENCE_FIELDS
 from atlas.memory.journal.records import FIELDS as JOURNAL_FIELDS
@@ -51,12 +51,12 @@ class FilterableField:
 def filterable_fields() -> list[FilterableField]:
     """Return the fields of each memory, then the fields of all memories, each group in the order of their keys."""
     fields = [field for kind in (EXPERIENCE, CONCEPT, STRATEGY, JOURNAL) for field in _fields_of(kind)]
-    return [*fields, *(FilterableField(memory=EVERY, key=key) for key in sorted(OF_EVERY_MEMORY))]
+    return [*fields, *(FilterableField(memory=EVERY, key=key) for key in sorted(COMMON_NAMES))]
 
 
 def _fields_of(kind: Kind) -> list[FilterableField]:
     filters = {each.key: each for each in reversed(kind.filters) if not each.key.startswith("$")}
-    keys = sorted((FIELDS[kind.page] | filters.keys()) - OF_EVERY_MEMORY)
+    keys = sorted((FIELDS[kind.page] | filters.keys()) - COMMON_NAMES)
     return [_field(kind, key, filters.get(key)) for key in keys]
 
 

@@ -9,7 +9,7 @@ from pathlib import Path, PurePath
 from typing import Any
 
 from atlas.core.errors import InvalidInput
-from atlas.core.exchange import Exported, encode_line
+from atlas.core.exchange import ExportedRecord, encode_line
 from atlas.infra.actor import refuse_in_scope
 from atlas.memory.concepts.records import SOURCES as SOURCES
 from atlas.memory.kinds.table import known_lines
@@ -71,9 +71,9 @@ class Export:
 
     @property
     def sentence(self) -> str:
-        """`Exported 41 experiences and 2 concepts.`."""
+        """`ExportedRecord 41 experiences and 2 concepts.`."""
         counts = [counted(n, noun) for noun, n in self._counts.items() if n or noun == "experience"]
-        return f"Exported {in_words(counts)}."
+        return f"ExportedRecord {in_words(counts)}."
 
     def lines(self, track: Track = iter) -> Iterator[str]:
         """Yield the lines, with newlines."""
@@ -89,7 +89,7 @@ class Export:
         for start in track(range(0, len(ids), EXPORT_BATCH)):
             yield from self._encode(kind.noun, records.export(ids[start : start + EXPORT_BATCH], **options))
 
-    def _encode(self, noun: str, exported: Iterable[Exported]) -> Iterator[str]:
+    def _encode(self, noun: str, exported: Iterable[ExportedRecord]) -> Iterator[str]:
         for record in exported:
             self._counts[noun] = self._counts.get(noun, 0) + 1
             yield encode_line(record, known_lines()) + "\n"

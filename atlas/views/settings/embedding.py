@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from atlas.core.settings import Settings
-from atlas.embedding.choice import BUNDLED, PREFERRED
+from atlas.embedding.choice import BUNDLED, DEFAULT_MODEL
 from atlas.embedding.choice import canonical_name as canonical_name
 from atlas.jobs.reembedding import Reembedding as Reembedding
 from atlas.memory.system import MemorySystem
 from atlas.views.settings.roles import ADMIN_ONLY, may_administer
 from atlas.views.shared.wording import READ_ONLY
 
-CHOICES = (PREFERRED, BUNDLED)
+CHOICES = (DEFAULT_MODEL, BUNDLED)
 """Models that are suggested. Any other that sentence-transformers loads can be typed."""
 
 ABOUT = (

@@ -22,7 +22,7 @@ from atlas.memory.concepts.records import SOURCES
 from atlas.memory.kinds.sections import success_rate_text
 from atlas.memory.kinds.table import known_lines
 from atlas.memory.system import MemorySystem
-from atlas.storage.records import NOT_TRUSTED
+from atlas.storage.records import IS_NOT_TRUSTED
 from atlas.views.shared.wording import counted
 
 SKILL, RECORD, OVERVIEW = "SKILL.md", "atlas.jsonl", "AGENTS.md"
@@ -47,10 +47,10 @@ def read_skills(memory: MemorySystem) -> dict[str, Skill]:
 
     Records that are pending or in quarantine are left out.
     """
-    excluded = {*memory.strategies.retired(), *memory.strategies.ids(NOT_TRUSTED)}
+    excluded = {*memory.strategies.retired(), *memory.strategies.ids(IS_NOT_TRUSTED)}
     strategies = memory.strategies.export([id for id in memory.strategies.ids() if id not in excluded])
     sources = [source for source in SOURCES if source != "primitive"]
-    untrusted = set(memory.concepts.ids(NOT_TRUSTED))
+    untrusted = set(memory.concepts.ids(IS_NOT_TRUSTED))
     ids = [id for id in memory.concepts.ids({"source": {"$in": sources}}) if id not in untrusted]
     concepts = memory.concepts.export(ids)
     skills: list[Skill] = [*strategies, *concepts]

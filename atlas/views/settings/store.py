@@ -11,7 +11,7 @@ from atlas.infra.actor import current_actor
 from atlas.memory.journal import REFUSED_COLLECTION
 from atlas.memory.journal.conversations import COLLECTION as TURNS
 from atlas.memory.system import MemorySystem
-from atlas.storage.marks.strictness import CALIBRATED
+from atlas.storage.marks.strictness import DEFAULT_STRICTNESS
 from atlas.views.overview.index_state import index_state
 from atlas.views.overview.summary import size_text
 from atlas.views.shared.kinds import KINDS
@@ -54,7 +54,7 @@ def search_facts(memory: MemorySystem) -> dict[str, str]:
     strictness = memory.strictness()
     return name | {
         "Search index": index_state(memory),
-        "Strictness": f"{strictness:g}{' (default)' if strictness == CALIBRATED else ''}",
+        "Strictness": f"{strictness:g}{' (default)' if strictness == DEFAULT_STRICTNESS else ''}",
     }
 
 

@@ -12,7 +12,7 @@ from atlas.core.types import Strategy
 from atlas.memory.effects.strategy_effects import StrategyEffect, Tries, strategy_effect
 from atlas.memory.strategies.memory import EDITABLE
 from atlas.memory.strategies.outcomes import StrategyRate
-from atlas.memory.strategies.writing import KEPT_APART
+from atlas.memory.strategies.writing import SEPARATION_REASON
 from atlas.memory.strategy_sources import rates_without, stored_attempts
 from atlas.memory.system import MemorySystem
 from atlas.views.charts.interval_bars import interval_bar
@@ -255,7 +255,7 @@ def _of_variants(metadata: Mapping[str, Any], name: str) -> list[str]:
 def _background(metadata: Mapping[str, Any]) -> Iterator[Fact]:
     elsewhere = {*SHOWN_ELSEWHERE, *(("variants",) if _other_ways(metadata) else ())}
     facts = {name: value for name, value in metadata.items() if name not in elsewhere}
-    if reasons := _of_variants(metadata, KEPT_APART):
+    if reasons := _of_variants(metadata, SEPARATION_REASON):
         facts["another_way_kept_because"] = "; ".join(reasons)
     return plain_facts(facts)
 

@@ -11,7 +11,7 @@ from atlas import MemorySystem
 from atlas.views.ask.advice import advice_of
 from atlas.views.ask.answer import (
     BUDGET_TOKENS,
-    EACH,
+    DEFAULT_K,
     MAX_EACH,
     MAX_TOKENS,
     TITLES,
@@ -196,7 +196,7 @@ def _draw_configuration(
     name = st.selectbox("Profile", names, index=first, key=key, bind=URL,
                         help="Starts with the profile that all searches use.")  # fmt: skip
     profile = next(profile for profile in profiles if profile.name == name)
-    k = st.slider("Maximum hits per memory", 1, MAX_EACH, EACH, key=f"ask_k_{side}", bind=URL)
+    k = st.slider("Maximum hits per memory", 1, MAX_EACH, DEFAULT_K, key=f"ask_k_{side}", bind=URL)
     is_diverse = st.toggle(
         "Different hits first", True, key=f"ask_diverse_{side}", bind=URL,
         help="Similar attempts at a task become one hit, and a hit that is like one above it moves down.",

@@ -5,7 +5,7 @@ from __future__ import annotations
 import streamlit as st
 
 from atlas import MemorySystem
-from atlas.views.ask.answer import EACH, TITLES
+from atlas.views.ask.answer import DEFAULT_K, TITLES
 from atlas.views.ask.by_words import SENTENCE, cards_by_words
 from atlas.views.lists.hits import HitCard
 from atlas.views.shared.state import StoreState
@@ -42,4 +42,4 @@ def _draw_progress() -> None:
 
 @st.cache_data(max_entries=8, show_spinner=False)
 def _cards(state: StoreState, key: str, *, _memory: MemorySystem, _text: str) -> dict[str, tuple[HitCard, ...]]:
-    return cards_by_words(_memory, _text, EACH)
+    return cards_by_words(_memory, _text, DEFAULT_K)

@@ -11,7 +11,7 @@ from atlas import MemorySystem
 from atlas.views.evaluation.own import LiveEvaluation
 from atlas.views.evaluation.strictness import (
     ABOUT,
-    CALIBRATED,
+    DEFAULT_STRICTNESS,
     HOW_SURE,
     MOST,
     STEP,
@@ -61,7 +61,7 @@ def draw_strictness(memory: MemorySystem, suggested: float | None) -> None:
         st.caption(HOW_SURE, width="content")
     _draw_curves(memory, now, suggested if suggested is not None and chosen == now else chosen)
     st.slider("Try another strictness", 0.0, max(MOST, now), step=STEP, format="%.1f", key=slider, help=ABOUT)
-    if chosen != now or now != CALIBRATED:
+    if chosen != now or now != DEFAULT_STRICTNESS:
         _draw_plan(memory, chosen)
 
 
@@ -86,7 +86,7 @@ def _draw_plan(memory: MemorySystem, chosen: float) -> None:
     st.text(plan_sentence(plan))
     if plan.after != plan.before:
         _draw_loss(plan)
-    _draw_acts(memory, plan, strictness_plan(memory, CALIBRATED, asked))
+    _draw_acts(memory, plan, strictness_plan(memory, DEFAULT_STRICTNESS, asked))
     if plan.changed:
         rows = [asdict(row) for row in change_rows(plan.changed)]
         st.dataframe(rows, column_config=COLUMNS, column_order=list(COLUMNS), hide_index=True,
@@ -136,7 +136,8 @@ def _draw_acts(memory: MemorySystem, plan: StrictnessPlan, back: StrictnessPlan)
                   disabled=disabled or plan.after == plan.before, help=why, on_click=apply_strictness,
                   args=(memory, plan))  # fmt: skip
         st.button("Back to the measured level", key="evaluation_strictness_calibrated", icon=":material/restart_alt:",
-                  disabled=disabled or plan.before == CALIBRATED, help=why if disabled else loss_sentences(back)[0],
+                  disabled=disabled or plan.before == DEFAULT_STRICTNESS,
+                  help=why if disabled else loss_sentences(back)[0],
                   on_click=apply_strictness, args=(memory, back))  # fmt: skip
 
 

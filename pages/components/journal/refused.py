@@ -5,7 +5,15 @@ from __future__ import annotations
 import streamlit as st
 
 from atlas import MemorySystem
-from atlas.views.journal.refused import ACCEPTED, SHOWN, VARIABLES, GateView, RefusedView, gate_views, refused_listing
+from atlas.views.journal.refused import (
+    ACCEPTANCE_REASON,
+    SHOWN,
+    VARIABLES,
+    GateView,
+    RefusedView,
+    gate_views,
+    refused_listing,
+)
 from pages.components.lists.editing import READ_ONLY
 from pages.components.lists.forms import act
 from pages.components.shared.texts import draw_code
@@ -78,7 +86,7 @@ def _draw_refused(memory: MemorySystem, refused: RefusedView) -> None:
 
 
 def _accept(memory: MemorySystem, refused_id: str) -> None:
-    scoped = memory.journal.as_operation("store", ACCEPTED)
+    scoped = memory.journal.as_operation("store", ACCEPTANCE_REASON)
     act(lambda: scoped.accept(refused_id), scoped, "Accepted 1 refused entry")
 
 

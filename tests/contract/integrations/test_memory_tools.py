@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 import atlas
-from atlas.integrations.tools import NOTHING, AttemptStep, MemoryTools
+from atlas.integrations.tools import NO_HITS_ANSWER, AttemptStep, MemoryTools
 from tests.support.frameworks import build_schema
 
 TASK = "refund the order of a customer"
@@ -48,7 +48,7 @@ def test_every_argument_of_a_tool_is_described(tools):
 
 
 def test_an_attempt_is_recalled_and_found_within_its_scope(memory, tools):
-    assert asyncio.run(tools.recall(TASK)) == NOTHING
+    assert asyncio.run(tools.recall(TASK)) == NO_HITS_ANSWER
     stored = asyncio.run(tools.store_attempt(TASK, STEPS, True, "refunded", ""))
     [experience] = memory.experience.get_many(memory.experience.ids())
     assert stored == f"Stored as experience {experience.id[:8]}."
@@ -60,8 +60,8 @@ def test_an_attempt_is_recalled_and_found_within_its_scope(memory, tools):
     assert experience.steps == (atlas.Step("above 500", "ask the manager", "approved"),)
     assert "Did: refunded" in asyncio.run(tools.recall(TASK))
     assert "Did: refunded" in asyncio.run(tools.search(TASK))
-    assert asyncio.run(MemoryTools(memory, scope={"project": "bank"}).recall(TASK)) == NOTHING
-    assert asyncio.run(MemoryTools(memory, scope={"project": "bank"}).search(TASK)) == NOTHING
+    assert asyncio.run(MemoryTools(memory, scope={"project": "bank"}).recall(TASK)) == NO_HITS_ANSWER
+    assert asyncio.run(MemoryTools(memory, scope={"project": "bank"}).search(TASK)) == NO_HITS_ANSWER
 
 
 def test_a_failure_keeps_its_error(memory, tools):

@@ -104,7 +104,7 @@ def close_idle_connections() -> None:
 
     A store that a test left open would keep its own until it is collected, and a server takes 100.
     """
-    for resource in list(fork_safety._watched):
+    for resource in list(fork_safety._fork_aware_objects):
         if isinstance(resource, ConnectionPool):
             resource.close()
 

@@ -18,7 +18,7 @@ from atlas.server.sessions import Sessions
 from atlas.storage.frozen import frozen_at, frozen_copy_path
 from atlas.storage.location.audit import AuditLog
 from atlas.storage.maintenance.backup import backup, restore
-from atlas.storage.maintenance.freeze import LEFT_OUT, freeze
+from atlas.storage.maintenance.freeze import OMISSION_REASON, freeze
 from atlas.storage.store import LEDGER
 from atlas.testing import FixedClock, HashEmbedder
 from atlas.views.settings.links import end_link, link_rows, make_link
@@ -77,7 +77,7 @@ def test_a_copy_holds_nothing_of_what_was_deleted_waits_for_review_or_is_in_quar
         assert [one.task.id for one in copy.experience.search(Task("t", "", "sort the crates"), k=5)] == ["apples"]
         assert len(copy.journal) == 2
         latest, *others = copy.history(50)
-        assert (latest.kind, latest.reason) == ("purge", LEFT_OUT)
+        assert (latest.kind, latest.reason) == ("purge", OMISSION_REASON)
         assert all("SECRET" not in repr(copy.changes(one.id)) for one in others)
     assert (memory.experience.count_trash(), memory.journal.count_trash()) == (1, 1)
     assert memory.history(1)[0].kind == "quarantine", "the copy alone was purged"

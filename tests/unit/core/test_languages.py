@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from atlas.core.ranking.languages import detect_languages, language_of
-from atlas.embedding.foreign_queries import OTHERS, load_queries
+from atlas.embedding.foreign_queries import FOREIGN_LANGUAGES, load_queries
 
 
 @pytest.mark.parametrize(
@@ -30,7 +30,7 @@ def test_a_text_is_in_the_language_of_its_script_or_of_most_of_its_function_word
     assert language_of(text) == language
 
 
-@pytest.mark.parametrize("language", OTHERS)
+@pytest.mark.parametrize("language", FOREIGN_LANGUAGES)
 def test_nearly_every_sentence_of_a_language_is_recognised_or_left_open(language):
     recognised = [language_of(query) for query in load_queries(language)]
     assert recognised.count(language) >= 0.7 * len(recognised)

@@ -8,7 +8,7 @@ import pytest
 
 from atlas.cli.common import terminal_confirmation
 from atlas.embedding import choice
-from atlas.embedding.choice import BUNDLED, PREFERRED, choose_model, model_size
+from atlas.embedding.choice import BUNDLED, DEFAULT_MODEL, choose_model, model_size
 
 
 class FakeHub:
@@ -31,10 +31,10 @@ def test_nothing_is_fetched_where_nobody_can_be_asked(monkeypatch):
     chosen = choose_model(announce=pytest.fail)
     assert (chosen.name, hub.fetched) == (BUNDLED, [])
     assert "about 440 MB are fetched only if a person at a terminal agrees" in chosen.announcement
-    assert f"atlas reembed --model {PREFERRED}" in chosen.announcement
+    assert f"atlas reembed --model {DEFAULT_MODEL}" in chosen.announcement
 
 
-@pytest.mark.parametrize(("agrees", "name"), [(True, PREFERRED), (False, BUNDLED)])
+@pytest.mark.parametrize(("agrees", "name"), [(True, DEFAULT_MODEL), (False, BUNDLED)])
 def test_a_person_decides_whether_it_is_fetched(monkeypatch, agrees, name):
     hub, questions, announced = FakeHub(monkeypatch), [], []
 
@@ -43,9 +43,9 @@ def test_a_person_decides_whether_it_is_fetched(monkeypatch, agrees, name):
         return agrees
 
     chosen = choose_model(announce=announced.append, confirm=confirm)
-    assert (chosen.name, hub.fetched) == (name, [PREFERRED] if agrees else [])
+    assert (chosen.name, hub.fetched) == (name, [DEFAULT_MODEL] if agrees else [])
     assert questions == [
-        f"Fetch the embedding model {PREFERRED} (about 440 MB) from the model hub? "
+        f"Fetch the embedding model {DEFAULT_MODEL} (about 440 MB) from the model hub? "
         f"Without it the bundled {BUNDLED} is used."
     ]
     assert len(announced) == agrees

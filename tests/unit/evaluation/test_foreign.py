@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from atlas.evaluation.bootstrap import is_in_test_half, sample
 from atlas.evaluation.foreign import (
+    BUNDLED_QUERIES,
     MAX_FOREIGN,
     NONSENSE,
-    SHIPPED,
     TOGETHER,
     ask_foreign,
     load_foreign_queries,
@@ -55,7 +55,7 @@ def test_each_half_has_its_own_foreign_queries():
     halves = {half: {*select_foreign_queries(flights, [kitchen], half)["kitchen"]} for half in ("dev", "test", "both")}
     assert halves["test"] == {text for text in halves["both"] if is_in_test_half(text)}
     assert halves["dev"] == halves["both"] - halves["test"]
-    assert {*load_foreign_queries("dev")[SHIPPED]}.isdisjoint(load_foreign_queries("test")[SHIPPED])
+    assert {*load_foreign_queries("dev")[BUNDLED_QUERIES]}.isdisjoint(load_foreign_queries("test")[BUNDLED_QUERIES])
 
 
 def test_the_share_told_something_is_by_source_and_of_all():

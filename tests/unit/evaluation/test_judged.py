@@ -6,7 +6,7 @@ import pytest
 
 import atlas
 from atlas.evaluation.judged import JUDGED_TASK, ONLY_WRONG
-from atlas.evaluation.metrics import FOUND_NOTHING
+from atlas.evaluation.metrics import EMPTY_SHARE
 from atlas.evaluation.report import as_text
 from atlas.evaluation.tasks import AGENT, evaluate_own
 from atlas.testing import HashEmbedder
@@ -60,7 +60,7 @@ def test_a_query_with_only_wrong_experiences_is_to_find_nothing(memory, ids):
     memory.judge("rotate the red grid", ids[1], True)
     memory.judge(NONSENSE, ids[1], False)
     task = judged(memory)
-    assert (task.n_queries, current(task).estimates[FOUND_NOTHING].mean) == (1, 0)
+    assert (task.n_queries, current(task).estimates[EMPTY_SHARE].mean) == (1, 0)
     assert only_wrong(memory) == (1, 0)
 
 

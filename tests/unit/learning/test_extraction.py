@@ -109,7 +109,7 @@ def test_fences_that_nothing_closes_take_no_time():
         ("42", extracting.NO_STATEMENT),
         ('reply: "No, thanks."', extracting.NO_STATEMENT),
         ('{"name": "value"}', extracting.NO_STATEMENT),
-        ("```javascript\nconst f = () => 1;\n```", extracting.OTHER_LANGUAGE),
+        ("```javascript\nconst f = () => 1;\n```", extracting.FOREIGN_LANGUAGE),
         ("diff --git a/x.py b/x.py\n--- a/x.py\n+++ b/x.py\n@@ -1 +1 @@\n-a\n+b", extracting.PATCH),
         ("return 1\nx = 2", extracting.NOT_PYTHON),
         ("x = '\0'", extracting.NOT_PYTHON),
@@ -129,14 +129,14 @@ def test_only_what_succeeded_counts_unless_the_unknown_is_asked_for_too():
 
 
 def test_other_languages_are_left_out():
-    assert reason(attempt(SOLVE, of=task(language="javascript"))) == extracting.OTHER_LANGUAGE
+    assert reason(attempt(SOLVE, of=task(language="javascript"))) == extracting.FOREIGN_LANGUAGE
     assert only_source(attempt(SOLVE, of=task(language="py"))) == SOLVE
 
 
 def test_the_same_program_for_the_same_task_counts_once():
     found = programs_of([attempt(SOLVE), attempt(SOLVE), attempt(SOLVE + "\n\n")])
     assert len(found.programs) == 1
-    assert found.dropped == {extracting.REPEATED: 2}
+    assert found.dropped == {extracting.REPEATED_PROGRAM: 2}
 
 
 def test_a_check_that_nobody_calls_is_called_with_the_entry_point():

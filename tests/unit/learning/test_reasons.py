@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from atlas.learning.reasons import explain_empty_result
-from atlas.learning.rewrite.gates import ANOTHER_NAME, SAVES_NOTHING
+from atlas.learning.rewrite.gates import NO_SAVING, SINGLE_OPERATION
 
 
 @pytest.mark.parametrize(
@@ -34,7 +34,7 @@ from atlas.learning.rewrite.gates import ANOTHER_NAME, SAVES_NOTHING
             2,
             2,
             {},
-            {"line: an assertion": 1, SAVES_NOTHING: 1},
+            {"line: an assertion": 1, NO_SAVING: 1},
             "nothing worth keeping in 2 programs: 1 function refused, makes programs and library no shorter (1); 1 "
             "top-level assertion or print was not searched, as the agent's own checks",
         ),
@@ -42,7 +42,7 @@ from atlas.learning.rewrite.gates import ANOTHER_NAME, SAVES_NOTHING
             1_200,
             1_000,
             {},
-            {SAVES_NOTHING: 1, ANOTHER_NAME: 7, "has Yield": 2, "has Await": 1, "has Match": 1},
+            {NO_SAVING: 1, SINGLE_OPERATION: 7, "has Yield": 2, "has Await": 1, "has Match": 1},
             "nothing worth keeping in 1,000 programs: 12 functions refused, one call or operation under another name "
             "(7), has Yield (2), makes programs and library no shorter (1), other reasons (2)",
         ),

@@ -290,7 +290,7 @@ def test_every_prompt_s_example_has_the_form_that_is_asked_for():
     pairs = [
         (ATTEMPT_SUMMARY, model_extraction.SCHEMA),
         (STRATEGY, strategies.SCHEMA),
-        (STRATEGY_MERGE, strategies.SAME_SCHEMA),
+        (STRATEGY_MERGE, strategies.SAMENESS_SCHEMA),
         (REFINEMENT, refining.build_schema(["e901", "e902", "e903"])),
         (JOURNAL_SUMMARY, summaries.build_schema(["901", "902", "903"])),
         (AUTODOC, autodoc.SCHEMA),

@@ -18,7 +18,7 @@ from atlas.memory.concepts.automatic import (
     search_lock,
 )
 from atlas.memory.experience.memory import COLLECTION, ChromaExperienceMemory
-from atlas.storage.records import WAITING
+from atlas.storage.records import IS_WAITING
 from atlas.storage.store import EmbeddingModel, Store
 from atlas.testing import HashEmbedder
 
@@ -89,7 +89,7 @@ def test_what_waits_for_review_counts_once_it_is_released(store):
     with acting(Actor("agent", Role.CURATOR, is_reviewed=True)):
         counting.remember(5)
     assert Counting(store).remember(1) == []
-    counting.memory.release(counting.memory.ids(WAITING))
+    counting.memory.release(counting.memory.ids(IS_WAITING))
     assert Counting(store).remember(1) == [8]
 
 

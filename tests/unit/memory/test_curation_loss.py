@@ -12,7 +12,7 @@ import atlas
 from atlas.core.errors import InvalidInput
 from atlas.core.settings import Settings
 from atlas.learning.strategies import PROVEN
-from atlas.memory.context.block import EACH
+from atlas.memory.context.block import DEFAULT_K
 from atlas.memory.effects import curation
 from atlas.testing import FixedClock, HashEmbedder
 from tests.support import records
@@ -63,7 +63,7 @@ def answers(memory, tasks):
     """The right records in the hits and in the block of each task, as a person would look them up."""
     found = {}
     for task in tasks:
-        hits = memory.experience.retrieve(task.description, EACH, count_retrieval=False).hits
+        hits = memory.experience.retrieve(task.description, DEFAULT_K, count_retrieval=False).hits
         right = {hit.item.id: hit.item.outcome.success for hit in hits if hit.item.task.id == task.id}
         shown = memory.build_context(task).shown["experience"]
         found[task.description] = right, [record_id for record_id in shown if record_id in right]

@@ -6,7 +6,7 @@ import pytest
 
 import atlas
 from atlas.core.errors import InvalidInput
-from atlas.core.filters import OF_EVERY_MEMORY
+from atlas.core.filters import COMMON_NAMES
 from atlas.memory.experience import ChromaExperienceMemory
 from atlas.testing import HashEmbedder, MemoryVectorStore
 from tests.support.everything import make_everything, opened, strategy
@@ -70,7 +70,7 @@ def test_the_fields_of_a_memory_are_those_that_its_records_have(tmp_path):
         memory.conversations.add("Which orders failed?", "Three of them.")
         for name in ("experience", "concepts", "strategies", "journal", "conversations"):
             records = getattr(memory, name)
-            keys = {key for key in records.collection.keys() - OF_EVERY_MEMORY if not key.startswith("meta.")}
+            keys = {key for key in records.collection.keys() - COMMON_NAMES if not key.startswith("meta.")}
             assert (name, keys - records.fields) == (name, set())
             assert len(records.collection.keys()) > 1
 

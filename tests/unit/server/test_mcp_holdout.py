@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import atlas
 from atlas.core.settings import Settings
-from atlas.server.mcp.reading import WITHOUT_MEMORY, recall
+from atlas.server.mcp.reading import HOLDOUT_ANSWER, recall
 from atlas.server.mcp.writing import store_attempt
 from atlas.testing import HashEmbedder
 
@@ -14,7 +14,7 @@ def test_recall_of_a_held_out_attempt_shows_nothing_and_the_attempt_is_marked(tm
     sides = []
     with atlas.open_memory(settings=settings, embedder=HashEmbedder(16)) as memory:
         for _ in range(16):
-            sides.append(recall(memory, "rotate the logs") == WITHOUT_MEMORY)
+            sides.append(recall(memory, "rotate the logs") == HOLDOUT_ANSWER)
             store_attempt(memory, "rotate the logs", ["rotate"], success=True, task_id="logs")
         marks = memory.experience.values("holdout")
         found = memory.memory_effect().randomised

@@ -24,7 +24,7 @@ from atlas.access.wrong_keys import FREE_ENTRIES
 from atlas.core.errors import InvalidInput
 from atlas.infra.actor import Role
 from atlas.server.login import LoginMiddleware
-from atlas.server.sessions import COOKIE, MAX_OF_ONE, Sessions
+from atlas.server.sessions import COOKIE, MAX_PER_USER, Sessions
 from atlas.storage.location.audit import REFUSED
 from tests.support.lying_provider import lying_provider, signed, signed_with_the_public_key, unsigned
 
@@ -193,8 +193,8 @@ def test_a_key_begins_another_session_and_ends_the_one_before(client, sessions, 
 def test_one_key_opened_without_end_throws_out_nobody_else(client, sessions, tmp_path):
     sign_in(client, "ada")
     secret = ApiKeys(tmp_path).add("crawler", Role.WRITER, created_by="ada")[1]
-    tokens = [sessions.begin_with_secret(secret) for _ in range(MAX_OF_ONE + 5)]
-    assert [sessions.has_session(token) for token in tokens].count(True) == MAX_OF_ONE
+    tokens = [sessions.begin_with_secret(secret) for _ in range(MAX_PER_USER + 5)]
+    assert [sessions.has_session(token) for token in tokens].count(True) == MAX_PER_USER
     assert client.get("/").text.startswith("Ada")
 
 

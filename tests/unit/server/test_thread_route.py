@@ -13,7 +13,7 @@ from fastapi.testclient import TestClient
 from atlas.access.stores import Stores
 from atlas.server.access import RequestAuthenticator
 from atlas.server.api.app import make_api
-from atlas.server.api.parts import Opened, Served, ThreadRoute
+from atlas.server.api.parts import LazyMemory, LazyServedMemory, ThreadRoute
 from atlas.server.served import ServedMemory
 
 
@@ -27,7 +27,7 @@ def test_memory_and_endpoint_share_one_thread_that_is_not_the_event_loops():
     router = APIRouter(route_class=ThreadRoute)
 
     @router.get("/memory")
-    def named(memory: Served, opened: Opened) -> str:
+    def named(memory: LazyMemory, opened: LazyServedMemory) -> str:
         noting(None)
         return f"{memory} {opened.is_warm}"
 

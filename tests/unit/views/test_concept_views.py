@@ -12,7 +12,7 @@ import atlas
 from atlas.core.errors import InvalidInput, NotFound, PlanOutdated
 from atlas.core.exchange import decode_line
 from atlas.core.types import CodeConcept
-from atlas.learning.naming.documenter import DERIVED
+from atlas.learning.naming.documenter import DERIVATION_NOTE
 from atlas.testing import HashEmbedder
 from atlas.views.concepts.concept import concept_detail, examples_in, examples_text
 from atlas.views.concepts.kind import CONCEPTS
@@ -91,7 +91,7 @@ def test_what_calls_what_is_denied_of_python_alone(memory):
 
 
 def test_a_learned_one_is_told_in_a_sentence_and_its_source_without_json(memory):
-    said = f"Tells whether `n` is prime. Found in 3 programs. {DERIVED}"
+    said = f"Tells whether `n` is prime. Found in 3 programs. {DERIVATION_NOTE}"
     metadata = {"documented_by": "heuristic", "original_name": "fn_0", "n_tasks": 3, "saving": 12}
     detail = concept_detail(memory, memory.concepts.add(concept(description=said, metadata=metadata)))
     assert (detail.purpose.whole, detail.description.whole) == ("Tells whether `n` is prime.", "Found in 3 programs.")

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 import atlas
-from atlas.memory.experience.pruning import KEPT, PruneCriteria, PruneDecision, PrunePlan
+from atlas.memory.experience.pruning import EXCLUSION_REASON, PruneCriteria, PruneDecision, PrunePlan
 from atlas.testing import HashEmbedder
 from atlas.views.experience.plan_views import merge_plan_view, prune_plan_view
 
@@ -44,7 +44,7 @@ def test_a_prune_plan_says_how_many_go_and_why():
 
 
 def test_a_prune_plan_counts_what_is_kept_unless_a_dialog_counts_it():
-    plan = replace(pruning(), saved=(decision("c", "it is pinned"), decision("d", KEPT)))
+    plan = replace(pruning(), saved=(decision("c", "it is pinned"), decision("d", EXCLUSION_REASON)))
     assert prune_plan_view(plan).headline.endswith("(5%). 2 more are protected.")
     assert prune_plan_view(plan, ("d",)).headline.endswith("(5%). 1 more is protected.")
 

@@ -10,11 +10,11 @@ import pytest
 
 import atlas
 from atlas.core.statistics import Estimate, Interval
-from atlas.evaluation.foreign import SHIPPED, ForeignResult, StrictnessStep
+from atlas.evaluation.foreign import BUNDLED_QUERIES, ForeignResult, StrictnessStep
 from atlas.evaluation.job import evaluate_now
-from atlas.evaluation.metrics import FOUND_NOTHING
+from atlas.evaluation.metrics import EMPTY_SHARE
 from atlas.evaluation.report import OwnEvaluation
-from atlas.evaluation.tasks import AGENT, FUSED
+from atlas.evaluation.tasks import AGENT, FUSED_ROW
 from atlas.testing import HashEmbedder
 from atlas.views.charts.split import split_bar
 from atlas.views.curate.attention import search_row
@@ -46,10 +46,10 @@ def measured(tmp_path_factory) -> OwnEvaluation:
 def with_rates(found: OwnEvaluation, *, first: float, nothing: float, foreign: float | None) -> OwnEvaluation:
     """The measurement with other figures of what an agent gets."""
     (task,) = found.report.tasks
-    rates = {"hit@1": Estimate(mean=first, interval=None), FOUND_NOTHING: Estimate(mean=nothing, interval=None)}
+    rates = {"hit@1": Estimate(mean=first, interval=None), EMPTY_SHARE: Estimate(mean=nothing, interval=None)}
     rows = tuple(replace(row, estimates={**row.estimates, **rates}) if row.name == AGENT else row for row in task.rows)
     told = {} if foreign is None else {AGENT: Estimate(mean=foreign, interval=None)}
-    result = ForeignResult(asked_in="own", source=SHIPPED, n_queries=100, told_something=told)
+    result = ForeignResult(asked_in="own", source=BUNDLED_QUERIES, n_queries=100, told_something=told)
     return replace(found, report=replace(found.report, tasks=(replace(task, rows=rows),), foreign=(result,)))
 
 
@@ -126,7 +126,7 @@ def test_every_figure_has_its_counts_and_a_range_that_no_rate_of_zero_narrows_to
     (task,), (asked,) = found.report.tasks, found.report.foreign
     rates = {
         "hit@1": Estimate(mean=0.975, interval=Interval(0.96, 0.99)),
-        FOUND_NOTHING: Estimate(mean=0.0, interval=Interval(0.0, 0.0)),
+        EMPTY_SHARE: Estimate(mean=0.0, interval=Interval(0.0, 0.0)),
     }
     rows = tuple(replace(row, estimates={**row.estimates, **rates}) if row.name == AGENT else row for row in task.rows)
     asked = replace(asked, n_queries=200, told_something={AGENT: Estimate(mean=1.0, interval=Interval(1.0, 1.0))})
@@ -150,7 +150,7 @@ def test_simpler_searches_differ_only_where_their_interval_leaves_no_doubt(measu
         "BM25": {"hit@1": Estimate(mean=0.06, interval=Interval(0.02, 0.1))},
         "dense": {"hit@1": Estimate(mean=0.01, interval=Interval(-0.01, 0.03))},
     }
-    rows = tuple(replace(row, differences=gains) if row.name == FUSED else row for row in task.rows)
+    rows = tuple(replace(row, differences=gains) if row.name == FUSED_ROW else row for row in task.rows)
     found = replace(found, report=replace(found.report, tasks=(replace(task, rows=rows),), strictness=()))
     assert [(row.name, row.difference, row.off_topic) for row in simpler_searches(found, 1.0)] == [
         ("As an agent gets it", "", "64%"),

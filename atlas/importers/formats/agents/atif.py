@@ -31,7 +31,7 @@ from atlas.importers.fields import (
 )
 from atlas.importers.files import parse_json, read_document
 from atlas.importers.formats import conversation
-from atlas.importers.logs import FAILED, SCORES, stable_id
+from atlas.importers.logs import FAILED_KEY, SCORES, stable_id
 from atlas.importers.rows import Limits, Row, catch_failure, make_row
 
 SOURCE = "atif"
@@ -181,7 +181,7 @@ def _decode_step(step: Json, name: str) -> Step:
     words_before_calls = message if calls else ""
     metadata = drop_missing(copied=True if step.get("is_copied_context") else None)
     if _has_failed(step):
-        metadata[FAILED] = True
+        metadata[FAILED_KEY] = True
     return Step(
         thought="\n\n".join(text for text in (thought, words_before_calls) if text),
         action="\n".join(calls) or message,

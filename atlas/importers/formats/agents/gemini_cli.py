@@ -39,7 +39,7 @@ SOURCE = "gemini-cli"
 _CONTEXT = "<session_context>"
 """Beginning of user messages that the program writes."""
 
-_OF_HOOKS = re.compile("<hook_context>.*?</hook_context>", re.DOTALL)
+_HOOK_CONTEXT = re.compile("<hook_context>.*?</hook_context>", re.DOTALL)
 """Text that hooks, such as ours, add to a request."""
 
 
@@ -112,7 +112,7 @@ class _Session:
     def _take_message(self, message: Json, position: int) -> None:
         kind = required_text(message, "type", "type")
         instant = as_instant(message.get("timestamp"), "timestamp")
-        text = _OF_HOOKS.sub("", _text(message.get("displayContent") or message.get("content"), "content")).strip()
+        text = _HOOK_CONTEXT.sub("", _text(message.get("displayContent") or message.get("content"), "content")).strip()
         if kind == "user":
             if text and not text.startswith(_CONTEXT):
                 self._begin_request(text, message, position)

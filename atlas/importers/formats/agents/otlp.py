@@ -125,7 +125,7 @@ _OUTPUT_TOKEN_KEYS = (
     "ai.usage.completionTokens",
 )
 _COST_KEYS = ("gen_ai.usage.cost", "llm.cost.total")
-_NUMBERED = re.compile(
+_NUMBERED_KEY = re.compile(
     r"(llm\.(?:in|out)put_messages|gen_ai\.(?:prompt|completion))\.(\d{1,4})\.(?:message\.)?(.{1,200})"
 )
 _HEX = re.compile(r"[0-9a-fA-F]{16}|[0-9a-fA-F]{32}")
@@ -353,7 +353,7 @@ def _decode_attributes(value: Any, name: str) -> Json:
     for entry in as_list(value, name):
         pair = as_object(entry, name)
         key, attribute = as_text(pair.get("key"), f"{name}.key"), _decode_value(pair.get("value"), 0)
-        if numbered_key := _NUMBERED.fullmatch(key):
+        if numbered_key := _NUMBERED_KEY.fullmatch(key):
             numbered.setdefault(numbered_key[1], {}).setdefault(int(numbered_key[2]), {})[numbered_key[3]] = attribute
         else:
             attributes[key] = attribute

@@ -14,7 +14,7 @@ from atlas.core.errors import InvalidInput
 from atlas.core.types import Outcome, Step, Task, Trajectory
 from atlas.importers.fields import Json, drop_missing, make_storable, replace_blobs
 from atlas.importers.formats import conversation
-from atlas.importers.logs import FAILED, SCORES, stable_id
+from atlas.importers.logs import FAILED_KEY, SCORES, stable_id
 from atlas.importers.spending import Spending
 
 MODEL, TOOL, OTHER = "model", "tool", "other"
@@ -274,7 +274,7 @@ def _is_nested_call(span: Span, by_id: dict[str, Span]) -> bool:
 def _step(span: Span) -> Step:
     metadata = drop_missing(span=span.name, seconds=_seconds([span]))
     if span.error:
-        metadata[FAILED] = True
+        metadata[FAILED_KEY] = True
     if span.kind == MODEL:
         return Step(action=output_text(span.output_value), observation=span.error, metadata=metadata)
     answer = "\n\n".join(text for text in (span.error, output_text(span.output_value)) if text)

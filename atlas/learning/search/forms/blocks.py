@@ -7,7 +7,7 @@ from collections import Counter
 from collections.abc import Callable
 
 from atlas.learning.search.forms.nodes import (
-    GIVING_NOTHING,
+    METHODS_RETURNING_NONE,
     Comprehension,
     changed_names,
     count_names,
@@ -28,7 +28,7 @@ The function returns the rewritten rest, or None if it does not apply."""
 MAX_COPIED_NODES = 40
 """Largest size of a value that is copied to several places."""
 
-_OFTEN_OR_NEVER = (ast.ListComp, ast.SetComp, ast.GeneratorExp, ast.DictComp, ast.Lambda, ast.IfExp, ast.BoolOp)
+_DEFERRED_SYNTAX = (ast.ListComp, ast.SetComp, ast.GeneratorExp, ast.DictComp, ast.Lambda, ast.IfExp, ast.BoolOp)
 """Expressions whose parts are evaluated several times, or not at all."""
 
 
@@ -209,7 +209,7 @@ def _is_read_once_in(statement: ast.stmt, name: str) -> bool:
             place = statement
         case _:
             return False
-    inner = [node for node in walk(place) if isinstance(node, _OFTEN_OR_NEVER)]
+    inner = [node for node in walk(place) if isinstance(node, _DEFERRED_SYNTAX)]
     first = [node.generators[0].iter for node in inner if isinstance(node, Comprehension)]
     is_outside = not any(count_occurrences(node, name) for node in inner)
     return count_occurrences(place, name) == 1 and (
@@ -228,7 +228,9 @@ def drop_dead_statements(block: list[ast.stmt], counts: Counter[str]) -> list[as
             return [ast.Assign([target], value), *rest]
         case [ast.Expr(value=ast.Constant()), *rest] if rest:
             return rest
-        case [ast.Return(value=ast.Call(func=ast.Attribute(attr=method)) as value), *_] if method in GIVING_NOTHING:
+        case [ast.Return(value=ast.Call(func=ast.Attribute(attr=method)) as value), *_] if (
+            method in METHODS_RETURNING_NONE
+        ):
             return [ast.Expr(value)]
     return None
 

@@ -12,7 +12,7 @@ from atlas.learning.search.forms.comprehensions import (
 )
 from atlas.learning.search.forms.nodes import Comprehension, is_boolean, is_same_code, negate, text, to_boolean
 
-_FLIPPED: dict[type[ast.cmpop], type[ast.cmpop]] = {ast.Gt: ast.Lt, ast.GtE: ast.LtE}
+_MIRRORED_OPERATORS: dict[type[ast.cmpop], type[ast.cmpop]] = {ast.Gt: ast.Lt, ast.GtE: ast.LtE}
 
 
 def simplify(statement: ast.stmt) -> ast.stmt:
@@ -126,8 +126,8 @@ def _normalise_comparison(node: ast.Compare) -> ast.Compare:
     """Return a comparison with `<` instead of `>`, and with the literal of `==` or `!=` on the right."""
     operator = type(node.ops[0])
     right = node.comparators[0]
-    if operator in _FLIPPED:
-        return ast.Compare(right, [_FLIPPED[operator]()], [node.left])
+    if operator in _MIRRORED_OPERATORS:
+        return ast.Compare(right, [_MIRRORED_OPERATORS[operator]()], [node.left])
     if operator in (ast.Eq, ast.NotEq) and isinstance(node.left, ast.Constant):
         return ast.Compare(right, node.ops, [node.left])
     return node

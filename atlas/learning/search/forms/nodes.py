@@ -16,7 +16,7 @@ Comprehension = ast.ListComp | ast.SetComp | ast.GeneratorExp | ast.DictComp
 MAX_DEPTH = 60
 """Largest depth of code that is normalised or described."""
 
-_MUTATING = frozenset(
+_MUTATING_METHODS = frozenset(
     """
     append add extend insert pop popleft appendleft remove discard clear update setdefault popitem sort reverse write
     intersection_update difference_update symmetric_difference_update rotate
@@ -24,7 +24,7 @@ _MUTATING = frozenset(
 )
 """Methods of Python's own types that change their object."""
 
-GIVING_NOTHING = frozenset({"append", "extend", "insert", "reverse", "sort"})
+METHODS_RETURNING_NONE = frozenset({"append", "extend", "insert", "reverse", "sort"})
 """Methods of lists that change the list and return None."""
 
 _BOOLEAN_FUNCTIONS = frozenset({"all", "any", "bool", "callable", "hasattr", "isinstance", "issubclass"})
@@ -82,7 +82,7 @@ def changed_names(nodes: Iterable[ast.AST]) -> set[str]:
                 names.add(name)
             case ast.Subscript(ctx=ast.Store() | ast.Del()) | ast.Attribute(ctx=ast.Store()):
                 names.add(root_name(node))
-            case ast.Call(func=ast.Attribute(value=owner, attr=method)) if method in _MUTATING:
+            case ast.Call(func=ast.Attribute(value=owner, attr=method)) if method in _MUTATING_METHODS:
                 names.add(root_name(owner))
     return names
 
@@ -103,7 +103,7 @@ def is_repeatable(value: ast.expr) -> bool:
         match node:
             case ast.Call(func=ast.Name(id=name)) if name not in _REPEATABLE:
                 return False
-            case ast.Call(func=ast.Attribute(attr=method)) if method in _MUTATING:
+            case ast.Call(func=ast.Attribute(attr=method)) if method in _MUTATING_METHODS:
                 return False
             case ast.Yield() | ast.YieldFrom() | ast.Await() | ast.NamedExpr() | ast.GeneratorExp():
                 return False

@@ -17,14 +17,14 @@ from atlas.core.ranking.languages import ENGLISH, detect_languages, language_of
 from atlas.core.ranking.level import LevelCosts
 from atlas.core.ranking.tuned import (
     ANSWERS,
-    LOOKED_AT,
-    MAX_ASKED,
-    MOST_ALIKE,
-    NEAR_BEST,
-    OWN,
-    SAMPLED,
+    MAX_NEARNESS,
+    MAX_QUERY_CHARACTERS,
+    MIN_SHARE_OF_BEST,
+    MIN_WORD_SHARE,
+    N_FOREIGN_CANDIDATES,
+    N_OWN_QUERIES,
+    N_SAMPLED,
     SMALL,
-    TELLING,
 )
 from atlas.core.settings import RankingWeights
 from atlas.core.types import Vector, Vectors
@@ -52,7 +52,7 @@ _SENTENCE_END = re.compile(r"(?<=[.!?])\s+|(?<=[\u3002\uff01\uff1f])|\n")
 
 def first_sentence(text: str) -> str:
     """Return the first sentence of a text, truncated to the length of a usual query."""
-    return _SENTENCE_END.split(text.strip(), maxsplit=1)[0][:MAX_ASKED]
+    return _SENTENCE_END.split(text.strip(), maxsplit=1)[0][:MAX_QUERY_CHARACTERS]
 
 
 @dataclass(slots=True)
@@ -148,14 +148,14 @@ class LiveCalibration:
     def thresholds_for_words(self, weights: RankingWeights) -> RelevanceThresholds:
         """Return the default thresholds that decide which hits a keyword search shows.
 
-        No model is run. Without a stored measurement, the level is `TELLING`.
+        No model is run. Without a stored measurement, the level is `MIN_WORD_SHARE`.
         """
         if self._measured is None and (stored := self._read_stored()):
             self._set_measurement(stored)
         weights = self._apply_strictness(weights)
-        level = self._measured.words_level if self._measured is not None else TELLING
+        level = self._measured.words_level if self._measured is not None else MIN_WORD_SHARE
         return RelevanceThresholds(
-            min_best=min(1.0, weights.strictness * level), near_best=min(1.0, weights.strictness * NEAR_BEST)
+            min_best=min(1.0, weights.strictness * level), near_best=min(1.0, weights.strictness * MIN_SHARE_OF_BEST)
         )
 
     def _apply_strictness(self, weights: RankingWeights, strictness: float | None = None) -> RankingWeights:
@@ -219,9 +219,9 @@ class LiveCalibration:
     @acting_on_all_records()
     def _measure(self, *, runs_queries: bool = True) -> LevelMeasurement:
         moment = self.store.moment()
-        unrelated, neighbours = self.store.similarities(SAMPLED)
+        unrelated, neighbours = self.store.similarities(N_SAMPLED)
         n_records = self.store.n_upper_bound()
-        texts = self.store.sample_texts(OWN)
+        texts = self.store.sample_texts(N_OWN_QUERIES)
         languages = detect_languages(list(texts.values()))
         has_level = len(neighbours) > 0 and (n_records >= SMALL or languages != (ENGLISH,))
         answers = self._run_queries(texts, languages) if runs_queries and has_level else {}
@@ -303,7 +303,7 @@ class LiveCalibration:
             by_language.setdefault(language, []).append(vector)
         by_language.pop(ENGLISH, None)
         cosines = {language: median_cosine(own_vectors) for language, own_vectors in by_language.items()}
-        return tuple(language for language, cosine in cosines.items() if scale.rescale(cosine) > MOST_ALIKE)
+        return tuple(language for language, cosine in cosines.items() if scale.rescale(cosine) > MAX_NEARNESS)
 
     def _usual_scale(self) -> Calibration:
         return self._usual or USUAL.get(self.embedder.model_name, Calibration())
@@ -325,7 +325,7 @@ class LiveCalibration:
     def _measure_nearest(self, text: str, vector: Vector) -> dict[str, tuple[float, float]]:
         """Return the similarity to a query, and the share of its words, of the records nearest to it, keyed by id."""
         candidates = self.store.candidates(
-            vector, text, LOOKED_AT, compared=select_all if self.store.has_token_vectors else None
+            vector, text, N_FOREIGN_CANDIDATES, compared=select_all if self.store.has_token_vectors else None
         )
         information = candidates.word_information or 1.0
         rows = zip(candidates.ids, candidates.similarities, candidates.words, strict=True)

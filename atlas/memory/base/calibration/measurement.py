@@ -16,10 +16,10 @@ from atlas.core.ranking.tuned import (
     FOREIGN_SHARE,
     HIGHEST_LEVEL,
     HIGHEST_WORDS_LEVEL,
-    NEAR_BEST,
+    MIN_SHARE_OF_BEST,
+    MIN_WORD_SHARE,
     SMALL,
     SMALL_LEVEL,
-    TELLING,
 )
 from atlas.core.settings import RankingWeights
 from atlas.memory.base.scoring import Calibration, Values, relevance, weighted_signals
@@ -51,7 +51,7 @@ class RelevanceThresholds:
         is_best_relevant = best_relevance >= self.min_best
 
         def is_shown(hit: Hit[Any]) -> bool:
-            if self.spares_words and hit.words >= TELLING:
+            if self.spares_words and hit.words >= MIN_WORD_SHARE:
                 return True
             return is_best_relevant and hit.relevance >= minimum
 
@@ -202,15 +202,15 @@ class LevelMeasurement:
     def words_level(self) -> float:
         """Level of a keyword search: the share of a query's words that no record reaches for 97% of foreign queries."""
         if not self.answers:
-            return TELLING
+            return MIN_WORD_SHARE
         best = [max((words for _, words in query_answers), default=0.0) for query_answers in self.answers]
-        return float(np.clip(np.quantile(best, FOREIGN_SHARE), TELLING, HIGHEST_WORDS_LEVEL))
+        return float(np.clip(np.quantile(best, FOREIGN_SHARE), MIN_WORD_SHARE, HIGHEST_WORDS_LEVEL))
 
     def thresholds(self, weights: RankingWeights, language: str = "") -> RelevanceThresholds:
         """Return the default thresholds that decide which hits a search shows."""
         strictness = weights.strictness
         return RelevanceThresholds(
             min_best=min(1.0, strictness * self.level(weights, language)),
-            near_best=min(1.0, strictness * NEAR_BEST),
+            near_best=min(1.0, strictness * MIN_SHARE_OF_BEST),
             spares_words=self.is_small and not self.answers,
         )

@@ -8,7 +8,7 @@ from typing import Protocol
 
 from atlas.core.types import Experience, Task
 
-KEPT_UNJUDGED = "it was not judged"
+NO_JUDGEMENT_REASON = "it was not judged"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

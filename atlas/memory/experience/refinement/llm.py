@@ -12,7 +12,12 @@ from atlas.llm.concurrency import concurrency_of
 from atlas.llm.prompts.records import experience_as_text
 from atlas.llm.prompts.refinement import REFINEMENT
 from atlas.llm.structured_output import Question, as_data, ask, model_name
-from atlas.memory.experience.refinement.decisions import KEPT_UNJUDGED, RefineDecision, RefinedSet, with_merged_ids
+from atlas.memory.experience.refinement.decisions import (
+    NO_JUDGEMENT_REASON,
+    RefineDecision,
+    RefinedSet,
+    with_merged_ids,
+)
 from atlas.protocols.infra import LLMClient
 
 logger = logging.getLogger(__name__)
@@ -84,7 +89,7 @@ class LLMRefineStrategy:
             decisions = await ask(self.llm, question)
         except LLMError as error:
             logger.warning("the experiences stay unrefined: %s", error)
-            return _keep_all(experiences, KEPT_UNJUDGED, failure=str(error))
+            return _keep_all(experiences, NO_JUDGEMENT_REASON, failure=str(error))
         return RefinedSet(experiences=_apply(decisions, by_id), decisions=decisions)
 
 

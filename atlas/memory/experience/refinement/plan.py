@@ -15,7 +15,12 @@ from atlas.core.tables import TableRow, Tabular
 from atlas.core.types import Vectors
 from atlas.llm.concurrency import call_concurrently, concurrency_of
 from atlas.memory.experience.merging import MergeSubject
-from atlas.memory.experience.refinement.decisions import KEPT_UNJUDGED, ExplainingStrategy, RefineDecision, RefinedSet
+from atlas.memory.experience.refinement.decisions import (
+    NO_JUDGEMENT_REASON,
+    ExplainingStrategy,
+    RefineDecision,
+    RefinedSet,
+)
 from atlas.memory.loss import CurationLoss, reason_with_loss
 from atlas.storage.records import NO_MOMENT, Moment
 
@@ -131,7 +136,7 @@ class RefinePlan(Tabular):
     @property
     def n_unjudged(self) -> int:
         """Number of experiences that are kept because they were not judged."""
-        return sum(decision.reason == KEPT_UNJUDGED for decision in self.decisions)
+        return sum(decision.reason == NO_JUDGEMENT_REASON for decision in self.decisions)
 
     @property
     def n_moved(self) -> int:
@@ -264,7 +269,7 @@ def _plan_decisions(
 
 def _keep_unjudged(ids: Sequence[str], subjects: Mapping[str, MergeSubject]) -> RefinedSet:
     """Return decisions that keep a whole set, after a failed judgement."""
-    decisions = [RefineDecision(experience_id=i, action=KEEP, reason=KEPT_UNJUDGED) for i in ids]
+    decisions = [RefineDecision(experience_id=i, action=KEEP, reason=NO_JUDGEMENT_REASON) for i in ids]
     experiences = [subjects[i].experience for i in ids]
     return RefinedSet(
         experiences=experiences, decisions=decisions, failure="it was skipped after several failures in a row"

@@ -16,7 +16,7 @@ from atlas.llm.prompts.prompt import Prompt
 from atlas.llm.prompts.records import as_fields, attempt_as_data
 from atlas.llm.prompts.strategy import STRATEGY
 from atlas.llm.prompts.strategy_merge import STRATEGY_MERGE
-from atlas.llm.prompts.warning import WARNING
+from atlas.llm.prompts.warning import WARNING_PROMPT
 from atlas.llm.structured_output import Question, as_data, ask, model_name
 from atlas.memory.strategies.records import WARNING as WARNS
 from atlas.memory.strategies.records import is_warning
@@ -51,7 +51,7 @@ SCHEMA: Mapping[str, Any] = {
 KNOWN_CHARACTERS = 8_000
 """Maximum characters of all known strategies in a prompt."""
 
-SAME_SCHEMA: Mapping[str, Any] = {
+SAMENESS_SCHEMA: Mapping[str, Any] = {
     "type": "object",
     "properties": {
         "same": {"type": "boolean"},
@@ -64,8 +64,8 @@ SAME_SCHEMA: Mapping[str, Any] = {
 MAX_CHARACTERS = 12_000
 """Maximum characters of both strategies in a prompt."""
 
-_WRITTEN = ("title", "situation", "suggestion", "rationale")
-PROSE = frozenset({*_WRITTEN, "reason", "description"})
+_TEXT_FIELDS = ("title", "situation", "suggestion", "rationale")
+PROSE = frozenset({*_TEXT_FIELDS, "reason", "description"})
 
 
 class LLMStrategyAbstractor:
@@ -98,7 +98,7 @@ class LLMStrategyAbstractor:
         if trajectory.outcome.success is None:
             return None
         warns = not trajectory.outcome.success
-        prompt = WARNING if warns else STRATEGY
+        prompt = WARNING_PROMPT if warns else STRATEGY
         comparable = [strategy for strategy in near if is_warning(strategy) == warns]
         known = {f"known {number}": strategy for number, strategy in enumerate(comparable, start=1)}
         answer = await ask(self.llm, _question(prompt, trajectory, known))
@@ -107,7 +107,7 @@ class LLMStrategyAbstractor:
         if not answer["reusable"]:
             return None
         return Strategy(
-            **{name: answer[name].strip() for name in _WRITTEN},
+            **{name: answer[name].strip() for name in _TEXT_FIELDS},
             parameters=tuple(dict(parameter) for parameter in answer.get("parameters", [])),
             sources=(trajectory.id,),
             metadata={
@@ -147,7 +147,7 @@ class LLMStrategyAbstractor:
         question = Question(
             system=STRATEGY_MERGE.text,
             prompt=f"The two strategies:\n{shown_pair}",
-            schema=SAME_SCHEMA,
+            schema=SAMENESS_SCHEMA,
             validate=validate,
             prose=PROSE,
             is_grounded=lambda answer: answer["same"],
@@ -224,7 +224,7 @@ def _check_complete(answer: dict[str, Any]) -> dict[str, Any]:
     check_json(answer, "the answer")
     if not answer["reusable"] or answer.get("known"):
         return answer
-    missing = [name for name in _WRITTEN if not answer.get(name, "").strip()]
+    missing = [name for name in _TEXT_FIELDS if not answer.get(name, "").strip()]
     if missing:
         raise InvalidInput(f"a reusable strategy needs a {' and a '.join(missing)}")
     names = [parameter["name"] for parameter in check_parameters(answer.get("parameters", []))]

@@ -16,7 +16,7 @@ from atlas.learning.terms.parsing import try_parse
 from atlas.memory.strategies.induction.slots import TEXT_CHARACTERS, parse_call
 
 MAX_LINES = 12
-MAX_READ = 200
+MAX_LINES_READ = 200
 """Maximum number of an attempt's lines, from its start and end, to compare with each other."""
 
 LINE_CHARACTERS = 240
@@ -25,7 +25,7 @@ MAX_REFLECTIONS = 30
 MAX_FAULTS = 2
 """Maximum number of mistakes from reflections. Later reflections often correct earlier ones."""
 
-SAME_WORDS = 0.6
+MIN_COMMON_WORDS = 0.6
 """Minimum share of common words in near-duplicate lessons."""
 
 MIN_WORDS = 5
@@ -52,7 +52,7 @@ _USUAL = frozenset(
 )
 """Names that nearly every program calls, so that they do not describe a program."""
 
-_DOING = (ast.Assign, ast.AugAssign, ast.For, ast.Import, ast.ImportFrom, ast.Return, ast.While, ast.With)
+_PROGRAM_STATEMENTS = (ast.Assign, ast.AugAssign, ast.For, ast.Import, ast.ImportFrom, ast.Return, ast.While, ast.With)
 """Types of statements that distinguish a program from prose that happens to parse."""
 
 _SENTENCE = re.compile(r"(?<=[.!?])\s+(?=[A-Z{\"'“*\d-])|\n+")
@@ -85,9 +85,9 @@ def steps_of(trajectory: Trajectory, generalise: Callable[[str], str]) -> list[s
     steps = [step for step in trajectory.steps if "\n" not in step.action.strip() or _is_message(step)]
     lines = [line for line in (_step_line(step, generalise) for step in steps) if line]
     counted = [_with_repetitions(line, len([*run])) for line, run in groupby(lines)]
-    n_unread = max(len(counted) - MAX_READ, 0)
+    n_unread = max(len(counted) - MAX_LINES_READ, 0)
     if n_unread:
-        counted = [*counted[: MAX_READ // 2], *counted[-MAX_READ // 2 :]]
+        counted = [*counted[: MAX_LINES_READ // 2], *counted[-MAX_LINES_READ // 2 :]]
     unique = _drop_repetitions(counted)
     if len(unique) > MAX_LINES:
         n_each_side = MAX_LINES // 2
@@ -247,7 +247,7 @@ def _distinct(texts: Iterable[str]) -> list[str]:
 
 def _are_near_duplicates(first: str, other: str) -> bool:
     words, other_words = (set(re.findall(r"\w+", text.lower())) for text in (first, other))
-    return len(words & other_words) >= SAME_WORDS * min(len(words), len(other_words))
+    return len(words & other_words) >= MIN_COMMON_WORDS * min(len(words), len(other_words))
 
 
 def _drop_repetitions(lines: Sequence[str]) -> list[str]:
@@ -268,7 +268,7 @@ def _parse(code: str) -> ast.Module | None:
     for text in (code, f"def program():\n{textwrap.indent(textwrap.dedent(code), '    ')}"):
         tree = try_parse(text)
         if tree is not None:
-            return tree if any(isinstance(node, _DOING) for node in ast.walk(tree)) else None
+            return tree if any(isinstance(node, _PROGRAM_STATEMENTS) for node in ast.walk(tree)) else None
     return None
 
 

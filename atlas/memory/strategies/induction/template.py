@@ -53,7 +53,7 @@ _REQUEST = re.compile(
     r"Write an? (?:python )?(?:function|program)(?: to(?: that)?| that| which)?)\s+",
     re.IGNORECASE,
 )
-_ASKED = re.compile(r"(?:the task (?:is|was|says) to|I was supposed to) ([^.]{1,300})\.", re.IGNORECASE)
+_TASK_PHRASE = re.compile(r"(?:the task (?:is|was|says) to|I was supposed to) ([^.]{1,300})\.", re.IGNORECASE)
 _PLAN = re.compile(r"my plan was to ([^.]{1,300})\.", re.IGNORECASE)
 _STUCK = re.compile(r"(stuck in a loop)(?: in which I (?:continually )?([^.]{1,300}))?\.", re.IGNORECASE)
 
@@ -119,7 +119,7 @@ def _task_prose(description: str, generalise: Generaliser) -> str:
 
 def _subject_of_reflections(thoughts: Sequence[str], generalise: Generaliser) -> str:
     """Return the subject of the attempt according to its latest reflection, or an empty string."""
-    for pattern in (_ASKED, _PLAN, _STUCK):
+    for pattern in (_TASK_PHRASE, _PLAN, _STUCK):
         for thought in reversed(thoughts):
             match = pattern.search(thought)
             if match:

@@ -20,7 +20,7 @@ from atlas.storage.sql.records import MARKS, RECORD
 MAX_CHARACTERS = 4_000
 """Maximum characters of a text in a diff."""
 
-DERIVED = ("trajectory_summary", "embedding_text")
+DERIVED_FIELDS = ("trajectory_summary", "embedding_text")
 """Derived fields, which diffs leave out."""
 
 
@@ -132,7 +132,7 @@ def _decode_content(image: Mapping[str, Any]) -> dict[str, Any]:
     """Return a record's content if it is a JSON object, else its metadata and texts."""
     with suppress(UnreadableRow):
         content = parse_row(image["content"])
-        return {name: value for name, value in content.items() if name not in DERIVED}
+        return {name: value for name, value in content.items() if name not in DERIVED_FIELDS}
     return {**parse_row(image["metadata"]), "document": image.get("document"), "content": image.get("content")}
 
 

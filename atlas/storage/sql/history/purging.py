@@ -18,14 +18,14 @@ from atlas.protocols.infra import Clock
 from atlas.storage.damage import parse_row
 from atlas.storage.history import Image, PurgeTraces, Removal, Reword, UnfinishedPurge
 from atlas.storage.marks.codec import encode_marks
-from atlas.storage.marks.judgements import JUDGED, read_judgement
+from atlas.storage.marks.judgements import JUDGEMENT_PREFIX, read_judgement
 from atlas.storage.records import Moment, OperationDraft
 from atlas.storage.sql.connection import Connection, Database, TextArray
 from atlas.storage.sql.history.operations import check_records_unchanged
 from atlas.storage.sql.history.quotes import QuotableTexts, collect_quotable, find_quotes
 from atlas.storage.sql.marks import clear_lost_marks, read_marks, write_marks_without_history
 from atlas.storage.sql.meta import (
-    GONE,
+    PURGED_IMAGE,
     note_purged,
     read_moment,
     read_notes,
@@ -37,10 +37,10 @@ from atlas.storage.sql.records import RECORD, BeforeImage, LedgerWriter, open_wr
 from atlas.storage.sql.token_vectors import delete_tokens_except, text_hash, write_tokens
 from atlas.storage.sql.vectors import read_embedded_texts, replace_image
 
-REASON_GONE = "(purged)"
+PURGED_REASON = "(purged)"
 """Replacement for the reason of an operation that quotes a purged record."""
 
-_UNFINISHED = "unfinished_purge:"
+_UNFINISHED_PREFIX = "unfinished_purge:"
 """Prefix of unfinished purges in the ledger's `meta` table. The operation's id follows."""
 
 
@@ -112,7 +112,7 @@ class SqlPurges:
     def unfinished(self) -> dict[str, UnfinishedPurge]:
         """Return the unfinished steps of each unfinished purge, keyed by operation id."""
         with self._database.read() as connection:
-            texts = read_notes(connection, _UNFINISHED)
+            texts = read_notes(connection, _UNFINISHED_PREFIX)
         return {operation_id: _decode_unfinished(json.loads(text)) for operation_id, text in texts.items()}
 
     def note_unfinished(self, unfinished: Mapping[str, UnfinishedPurge]) -> None:
@@ -124,7 +124,8 @@ class SqlPurges:
         """Delete the notes on unfinished steps of these purges."""
         with self._database.write() as connection:
             connection.executemany(
-                "DELETE FROM meta WHERE name = ?", [(_UNFINISHED + operation_id,) for operation_id in operation_ids]
+                "DELETE FROM meta WHERE name = ?",
+                [(_UNFINISHED_PREFIX + operation_id,) for operation_id in operation_ids],
             )
 
     def rewrite(self, collections: Iterable[str]) -> None:
@@ -141,11 +142,11 @@ class SqlPurges:
 
 def _erase(writer: LedgerWriter, collection: str, record_id: str) -> None:
     """Erase a record, live or deleted, and its old versions, for good."""
-    writer.remove("removed", collection, record_id, image=BeforeImage(GONE))
+    writer.remove("removed", collection, record_id, image=BeforeImage(PURGED_IMAGE))
     connection = writer.connection
     connection.execute(  # the changes themselves stay
         "UPDATE changes SET before = ?, vectors = NULL WHERE collection = ? AND record_id = ? AND before IS NOT NULL",
-        (GONE, collection, record_id),
+        (PURGED_IMAGE, collection, record_id),
     )
     write_marks_without_history(connection, collection, {record_id: NO_MARKS})
     writer.next_revision()
@@ -161,7 +162,9 @@ def _decode_unfinished(encoded: Mapping[str, Any]) -> UnfinishedPurge:
 def note_unfinished(connection: Connection, unfinished: Mapping[str, UnfinishedPurge]) -> None:
     """Store the unfinished steps of purges, keyed by operation id, in the caller's transaction."""
     write_notes(
-        connection, _UNFINISHED, {operation_id: json.dumps(asdict(purge)) for operation_id, purge in unfinished.items()}
+        connection,
+        _UNFINISHED_PREFIX,
+        {operation_id: json.dumps(asdict(purge)) for operation_id, purge in unfinished.items()},
     )
 
 
@@ -185,7 +188,7 @@ def _read_before_images(connection: Connection, collection: str = "") -> Iterato
     """Return all before-images of one or all collections, each with the number of its change."""
     for seq, before in connection.execute(
         "SELECT seq, before FROM changes WHERE ? IN ('', collection) AND aspect = ? AND before <> ?",
-        (collection, RECORD, GONE),
+        (collection, RECORD, PURGED_IMAGE),
     ):
         yield seq, parse_row(before)
 
@@ -220,7 +223,7 @@ def _read_images(connection: Connection, collection: str, record_id: str) -> Ite
     for (before,) in connection.execute(
         "SELECT before FROM changes WHERE collection = ? AND record_id = ? AND before <> ? ORDER BY aspect = ? DESC, "
         "seq DESC",
-        (collection, record_id, GONE, RECORD),
+        (collection, record_id, PURGED_IMAGE, RECORD),
     ):
         yield parse_row(before)
     yield {"marks": encode_marks(read_marks(connection, collection, [record_id]).get(record_id, NO_MARKS))}
@@ -253,9 +256,9 @@ def _find_quoting_reasons(connection: Connection, quotable: QuotableTexts) -> li
 
 def _find_judgements(connection: Connection, keys: Collection[tuple[str, str]], quotable: QuotableTexts) -> list[str]:
     """Return the names of judgements to delete: on the records, on queries that quote a record, or unreadable."""
-    judgements = {name: read_judgement(name, text) for name, text in read_notes(connection, JUDGED).items()}
+    judgements = {name: read_judgement(name, text) for name, text in read_notes(connection, JUDGEMENT_PREFIX).items()}
     return [
-        JUDGED + name
+        JUDGEMENT_PREFIX + name
         for name, judgement in judgements.items()
         if judgement is None
         or (judgement.collection, judgement.record_id) in keys
@@ -270,7 +273,7 @@ def _forget_traces(
     all_images = list(chain.from_iterable(images.values()))
     quotable = collect_quotable(all_images, [])
     for operation_id in _find_quoting_reasons(connection, quotable):
-        connection.execute("UPDATE operations SET reason = ? WHERE id = ?", (REASON_GONE, operation_id))
+        connection.execute("UPDATE operations SET reason = ? WHERE id = ?", (PURGED_REASON, operation_id))
     judgements = _find_judgements(connection, images, quotable)
     connection.executemany("DELETE FROM meta WHERE name = ?", [(name,) for name in judgements])
     for collection, record_id in images:

@@ -15,7 +15,7 @@ from typing import Any
 from atlas.storage.damage import parse_row
 from atlas.storage.history import QuotingRecord
 from atlas.storage.sql.connection import Connection
-from atlas.storage.sql.meta import GONE
+from atlas.storage.sql.meta import PURGED_IMAGE
 
 MIN_PASSAGE = 20
 """Minimum length of a line or sentence to search for."""
@@ -166,7 +166,7 @@ def _read_before_images(connection: Connection) -> Iterator[tuple[str, str, str,
     for collection, record_id, aspect, is_live, before in connection.execute(
         "SELECT c.collection, c.record_id, c.aspect, r.deleted = 0, c.before FROM changes c JOIN records r "
         "ON r.collection = c.collection AND r.id = c.record_id WHERE c.before <> ? ORDER BY c.seq DESC",
-        (GONE,),
+        (PURGED_IMAGE,),
     ):
         state = EARLIER if is_live else DELETED
         yield collection, record_id, state if aspect == "record" else MARKED, parse_row(before)

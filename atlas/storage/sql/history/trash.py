@@ -11,11 +11,11 @@ from atlas.protocols.infra import Clock
 from atlas.storage.damage import UnreadableRow, instant, parse_row
 from atlas.storage.records import OperationDraft
 from atlas.storage.sql.connection import Connection, Database, clamp_rows
-from atlas.storage.sql.meta import IS_PURGED, PURGED, read_purge_id
+from atlas.storage.sql.meta import IS_PURGED, PURGED_PREFIX, read_purge_id
 from atlas.storage.sql.records import RECORD, open_writer, record_from_image
 
 # Both indexes are narrow. Only the ids of the requested records are read from the table itself.
-_DELETED = (
+_TRASH_SQL = (
     "FROM records r INDEXED BY records_by_revision WHERE r.collection = ? AND r.revision > 0 AND NOT EXISTS "
     "(SELECT 1 FROM records l INDEXED BY records_live WHERE l.collection = r.collection AND l.deleted = 0 "
     f"AND l.seq = r.seq) AND NOT {IS_PURGED}"
@@ -27,7 +27,7 @@ def read_trash(database: Database, collection: str, limit: int, offset: int) -> 
     """Return deleted records, most recently deleted first."""
     with database.read() as connection:
         rows = connection.execute(
-            f"SELECT r.seq {_DELETED} ORDER BY r.revision DESC LIMIT ? OFFSET ?",
+            f"SELECT r.seq {_TRASH_SQL} ORDER BY r.revision DESC LIMIT ? OFFSET ?",
             (collection, clamp_rows(limit), clamp_rows(offset)),
         ).fetchall()
         return [_decode_trashed(_read_deletion(connection, seq)) for (seq,) in rows]
@@ -46,7 +46,7 @@ def count_trash(database: Database, collection: str) -> int:
 
 def _count_purged(connection: Connection, collection: str) -> int:
     """Return the number of purged records of a collection."""
-    prefix = f"{PURGED}{collection}"
+    prefix = f"{PURGED_PREFIX}{collection}"
     row = connection.execute("SELECT count(*) FROM meta WHERE name > ? AND name < ?", (f"{prefix}:", f"{prefix};"))
     return int(row.fetchone()[0])
 

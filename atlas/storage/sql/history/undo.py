@@ -17,7 +17,7 @@ from atlas.storage.records import OperationDraft
 from atlas.storage.sql.connection import Connection, Database
 from atlas.storage.sql.history.operations import read_operation, read_operations
 from atlas.storage.sql.marks import change_marks, check_may_change, read_marks
-from atlas.storage.sql.meta import GONE, PURGED
+from atlas.storage.sql.meta import PURGED_IMAGE, PURGED_PREFIX
 from atlas.storage.sql.records import (
     LAST_CHANGE,
     MARKS,
@@ -316,7 +316,7 @@ def _read_changes(connection: Connection, operation_id: str) -> Iterator[_Change
         "SELECT seq, aspect, collection, record_id, state_before, coalesce(state_after, seq), before, vectors "
         "FROM changes "
         "WHERE operation = ? AND before IS DISTINCT FROM ? ORDER BY seq DESC",
-        (operation_id, GONE),
+        (operation_id, PURGED_IMAGE),
     )
     for seq, aspect, collection, record_id, state_before, state_after, before, vectors in rows.fetchall():
         yield _Change(
@@ -353,7 +353,8 @@ def _read_last_operation(connection: Connection, change: _Change) -> Operation:
 def _read_purges(connection: Connection, operation_id: str) -> dict[tuple[str, str], str]:
     """Return the ids of the purges of an operation's records, keyed by collection and record id."""
     rows = connection.execute(
-        f"SELECT c.collection, c.record_id, m.value FROM changes c JOIN meta m ON m.name = '{PURGED}' || c.collection "
+        "SELECT c.collection, c.record_id, m.value FROM changes c "
+        f"JOIN meta m ON m.name = '{PURGED_PREFIX}' || c.collection "
         "|| ':' || c.record_id WHERE c.operation = ?",
         (operation_id,),
     ).fetchall()

@@ -11,7 +11,7 @@ from atlas.storage.sql.connection import Connection, Database
 from atlas.storage.sql.meta import read_purge_id
 from atlas.storage.sql.records import RECORD
 
-UNDONE_AS_A_WHOLE = ("merge", "refine", "undo")
+INDIVISIBLE_KINDS = ("merge", "refine", "undo")
 """Kinds of operations that can only be undone as a whole."""
 
 
@@ -28,7 +28,7 @@ def read_versions(database: Database, collection: str, record_id: str) -> list[V
             "SELECT c.before, c.seq, o.undone_by IS NULL AND o.kind NOT IN (?, ?, ?), o.created_at, o.actor, o.id "
             "FROM changes c JOIN operations o ON o.id = c.operation "
             "WHERE c.collection = ? AND c.record_id = ? AND c.aspect = ? ORDER BY c.seq DESC",
-            (*UNDONE_AS_A_WHOLE, collection, record_id, RECORD),
+            (*INDIVISIBLE_KINDS, collection, record_id, RECORD),
         ).fetchall()
         current = _read_content(connection, collection, record_id)
         return _select_versions(rows, current)

@@ -19,7 +19,7 @@ from atlas.core.ranking.tuned import (
     FUNCTION_WEIGHT_OF_SMALL,
     K1,
     MAX_POSTINGS,
-    MAX_SEARCHED,
+    MAX_SEARCH_TERMS,
     MIN_TERMS,
     SMALL,
 )
@@ -201,7 +201,7 @@ def _select_terms(connection: Connection, table: str, counts: Mapping[Term, int]
 def _select_rarest(counts: Mapping[Term, int], max_count: int) -> dict[Term, int]:
     """Return the rarest terms that occur in up to `max_count` records, up to the maximum of a search."""
     rare = [(term, n) for term, n in counts.items() if 0 < n <= max_count]
-    ordered = sorted(rare, key=lambda item: item[1])[:MAX_SEARCHED]
+    ordered = sorted(rare, key=lambda item: item[1])[:MAX_SEARCH_TERMS]
     n_postings = np.cumsum([n for _, n in ordered])
     return dict(ordered[: max(MIN_TERMS, int(np.searchsorted(n_postings, MAX_POSTINGS, "right")))])
 

@@ -16,7 +16,7 @@ from atlas.core.index_address import IndexAddress, Service
 from atlas.core.types import Vector, Vectors
 from atlas.storage.following_index import IndexUnreachable, IndexUnusable
 from atlas.storage.vectors.remote.connection import Connection
-from atlas.storage.vectors.remote.service import AT_ONCE, SERVER_FAILED, Answer, NoAnswer
+from atlas.storage.vectors.remote.service import ALWAYS_VISIBLE, MIN_SERVER_ERROR, Answer, NoAnswer
 from atlas.storage.vectors.remote.wording import error_text
 
 if TYPE_CHECKING:
@@ -33,7 +33,7 @@ CONFIGURATION: Any = {"hnsw": {"space": "cosine"}}
 MAX_BYTES = 8_000_000
 """Maximum size of the vectors in one write. A server accepts bodies up to 40 MB, with vectors as text."""
 
-_BYTES_EACH = 6
+_BYTES_PER_NUMBER = 6
 """Size of a number in a request: the four bytes of a float in base64."""
 
 
@@ -94,7 +94,7 @@ class ChromaService:
 
     def max_written(self, dimension: int) -> int:
         """Return the maximum number of vectors of this dimension in one write."""
-        return max(1, min(self._limits.records, MAX_BYTES // (_BYTES_EACH * dimension)))
+        return max(1, min(self._limits.records, MAX_BYTES // (_BYTES_PER_NUMBER * dimension)))
 
     @property
     def max_removed(self) -> int:
@@ -126,7 +126,7 @@ class ChromaService:
     def query(self, namespace: str, vector: Vector, k: int) -> Answer:
         """Return the keys of at most k nearest vectors. Approximate."""
         hits = self._call_collection(namespace, partial(_query_collection, vector=vector, k=k))
-        return Answer(hits=hits, sees_up_to=AT_ONCE)
+        return Answer(hits=hits, sees_up_to=ALWAYS_VISIBLE)
 
     def count(self, namespace: str) -> int:
         """Return the number of keys in a collection. 0 if it does not exist."""
@@ -164,7 +164,7 @@ class ChromaService:
         except NotFoundError as error:
             raise IndexUnusable(error_text(error, KEY)) from None
         except Exception as error:  # noqa: BLE001 - its client also raises plain Exceptions, and errors of httpx and orjson
-            is_refused = isinstance(error, ChromaError) and error.code() < SERVER_FAILED
+            is_refused = isinstance(error, ChromaError) and error.code() < MIN_SERVER_ERROR
             raise (IndexUnreachable if is_refused else NoAnswer)(error_text(error, KEY)) from None
 
     def _client(self) -> Client:

@@ -25,7 +25,7 @@ from atlas.storage.following_index import IndexBehind, IndexSeal, IndexUnreachab
 from atlas.storage.vectors.remote import notes as index_notes
 from atlas.storage.vectors.remote.circuit_breaker import CircuitBreaker
 from atlas.storage.vectors.remote.notes import IndexNote, IndexNotes, PendingSeal
-from atlas.storage.vectors.remote.service import AT_ONCE, Answer, NoAnswer, VectorService
+from atlas.storage.vectors.remote.service import ALWAYS_VISIBLE, Answer, NoAnswer, VectorService
 
 T = TypeVar("T")
 
@@ -373,7 +373,7 @@ class RemoteIndex:
 
     def _known_position(self, note: IndexNote) -> int:
         if self._service.sees_at_once:
-            return AT_ONCE
+            return ALWAYS_VISIBLE
         return self._known_positions.get(note.namespace, note.shown)
 
     def _visible_position(self, note: IndexNote, *, asks_now: bool = False) -> int:

@@ -23,7 +23,7 @@ from atlas.core.index_address import IndexAddress
 from atlas.core.types import Vector, Vectors
 from atlas.storage.following_index import IndexUnreachable
 from atlas.storage.vectors.remote.connection import Connection
-from atlas.storage.vectors.remote.service import NOTHING, SERVER_FAILED, Answer, NoAnswer
+from atlas.storage.vectors.remote.service import MIN_SERVER_ERROR, NO_POSITION, Answer, NoAnswer
 from atlas.storage.vectors.remote.wording import error_text
 
 if TYPE_CHECKING:
@@ -117,7 +117,7 @@ class PineconeService:
         sees_up_to = result.response_info.lsn_reconciled if result.response_info else None
         if hits and sees_up_to is None:
             raise IndexUnreachable("the answer lacks the position of the last write, so the index is not used")
-        return Answer(hits=hits, sees_up_to=NOTHING if sees_up_to is None else sees_up_to)
+        return Answer(hits=hits, sees_up_to=NO_POSITION if sees_up_to is None else sees_up_to)
 
     def count(self, namespace: str) -> int:
         """Return the number of keys in a namespace, which Pinecone counts with a delay. 0 if it does not exist."""
@@ -149,7 +149,7 @@ class PineconeService:
         try:
             return _retry(partial(call, self._connection.get()))
         except PineconeError as error:
-            is_refused = isinstance(error, ApiError) and error.status_code < SERVER_FAILED
+            is_refused = isinstance(error, ApiError) and error.status_code < MIN_SERVER_ERROR
             raise (IndexUnreachable if is_refused else NoAnswer)(error_text(error, KEY)) from None
 
     def _call_or_default(self, call: Callable[[Index], T], default: T) -> T:

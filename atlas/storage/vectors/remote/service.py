@@ -9,14 +9,14 @@ from typing import Protocol, runtime_checkable
 from atlas.core.types import Vector, Vectors
 from atlas.storage.following_index import IndexUnreachable
 
-NOTHING = -1
+NO_POSITION = -1
 """The position before the first write."""
 
-AT_ONCE = 2**62
+ALWAYS_VISIBLE = 2**62
 """The visible position of a service whose writes are visible immediately."""
 
 
-SERVER_FAILED = 500
+MIN_SERVER_ERROR = 500
 """The lowest HTTP status for which the effect of a request is unknown."""
 
 

@@ -1,6 +1,6 @@
 """Vectors in this process, at addresses such as `toy://shelf`."""
 
-from atlas.storage.vectors.remote.service import AT_ONCE, Answer, VectorService
+from atlas.storage.vectors.remote.service import ALWAYS_VISIBLE, Answer, VectorService
 
 
 class ToyService(VectorService):
@@ -25,4 +25,4 @@ class ToyService(VectorService):
 
     def query(self, namespace, vector, k):
         hits = [(key, float(v @ vector)) for key, v in self.shelves[namespace].items()]
-        return Answer(hits=sorted(hits, key=lambda hit: -hit[1])[:k], sees_up_to=AT_ONCE)
+        return Answer(hits=sorted(hits, key=lambda hit: -hit[1])[:k], sees_up_to=ALWAYS_VISIBLE)

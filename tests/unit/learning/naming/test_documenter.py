@@ -11,7 +11,7 @@ import pytest
 
 from atlas.core.errors import InvalidInput
 from atlas.core.types import CodeConcept
-from atlas.learning.naming.documenter import DERIVED, HeuristicDocumenter
+from atlas.learning.naming.documenter import DERIVATION_NOTE, HeuristicDocumenter
 from atlas.memory.concepts.records import embedded_text
 from atlas.protocols.strategies import ConceptDocumenter
 from tests.support.learning.builders import concept
@@ -49,19 +49,19 @@ def test_a_function_gets_a_number_and_what_it_does_is_described():
     assert found.signature == "concept_1(number) -> bool"
     assert found.description == (
         "If `number < 2` returns `False`, for each `i` of `range(2, int(number ** 0.5) + 1)` "
-        f"if `number % i == 0` returns `False`, returns `True`. Found in 3 programs. {DERIVED}"
+        f"if `number % i == 0` returns `False`, returns `True`. Found in 3 programs. {DERIVATION_NOTE}"
     )
     assert found.guidance == ("Used for: “Count the primes under n.”; “The n-th prime number.”; “Is the sum a prime?”.")
 
 
 def test_all_programs_that_use_it_are_counted_not_only_those_that_are_shown():
     used = replace(concept(PRIME), found_in=tuple(map(str, range(95))))
-    assert document(used, PRIME_USES).description.endswith(f"Found in 95 programs. {DERIVED}")
+    assert document(used, PRIME_USES).description.endswith(f"Found in 95 programs. {DERIVATION_NOTE}")
 
 
 def test_it_says_that_it_was_derived():
     found = document(concept(PRIME), PRIME_USES)
-    assert found.description.endswith(DERIVED)
+    assert found.description.endswith(DERIVATION_NOTE)
     assert found.metadata == {"documented_by": "heuristic", "original_name": "fn_0"}
 
 
@@ -112,7 +112,7 @@ def test_what_it_does_is_told_step_by_step(code, said):
     found = document(concept(code))
     assert found.name == "concept_1"
     assert found.description.startswith(said)
-    assert found.description.endswith(DERIVED)
+    assert found.description.endswith(DERIVATION_NOTE)
 
 
 def test_parameters_are_named_after_their_roles():
@@ -194,7 +194,7 @@ def test_code_without_a_function_is_refused(code):
 def test_code_that_is_nested_deeply_is_counted_and_not_told(code):
     found = document(concept(code))
     assert found.name == "concept_1"
-    assert found.description == f"Does too much to be described step by step. {DERIVED}"
+    assert found.description == f"Does too much to be described step by step. {DERIVATION_NOTE}"
 
 
 def test_texts_of_tasks_and_programs_may_be_anything():
@@ -208,5 +208,5 @@ def test_what_finds_a_concept_is_its_tasks_and_names_without_what_all_have():
     assert text.startswith("Used for: “Count the primes under n.”")
     assert {"invoices", "sorted"} <= set(text.replace(",", " ").split())
     assert "concept" not in text
-    assert DERIVED not in text
+    assert DERIVATION_NOTE not in text
     assert embedded_text(replace(found, metadata={})) == f"concept 1: {found.description}"

@@ -11,8 +11,8 @@ import pytest
 from atlas.learning.compression import compress
 from atlas.learning.results import Compression
 from atlas.learning.rewrite.gates import (
-    ANOTHER_NAME,
     ONLY_CALLS_PARAMETER,
+    SINGLE_OPERATION,
     FunctionBody,
     FunctionUsage,
     body_problem,
@@ -72,7 +72,7 @@ def test_two_tasks_are_enough_where_much_is_saved(n_tasks: int, saving: int, rea
 )
 def test_one_call_under_another_name_is_refused(source: str, parameters: Sequence[str]) -> None:
     given = body(source, *parameters)
-    assert body_problem(given, Limits(min_body_tokens=0)) == ANOTHER_NAME
+    assert body_problem(given, Limits(min_body_tokens=0)) == SINGLE_OPERATION
 
 
 @pytest.mark.parametrize(
@@ -184,7 +184,7 @@ def test_one_call_that_many_programs_make_is_refused_and_counted(more: str, n_ke
     programs = [Program(id=str(n), task_id=str(n), description="", source=one) for n, one in enumerate(sources)]
     found = compress(programs, engine=Proposing(code), limits=Limits())
     assert (found.n_found, found.n_valid, len(found.abstractions)) == (1, 1, n_kept)
-    assert found.refused == ({} if n_kept else {ANOTHER_NAME: 1})
+    assert found.refused == ({} if n_kept else {SINGLE_OPERATION: 1})
     assert bool(found.rewritten) == bool(n_kept)
 
 

@@ -9,9 +9,9 @@ import pytest
 
 import atlas
 from atlas.core.ranking.languages import ENGLISH
-from atlas.core.ranking.tuned import HIGHEST_LEVEL, LOWEST_LEVEL, NEAR_BEST, SMALL, SMALL_LEVEL, TELLING
+from atlas.core.ranking.tuned import HIGHEST_LEVEL, LOWEST_LEVEL, MIN_SHARE_OF_BEST, MIN_WORD_SHARE, SMALL, SMALL_LEVEL
 from atlas.core.settings import RankingWeights, Settings
-from atlas.embedding.foreign_queries import OTHERS, evaluation_queries, load_calibration_queries
+from atlas.embedding.foreign_queries import FOREIGN_LANGUAGES, evaluation_queries, load_calibration_queries
 from atlas.embedding.plain import REMEMBERED_QUERIES
 from atlas.memory.base.calibration import live as live_calibration
 from atlas.memory.base.calibration.encoding import VERSION
@@ -78,7 +78,7 @@ def test_more_queries_than_an_embedder_remembers_are_asked_without_embedding_any
     embedder = RememberingEmbedder()
     with opened(tmp_path, embedder=embedder) as memory:
         memory.experience.store_many(attempts(SMALL))
-        many = load_calibration_queries([ENGLISH, *OTHERS[:3]])
+        many = load_calibration_queries([ENGLISH, *FOREIGN_LANGUAGES[:3]])
         monkeypatch.setattr(live_calibration, "load_calibration_queries", lambda languages: many)
         embedder.n_embedded = 0
         measured = settled(memory)
@@ -227,7 +227,7 @@ def test_foreign_questions_find_nothing_and_its_own_find_what_is_near(memory):
     assert len(told) <= 0.15 * len(asked)
     own = memory.experience.retrieve("cancel the hotel of passenger 9 because of meal trouble", 10)
     assert own.hits
-    assert own.threshold == pytest.approx(NEAR_BEST * own.hits[0].relevance, abs=0.02)
+    assert own.threshold == pytest.approx(MIN_SHARE_OF_BEST * own.hits[0].relevance, abs=0.02)
 
 
 def test_strictness_multiplies_the_level_and_at_nought_nothing_is_hidden():
@@ -239,7 +239,7 @@ def test_strictness_multiplies_the_level_and_at_nought_nothing_is_hidden():
     weights = [RankingWeights(meaning=1.0, words=0.0, strictness=factor) for factor in (0.0, 1.0, 2.0)]
     assert [measured.thresholds(one).min_best for one in weights] == pytest.approx([0.0, 0.15, 0.30])
     assert measured.thresholds(weights[0]).min_relevance(0.9) == 0.0
-    assert measured.thresholds(weights[1]).min_relevance(0.9) == pytest.approx(NEAR_BEST * 0.9)
+    assert measured.thresholds(weights[1]).min_relevance(0.9) == pytest.approx(MIN_SHARE_OF_BEST * 0.9)
     assert measured.thresholds(weights[1]).min_relevance(0.1) == pytest.approx(0.15)
 
 
@@ -334,7 +334,7 @@ def test_a_small_store_shows_whatever_holds_a_good_part_of_what_the_words_tell(m
     memory.experience.store_many(attempts(SMALL - 1))
     found = memory.experience.retrieve("somebody asks about a voucher", 3)
     assert found.hits
-    assert all("voucher" in hit.item.task.description and hit.words >= TELLING for hit in found.hits)
+    assert all("voucher" in hit.item.task.description and hit.words >= MIN_WORD_SHARE for hit in found.hits)
     assert not memory.experience.retrieve("and what is there to be done about it", 3).hits
 
 
@@ -344,7 +344,9 @@ def test_a_small_store_hides_what_shares_one_word_by_chance(memory):
     found = memory.experience.retrieve(long, 3)
     assert found.hits == []
     assert found.n_hidden == 3
-    assert [0.0 < hit.words < TELLING for hit in memory.experience.retrieve(long, 3, threshold=0.0).hits] == [True] * 3
+    assert [0.0 < hit.words < MIN_WORD_SHARE for hit in memory.experience.retrieve(long, 3, threshold=0.0).hits] == [
+        True
+    ] * 3
 
 
 def test_a_small_store_has_a_level_of_its_own_that_strictness_multiplies():

@@ -3,7 +3,7 @@ from __future__ import annotations
 import pytest
 
 from atlas.embedding.foreign_queries import (
-    OTHERS,
+    FOREIGN_LANGUAGES,
     calibration_queries,
     foreign_queries,
     load_calibration_queries,
@@ -24,17 +24,17 @@ def test_some_are_in_other_languages():
     assert all(any(mark in query for query in foreign_queries()) for mark in marks)
 
 
-@pytest.mark.parametrize("language", OTHERS)
+@pytest.mark.parametrize("language", FOREIGN_LANGUAGES)
 def test_each_of_twelve_other_languages_has_at_least_40_distinct_queries_of_one_line(language):
     queries = load_queries(language)
 
-    assert len(OTHERS) == 12
+    assert len(FOREIGN_LANGUAGES) == 12
     assert len(queries) == len(set(queries)) >= 40
     assert all(query == query.strip() != "" for query in queries)
 
 
 def test_none_is_longer_than_a_task_description():
-    every = [query for language in ("en", *OTHERS) for query in load_queries(language)]
+    every = [query for language in ("en", *FOREIGN_LANGUAGES) for query in load_queries(language)]
 
     assert max(len(query.split()) for query in every) <= 40
 

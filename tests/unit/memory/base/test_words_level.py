@@ -8,7 +8,7 @@ import pytest
 
 import atlas
 from atlas.core.errors import InvalidInput
-from atlas.core.ranking.tuned import HIGHEST_WORDS_LEVEL, SMALL, TELLING
+from atlas.core.ranking.tuned import HIGHEST_WORDS_LEVEL, MIN_WORD_SHARE, SMALL
 from atlas.core.settings import RankingWeights, Settings
 from atlas.embedding.foreign_queries import evaluation_queries
 from atlas.memory.base.calibration.measurement import LevelMeasurement
@@ -58,7 +58,7 @@ def test_what_is_hidden_is_counted_and_shown_at_a_threshold_of_nought(store):
     with opened(store) as memory:
         foreign = "where can I buy a second-hand bicycle that was made for a tall customer in the nineties"
         found = memory.experience.retrieve_words(foreign)
-        assert (found.hits, found.n_hidden > 0, found.threshold) == ([], True, TELLING)
+        assert (found.hits, found.n_hidden > 0, found.threshold) == ([], True, MIN_WORD_SHARE)
         assert memory.experience.retrieve_words(foreign, threshold=0.0).hits
         block = memory.build_context(atlas.Task("q", "", foreign), by_words=True)
         assert block.shown.get("experience", ()) == ()
@@ -70,7 +70,7 @@ def test_a_threshold_outside_of_0_to_1_is_refused(store):
 
 
 @pytest.mark.parametrize(
-    ("shares", "level"), [((0.01, 0.02), TELLING), ((0.9, 0.1), HIGHEST_WORDS_LEVEL), ((0.18, 0.18), 0.18)]
+    ("shares", "level"), [((0.01, 0.02), MIN_WORD_SHARE), ((0.9, 0.1), HIGHEST_WORDS_LEVEL), ((0.18, 0.18), 0.18)]
 )
 def test_the_level_is_what_foreign_queries_rarely_reach_within_bounds(shares, level):
     answers = tuple(((0.5, share), (0.1, 0.0)) for share in shares)

@@ -13,7 +13,7 @@ from atlas.core.operations import Marks
 from atlas.core.types import Outcome, Strategy, Task, Trajectory
 from atlas.memory.base.success_rates import BayesianUpdater, EMASuccessUpdater, SimpleAverageUpdater
 from atlas.memory.strategies import BY_HAND, BY_OUTCOMES, COLLECTION, ChromaStrategyBank, RetirementRule
-from atlas.memory.strategies.writing import KEPT_APART
+from atlas.memory.strategies.writing import SEPARATION_REASON
 from atlas.protocols.memory import StrategyBank
 from atlas.protocols.strategies import CombinedStrategy
 from atlas.storage.store import EmbeddingModel, Store
@@ -189,10 +189,10 @@ class Explaining(Combining):
 def test_the_reason_why_two_strategies_stay_two_is_kept_with_the_new_one_and_shown_in_a_plan(bank):
     bank.abstractor = Explaining("The fares differ", "Only one has a date", "The airlines differ", "Both differ")
     written = bank.write(acted("ask"))
-    assert bank.write(acted("read")).metadata[KEPT_APART] == "The fares differ"
-    assert KEPT_APART not in written.metadata
+    assert bank.write(acted("read")).metadata[SEPARATION_REASON] == "The fares differ"
+    assert SEPARATION_REASON not in written.metadata
     plan = bank.plan_write([acted("wait"), acted("call")])
-    assert [one.metadata[KEPT_APART] for one in plan.added] == ["Only one has a date", "Both differ"]
+    assert [one.metadata[SEPARATION_REASON] for one in plan.added] == ["Only one has a date", "Both differ"]
     assert [sentence.partition(": ")[2] for sentence in plan.unmerged] == [
         "Only one has a date",
         "The airlines differ",
@@ -206,7 +206,10 @@ def test_the_reason_why_a_suggestion_became_a_variant_is_kept_beside_it_and_show
     bank.write(acted("read"))
     plan = bank.plan_write([acted("wait"), acted("call")])
     [joined] = plan.joined
-    assert [variant[KEPT_APART] for variant in joined.metadata["variants"]] == ["no key", "it copies the attempt"]
+    assert [variant[SEPARATION_REASON] for variant in joined.metadata["variants"]] == [
+        "no key",
+        "it copies the attempt",
+    ]
     [kept, apart] = plan.unmerged
     assert kept == f"{written.title!r} keeps the suggestion of {written.title!r} as a variant: it copies the attempt"
     assert apart.endswith("stay two: no reason is given")

@@ -6,7 +6,7 @@ import pytest
 
 import atlas
 from atlas.core.errors import LLMReplyInvalid
-from atlas.llm.prompts.warning import WARNING
+from atlas.llm.prompts.warning import WARNING_PROMPT
 from atlas.memory.strategies.induction.template import TemplateStrategyAbstractor
 from atlas.memory.strategies.records import is_warning
 from atlas.memory.strategy_sources import unwritten_attempts
@@ -38,8 +38,8 @@ def test_a_failure_becomes_a_warning_with_its_prompt(opened):
         warning = memory.strategies.write(failure)
         assert is_warning(warning)
         assert warning.sources == (failure.id,)
-        assert warning.metadata["prompt"] == WARNING.version
-        assert memory.strategies.abstractor.llm.systems[0].startswith(WARNING.text)
+        assert warning.metadata["prompt"] == WARNING_PROMPT.version
+        assert memory.strategies.abstractor.llm.systems[0].startswith(WARNING_PROMPT.text)
         assert memory.strategies.ids({"meta.warning": True}) == [warning.id]
 
 

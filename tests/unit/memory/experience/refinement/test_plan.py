@@ -16,7 +16,7 @@ from atlas.llm.budget import TokenUsage
 from atlas.llm.client import ModelClient
 from atlas.llm.prompts.refinement import REFINEMENT
 from atlas.memory.experience.memory import COLLECTION
-from atlas.memory.experience.refinement.decisions import KEPT_UNJUDGED
+from atlas.memory.experience.refinement.decisions import NO_JUDGEMENT_REASON
 from atlas.memory.experience.refinement.llm import LLMRefineStrategy
 from atlas.memory.experience.refinement.plan import PlannedDecision, RefinePlan, partition_by_similarity
 from atlas.testing import ScriptedLLM
@@ -181,7 +181,7 @@ def test_a_model_that_cannot_be_asked_is_asked_once_for_all_sets(memory):
 def test_experiences_that_were_not_judged_are_counted_apart():
     decisions = [
         PlannedDecision(id=str(n), title="t", outcome="failed", action="keep", reason=reason, set_number=1, before=n)
-        for n, reason in enumerate(["of use", KEPT_UNJUDGED, KEPT_UNJUDGED], start=1)
+        for n, reason in enumerate(["of use", NO_JUDGEMENT_REASON, NO_JUDGEMENT_REASON], start=1)
     ]
     plan = RefinePlan(decisions=tuple(decisions), made_by="scripted", n_total=3)
     assert headline(plan) == (
