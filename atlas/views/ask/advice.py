@@ -12,7 +12,7 @@ from atlas.views.ask.answer import Answer, Part, RankedHit
 from atlas.views.ask.cards import VIEWS
 from atlas.views.shared.wording import first_sentences, shortened
 
-COMPARABLE = 1 / 3
+MIN_RELEVANCE_SHARE = 1 / 3
 """Least relevance of advice, as a share of that of the best hit. Less relevant hits are about something else."""
 
 TEXT_CHARACTERS, TITLE_CHARACTERS = 240, 90
@@ -46,7 +46,7 @@ def advice_of(memory: MemorySystem, answer: Answer) -> Advice | None:
     Other memories are concepts, attempts that succeeded, and last the reason why an attempt failed. Weak matches,
     warnings, and hits that the block does not show give no advice.
     """
-    least = COMPARABLE * max((hit.hit.relevance for part in answer.parts for hit in part.hits), default=0.0)
+    least = MIN_RELEVANCE_SHARE * max((hit.hit.relevance for part in answer.parts for hit in part.hits), default=0.0)
     candidates = [candidate for part in answer.parts for candidate in _candidates(part, least)]
     if not candidates:
         return None
