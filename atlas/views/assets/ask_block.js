@@ -15,13 +15,20 @@ function drawn({ text, memory, place }, point) {
   number.type = 'button'
   number.title = 'Show where it was found'
   number.setAttribute('aria-label', `Show hit ${place}`)
-  number.addEventListener('click', () => point(place, true))
+  let isCalled = false // the page then scrolls the block away from the pointer, which leaves the light on
+  number.addEventListener('click', () => {
+    isCalled = true
+    point(place, true)
+  })
   const parts = memory === 'strategies' ? text.split(PARAMETER) : [text]
   const words = parts.map((part, at) => (at % 2 ? made('span', 'parameter', part) : part))
   const piece = made('div', `piece ${memory}`, number, made('pre', '', ...words))
   piece.dataset.place = place
   piece.addEventListener('pointerenter', () => point(place, false))
-  piece.addEventListener('pointerleave', () => point(0, false))
+  piece.addEventListener('pointerleave', () => {
+    if (!isCalled) point(0, false)
+    isCalled = false
+  })
   return piece
 }
 
