@@ -37,15 +37,16 @@ def repairs_of(steps: Sequence[Step], errors: Collection[int]) -> Mapping[int, R
     Args:
         errors: Numbers of the steps with an error, counted from 1.
     """
-    repairs, n_passing = dict[int, Repair](), 0
-    clean = dict[str, int]()
-    for number in range(len(steps), 0, -1):
+    repairs, passing = dict[int, Repair](), 0
+    step_by_action = dict[str, int]()
+    for number in range(len(steps), 0, -1):  # backwards, so that an error meets the first step after it
         action, output = steps[number - 1].action.strip(), steps[number - 1].observation[-LOOKED_AT:]
         if number not in errors:
-            clean[action] = number
-            n_passing = number if _PASSED.search(output) and not _FAILED.search(output) else n_passing
-        elif n_passing and _FAILED.search(output):
-            repairs[number] = Repair(n_passing, f"The tests of step {n_passing:,} pass.")
-        elif action and action in clean:
-            repairs[number] = Repair(clean[action], f"Step {clean[action]:,} does the same without an error.")
+            step_by_action[action] = number
+            passing = number if _PASSED.search(output) and not _FAILED.search(output) else passing
+        elif passing and _FAILED.search(output):
+            repairs[number] = Repair(passing, f"The tests of step {passing:,} pass.")
+        elif action and action in step_by_action:
+            again = step_by_action[action]
+            repairs[number] = Repair(again, f"Step {again:,} does the same without an error.")
     return repairs
