@@ -14,10 +14,10 @@ from atlas.core.types import Step
 from atlas.views.trace.errors import LOOKED_AT
 
 _FAILED = re.compile(r"^(?:FAILED|FAIL)\b|\b[1-9]\d* fail(?:ed|ing|ures?)\b|\bAssertionError\b", re.MULTILINE)
-"""What the output of tests contains of which one fails."""
+"""Signs of a failing test in an output."""
 
 _PASSED = re.compile(r"\b[1-9]\d* pass(?:ed|ing)\b|^OK(?: \(.*\))?$|^PASS\b", re.MULTILINE)
-"""What the output of tests contains of which one passes."""
+"""Signs of a passing test in an output."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,7 +28,7 @@ class Repair:
     """Its number, counted from 1."""
 
     evidence: str
-    """What it shows, in a sentence without text of the step."""
+    """Sentence on what it reports, without text of the step."""
 
 
 def repairs_of(steps: Sequence[Step], errors: Collection[int]) -> Mapping[int, Repair]:
