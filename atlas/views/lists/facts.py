@@ -41,7 +41,7 @@ class Head:
 
     badges: tuple[Badge, ...] = ()
     ending: str = ""
-    """What came of it, in one line of untrusted text: behind the badges, in the colour of the first of them."""
+    """One line of untrusted text on what came of it, behind the badges and in the colour of the first of them."""
 
     facts: tuple[Fact, ...] = ()
 
