@@ -182,15 +182,15 @@ def _was(n: int) -> str:
     return "was" if n == 1 else "were"
 
 
-def measured(evaluation: OwnEvaluation, measure: str, on: str = OWN_ATTEMPTS) -> MeasureRow | None:
+def measure_row(evaluation: OwnEvaluation, measure: str, task_name: str = OWN_ATTEMPTS) -> MeasureRow | None:
     """Return the figures of every search method for one of `MEASURES`, or None if it could not be measured.
 
     Args:
-        on: The task of the queries, one of `QUERIES`.
+        task_name: The task of the queries, one of `QUERIES`.
     """
     if measure == OUTCOME:
-        return _prediction_row(evaluation) if on == OWN_ATTEMPTS else None
-    return _found(evaluation, measure, on)
+        return _prediction_row(evaluation) if task_name == OWN_ATTEMPTS else None
+    return _retrieval_row(evaluation, measure, task_name)
 
 
 def simpler_searches(evaluation: OwnEvaluation, strictness: float) -> list[SearchRow]:
@@ -201,22 +201,22 @@ def simpler_searches(evaluation: OwnEvaluation, strictness: float) -> list[Searc
     Args:
         strictness: The present strictness, at which agents search. The nearest measured one tells.
     """
-    of = measured(evaluation, "hit@1")
-    if of is None:
+    by_search = measure_row(evaluation, "hit@1")
+    if by_search is None:
         return []
     step = measured_step(evaluation, strictness)
     searches = [
         replace(row, value=step.first_right) if step is not None and row.setting.startswith(NOW) else row
-        for row in of.rows
+        for row in by_search.rows
         if row.setting.startswith(NOW) or row.setting in SETTINGS.values()
     ]
-    by_chance = MeasuredRow(setting="By chance", value=Estimate(mean=of.chance, interval=None))
+    by_chance = MeasuredRow(setting="By chance", value=Estimate(mean=by_search.chance, interval=None))
     return [
         SearchRow(
             id=row.setting,
             name=row.setting,
             rate=Meter(row.value.mean, percent(row.value.mean)),
-            interval=interval_text(rate_interval(row.value, of.n_tasks)),
+            interval=interval_text(rate_interval(row.value, by_search.n_tasks)),
             difference="" if row.setting.startswith(NOW) else _difference_text(row.difference),
             off_topic=_off_topic_text(evaluation, row.setting, strictness),
         )
@@ -277,22 +277,26 @@ def _difference_text(difference: Estimate | None) -> str:
     return f"{n_points}{NO_BREAK}{noun} {comparison} (likely {max(1, round(low))}–{max(1, round(high))})"
 
 
-def measures_on(evaluation: OwnEvaluation, on: str) -> list[str]:
+def measures_on(evaluation: OwnEvaluation, task_name: str) -> list[str]:
     """Return the measures that are available for the queries of a task."""
-    return [measure for measure in MEASURES if measured(evaluation, measure, on) is not None]
+    return [measure for measure in MEASURES if measure_row(evaluation, measure, task_name) is not None]
 
 
-def meaning(measure: str, on: str) -> str:
+def meaning(measure: str, task_name: str) -> str:
     """Return the results of one measure on the queries of a task."""
-    return JUDGED_MEANINGS[measure] if on == JUDGED_TASK else MEANINGS[measure]
+    return JUDGED_MEANINGS[measure] if task_name == JUDGED_TASK else MEANINGS[measure]
 
 
-def table_rows(evaluation: OwnEvaluation, on: str = OWN_ATTEMPTS) -> list[dict[str, str]]:
+def table_rows(evaluation: OwnEvaluation, task_name: str = OWN_ATTEMPTS) -> list[dict[str, str]]:
     """Return all measures as texts, with one row for each search method, after a row for chance."""
-    by_measure = {measure: of for measure in MEASURES if (of := measured(evaluation, measure, on))}
-    lines: dict[str, dict[str, str]] = {"Chance": {name: f"{of.chance:.3f}" for name, of in by_measure.items()}}
-    for name, of in by_measure.items():
-        for row in of.rows:
+    by_measure = {
+        measure: by_search for measure in MEASURES if (by_search := measure_row(evaluation, measure, task_name))
+    }
+    lines: dict[str, dict[str, str]] = {
+        "Chance": {name: f"{by_search.chance:.3f}" for name, by_search in by_measure.items()}
+    }
+    for name, by_search in by_measure.items():
+        for row in by_search.rows:
             lines.setdefault(row.setting, {})[name] = estimate_text(row.value)
     return [{"setting": setting, **cells} for setting, cells in lines.items()]
 
@@ -342,11 +346,11 @@ def _is_of_another_store(memory: MemorySystem, evaluation: OwnEvaluation) -> boo
 
 def is_unreadable(evaluation: OwnEvaluation) -> bool:
     """Return whether no measure of it can be shown, as of a file that another version wrote."""
-    return not any(measures_on(evaluation, on) for on in QUERIES)
+    return not any(measures_on(evaluation, task_name) for task_name in QUERIES)
 
 
-def _found(evaluation: OwnEvaluation, measure: str, on: str) -> MeasureRow | None:
-    task = next((task for task in evaluation.report.tasks if task.name == on), None)
+def _retrieval_row(evaluation: OwnEvaluation, measure: str, task_name: str) -> MeasureRow | None:
+    task = next((task for task in evaluation.report.tasks if task.name == task_name), None)
     now = next((row for row in task.rows if row.name == FUSED_ROW), None) if task else None
     if task is None or now is None:
         return None
@@ -364,7 +368,7 @@ def _found(evaluation: OwnEvaluation, measure: str, on: str) -> MeasureRow | Non
         n_tasks=task.n_groups,
         is_less_better=measure == EMPTY_SHARE,
         share_verbatim=task.share_verbatim,
-        note=_judged_note(evaluation, task) if on == JUDGED_TASK else "",
+        note=_judged_note(evaluation, task) if task_name == JUDGED_TASK else "",
     )
 
 

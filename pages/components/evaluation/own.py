@@ -15,7 +15,7 @@ from atlas.views.evaluation.own import (
     is_outdated,
     is_unreadable,
     meaning,
-    measured,
+    measure_row,
     measures_on,
     simpler_searches,
     table_rows,
@@ -78,43 +78,43 @@ COMPARED = (
 
 def draw_own(memory: MemorySystem) -> None:
     """Draw the verdict with a button that measures again or its progress, its figures, and all figures."""
-    ahead = measurable(memory)
+    prospects = measurable(memory)
     live = live_result(memory, LiveEvaluation)
-    if ahead.can_run:
+    if prospects.can_run:
         live.keep_up()
     else:
-        st.info(f"{ahead.sentence} {ahead.hint}", icon=":material/info:")
-    found = live.current()
-    is_lost = (live.saved().written_at and found is None) or (found is not None and is_unreadable(found))
+        st.info(f"{prospects.sentence} {prospects.hint}", icon=":material/info:")
+    evaluation = live.current()
+    is_lost = (live.saved().written_at and evaluation is None) or (evaluation is not None and is_unreadable(evaluation))
     if is_lost:
         st.warning("What was measured here before cannot be read. Measure again.", icon=":material/error:")
-        found = None
-    if found is not None or ahead.can_run:
-        draw_head(memory, ahead, found)
-    if found is not None:
-        draw_found(memory, found)
+        evaluation = None
+    if evaluation is not None or prospects.can_run:
+        draw_head(memory, prospects, evaluation)
+    if evaluation is not None:
+        draw_evaluation(memory, evaluation)
     else:
         draw_strictness(memory, None)
 
 
-def draw_head(memory: MemorySystem, ahead: Prospects, evaluation: OwnEvaluation | None) -> None:
+def draw_head(memory: MemorySystem, prospects: Prospects, evaluation: OwnEvaluation | None) -> None:
     """Draw the verdict with its advice, and when it was measured with a button that measures again."""
-    judged = verdict(evaluation, memory.strictness()) if evaluation is not None else None
-    if judged is not None:
-        st.subheader(judged.headline, anchor=False)
+    conclusion = verdict(evaluation, memory.strictness()) if evaluation is not None else None
+    if conclusion is not None:
+        st.subheader(conclusion.headline, anchor=False)
         with st.container(horizontal=True, vertical_alignment="center", gap="small", key="evaluation_finding"):
-            st.text(judged.finding, width="content")
-            draw_advice(judged)
+            st.text(conclusion.finding, width="content")
+            draw_advice(conclusion)
     elif evaluation is None:
         is_first = is_running(live_result(memory, LiveEvaluation))
         st.subheader("Search is measured for the first time." if is_first else "Not measured yet.", anchor=False)
-        st.text(ahead.sentence)
+        st.text(prospects.sentence)
     with st.container(horizontal=True, vertical_alignment="center", key="evaluation_measured"):
         if evaluation is not None:
             draw_measured(memory, evaluation)
-        if ahead.can_run:
+        if prospects.can_run:
             draw_run(memory)
-        draw_how_counted(ahead)
+        draw_how_counted(prospects)
 
 
 def _draw_stricter(memory: MemorySystem, better: Stricter) -> None:
@@ -135,16 +135,16 @@ def _draw_stricter(memory: MemorySystem, better: Stricter) -> None:
                   on_click=preview_strictness, args=(memory, better.strictness))  # fmt: skip
 
 
-def draw_advice(judged: Verdict) -> None:
+def draw_advice(conclusion: Verdict) -> None:
     """Draw a link to the part of the page where the advice of a verdict can be followed, if that is another one."""
-    if judged.part:
-        label, part = judged.advice.rstrip("."), {"evaluation_tab": judged.part}
+    if conclusion.part:
+        label, part = conclusion.advice.rstrip("."), {"evaluation_tab": conclusion.part}
         st.page_link(
             "pages/evaluation.py", label=label, icon=":material/arrow_forward:", query_params=part, width="content"
         )
 
 
-def draw_found(memory: MemorySystem, evaluation: OwnEvaluation) -> None:
+def draw_evaluation(memory: MemorySystem, evaluation: OwnEvaluation) -> None:
     """Draw the figures of a measurement, the answers by strictness and the judged queries that fail."""
     now = memory.strictness()
     better = None if is_outdated(memory, evaluation) else stricter(evaluation, now)
@@ -166,33 +166,37 @@ def draw_found(memory: MemorySystem, evaluation: OwnEvaluation) -> None:
 
 def draw_figures(evaluation: OwnEvaluation) -> None:
     """Draw every measure of every search method, one of them as a chart."""
-    on = draw_queries(evaluation)
-    measures = measures_on(evaluation, on)
+    task_name = draw_queries(evaluation)
+    measures = measures_on(evaluation, task_name)
     measure = st.segmented_control(
-        "Measure", measures, default=measures[0], required=True, key=f"evaluation_measure{_OF[on]}"
+        "Measure", measures, default=measures[0], required=True, key=f"evaluation_measure{_OF[task_name]}"
     )
-    of = measured(evaluation, measure or measures[0], on)
-    if of is not None:
-        st.caption(f"{meaning(measure or measures[0], on)} {of.caption}")
-        st.plotly_chart(measured_chart(of), key="evaluation_chart", config=CHART, alt=f"{measure} by search method")
+    by_search = measure_row(evaluation, measure or measures[0], task_name)
+    if by_search is not None:
+        st.caption(f"{meaning(measure or measures[0], task_name)} {by_search.caption}")
+        st.plotly_chart(
+            measured_chart(by_search), key="evaluation_chart", config=CHART, alt=f"{measure} by search method"
+        )
     columns = {
         "setting": st.column_config.TextColumn("", width="medium", pinned=True),
-        **{name: st.column_config.TextColumn(name, width=150, help=meaning(name, on)) for name in measures},
+        **{name: st.column_config.TextColumn(name, width=150, help=meaning(name, task_name)) for name in measures},
     }
     st.dataframe(
-        table_rows(evaluation, on),
+        table_rows(evaluation, task_name),
         column_config=columns,
         column_order=list(columns),
         hide_index=True,
-        key=f"evaluation_table{_OF[on]}_{evaluation.measured_at}",
+        key=f"evaluation_table{_OF[task_name]}_{evaluation.measured_at}",
         alt="Every measure of every search method",
     )
 
 
-def draw_how_counted(ahead: Prospects) -> None:
+def draw_how_counted(prospects: Prospects) -> None:
     """Draw what the figures mean, behind a button."""
     with st.popover("How is this counted?", icon=":material/help:", type="tertiary", key="evaluation_how"):
-        for sentence in filter(None, (ABOUT, f"Now: {ahead.sentence}", LIKELY_MEANS, MARKS_MEAN, RULE, ahead.hint)):
+        for sentence in filter(
+            None, (ABOUT, f"Now: {prospects.sentence}", LIKELY_MEANS, MARKS_MEAN, RULE, prospects.hint)
+        ):
             st.text(sentence)
         st.text("On runs whose answers are known from their source, or on queries that people judged:")
         st.code("atlas evaluate PATH", language=None)
@@ -200,18 +204,18 @@ def draw_how_counted(ahead: Prospects) -> None:
 
 def draw_queries(evaluation: OwnEvaluation) -> str:
     """Draw the choice of queries, unless there is only one kind."""
-    measured = [on for on in QUERIES if measures_on(evaluation, on)]
-    if len(measured) == 1:
-        return measured[0]
+    tasks = [task_name for task_name in QUERIES if measures_on(evaluation, task_name)]
+    if len(tasks) == 1:
+        return tasks[0]
     chosen = st.segmented_control(
         "Measured on",
-        measured,
+        tasks,
         format_func=QUERIES.__getitem__,
-        default=measured[0],
+        default=tasks[0],
         required=True,
         key="evaluation_queries",
     )
-    return chosen or measured[0]
+    return chosen or tasks[0]
 
 
 def search_problem(memory: MemorySystem) -> AttentionRow | None:
@@ -220,7 +224,7 @@ def search_problem(memory: MemorySystem) -> AttentionRow | None:
         return None
     live = live_result(memory, LiveEvaluation)
     live.keep_up()
-    found = live.current()
-    if found is None or is_unreadable(found) or is_outdated(memory, found):
+    evaluation = live.current()
+    if evaluation is None or is_unreadable(evaluation) or is_outdated(memory, evaluation):
         return None
-    return search_row(found, memory.strictness())
+    return search_row(evaluation, memory.strictness())

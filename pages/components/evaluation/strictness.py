@@ -67,8 +67,8 @@ def draw_strictness(memory: MemorySystem, suggested: float | None) -> None:
 
 def _draw_curves(memory: MemorySystem, now: float, then: float) -> None:
     """Draw the answers by strictness, as they were measured on the store, or else as its level was set."""
-    found = live_result(memory, LiveEvaluation).current()
-    curves = measured_curves(found) or _calibrated(store_state(memory), _memory=memory)
+    evaluation = live_result(memory, LiveEvaluation).current()
+    curves = measured_curves(evaluation) or _calibrated(store_state(memory), _memory=memory)
     if curves:
         chart = curves_chart(curves, now, then)
         st.plotly_chart(chart, key="evaluation_curves", config=CHART, alt="Answers by strictness")

@@ -16,7 +16,7 @@ from atlas.testing import HashEmbedder
 from atlas.views.evaluation.charts import measured_chart
 from atlas.views.evaluation.own import (
     MEASURES,
-    measured,
+    measure_row,
     measured_caption,
     staleness,
     table_rows,
@@ -46,7 +46,7 @@ def show(memory: atlas.MemorySystem, found: OwnEvaluation) -> None:
     """What the page does with it."""
     assert measured_caption(memory, found).encode()
     staleness(memory, found)
-    for of in filter(None, (measured(found, measure) for measure in MEASURES)):
+    for of in filter(None, (measure_row(found, measure) for measure in MEASURES)):
         assert json.dumps(measured_chart(of))
         assert of.caption
     assert json.dumps(table_rows(found))
