@@ -189,22 +189,23 @@ def _attempt_texts(attempt: Experience) -> dict[str, str]:
 
 
 def _differences(read: Sequence[Any], texts: Sequence[Mapping[str, str]]) -> tuple[dict[str, str], ...]:
-    """Return how each record but the first differs from it, without the texts in which all are the same."""
+    """Return how each record but the first differs from it, without the texts and the agent that all share."""
     first, others = texts[0], texts[1:]
+    n_agents = len({getattr(record, "agent_id", "") for record in read})
     lines = [{name: word_diff(first.get(name, ""), other.get(name, "")) for name in {**first, **other}}
              for other in others]  # fmt: skip
     differing = [name for name in dict.fromkeys(name for line in lines for name in line)
                  if any(line.get(name, SAME) != SAME for line in lines)]  # fmt: skip
     return tuple(
-        {**{name: line.get(name, SAME) for name in differing}, **_origin(record)}
+        {**{name: line.get(name, SAME) for name in differing}, **_origin(record, with_agent=n_agents > 1)}
         for record, line in zip(read[1:], lines, strict=True)
     )
 
 
-def _origin(record: Any) -> dict[str, str]:
+def _origin(record: Any, *, with_agent: bool) -> dict[str, str]:
     """Return the author and the time of a record, as far as its kind stores them."""
     agent, at = getattr(record, "agent_id", ""), getattr(record, "created_at", None)
-    return {**({"Agent": agent} if agent else {}), **({"Written": moment(at)} if at else {})}
+    return {**({"Agent": agent} if agent and with_agent else {}), **({"Written": moment(at)} if at else {})}
 
 
 def _signs(case: Case) -> tuple[tuple[str, Text], ...]:

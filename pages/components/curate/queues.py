@@ -164,14 +164,14 @@ def _draw_group(memory: MemorySystem, line: GroupLine, number: int) -> None:
             )
         st.text(line.title)
         key = f"curate_members_{number}_{abs(hash(line.ids))}"
-        ids = tuple(member.id for member in line.members)
+        ids, n_agents = tuple(member.id for member in line.members), len({member.agent for member in line.members})
         with st.expander(
             "What differs between them", expanded=True, key=f"curate_group_{number}_{abs(hash(line.ids))}"
         ):
             st.dataframe(
                 [asdict(member) for member in line.members],
                 column_config=MEMBERS,
-                column_order=list(MEMBERS),
+                column_order=[name for name in MEMBERS if name != "agent" or n_agents > 1],
                 hide_index=True,
                 key=key,
                 on_select=partial(open_clicked, ids, key),
