@@ -32,7 +32,7 @@ class CaseRow(Row):
 
     @property
     def facts(self) -> tuple[str, ...]:
-        """What it is about."""
+        """The subject of the case, unless it is one experience."""
         return (self.size,) if self.size else ()
 
 

@@ -150,7 +150,7 @@ class PlanView:
 
     @property
     def heading(self) -> str:
-        """The change in a few words: `Delete 12 experiences: 2 succeeded, 10 failed`, or the title if nothing changes."""
+        """The change: `Delete 12 experiences: 2 succeeded, 10 failed`, or the title if nothing changes."""
         return ": ".join(filter(None, (self.button or self.title, self.outcomes)))
 
     @property
