@@ -30,14 +30,14 @@ FAILED = 1
 """Number of the outcome `failed` in `OUTCOMES`."""
 
 DOMAIN_COLUMNS = (
-    Column("name", "Domain", 110),
+    Column("name", "Domain", 120),
     Column(
         "rate",
-        "Succeeded (likely)",
-        134,
+        "Succeeded",
+        96,
         "meter",
-        "Of the attempts whose outcome is known, with the likely range in brackets. Red is clearly below the average: "
-        "even the upper end of the range is",
+        "Of the attempts whose outcome is known. The true rate lies in the likely range with a probability of 95%. Red "
+        "is clearly below the average: even the upper end of that range is",
     ),
 )
 TASK_COLUMNS = (OUTCOME, TASK)
@@ -89,7 +89,7 @@ class DomainRow:
     def as_line(self) -> Row:
         """Return the domain as a table shows it."""
         n = self.rate.n_known
-        text = f"{rate_text(self.rate)} of {n:,} ({interval_text(self.rate)})" if n else "–"
+        text = f"{rate_text(self.rate)} of {n:,}\nlikely {interval_text(self.rate)}" if n else "–"
         return DomainLine(
             id=str(self.number), name=self.name, rate={"share": self.rate.share, "text": text, "weak": self.is_weak}
         )

@@ -197,7 +197,7 @@ def test_domains_come_worst_first_with_their_interval(points):
     )
     assert [row.as_label()["note"] for row in rows] == ["0% succeeded", "", ""], "only weak domains have theirs"
     assert (rows[0].as_line().id, rows[0].as_line().name) == (str(rows[0].number), "web")
-    assert rows[0].as_line().rate == {"share": 0.0, "text": "0% of 2 (0–66%)", "weak": True}
+    assert rows[0].as_line().rate == {"share": 0.0, "text": "0% of 2\nlikely 0–66%", "weak": True}
 
 
 def test_a_domain_of_which_no_outcome_is_known_comes_last():
@@ -215,7 +215,7 @@ def test_what_waits_for_an_outcome_counts_in_no_rate_of_a_domain():
     assert (row.n, row.rate.n_known, row.rate.n_unknown) == (5, 2, 3)
     assert domain_sentence(row, row.rate) == ("2 of 5 experiences with a known outcome · likely 9–91% · average 50%")
     assert row.note == "50% succeeded"
-    assert row.as_line().rate["text"] == "50% of 2 (9–91%)"
+    assert row.as_line().rate["text"] == "50% of 2\nlikely 9–91%"
 
 
 def test_a_domain_is_weak_where_its_rate_is_below_the_average_by_more_than_chance():
