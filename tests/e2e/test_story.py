@@ -58,7 +58,7 @@ def test_a_strategy_says_how_often_it_worked_and_leads_to_the_attempts_behind_th
     assert widths[0] <= widths[1]
     page.set_viewport_size(WINDOW)
     page.get_by_role("button", name="Hold back an input that has shrunk").click()
-    expect(page.get_by_text(re.compile("4 of 5 uses succeeded; .* than similar tasks without it"))).to_be_visible()
+    expect(page.get_by_text(re.compile("(better|worse) than similar tasks without it"))).to_be_visible()
     page.get_by_role("tab", name="Uses").click()
     expect(page.get_by_role("grid", name="Uses")).to_contain_text("Velotec")
     expect(page.get_by_text("Success rate after each use")).to_be_attached()

@@ -15,7 +15,7 @@ from atlas.views.shared.wording import look_at
 RETIRED = "retired"
 
 COUNTED = (RELIABLE, HALF, NOT_CLEAR, FAILING, CLEARLY_WORSE, NOT_USED, RETIRED)
-"""What is counted at the head of a list, in this order. Each record counts once."""
+"""Verdicts that the head of a list counts, in this order. Each record has one."""
 
 
 def count_with_uses(memory: MemorySystem, kind: Kind, query: Query) -> Count:

@@ -135,7 +135,7 @@ class EffectView:
     """How well a strategy worked, against similar tasks without it. Trusted text."""
 
     verdict: str
-    """Whether it helps, in one sentence."""
+    """One sentence on whether it helps."""
 
     rows: tuple[EffectRow, ...]
     """With it and without it, as far as there are attempts. Empty for a strategy that was not used."""
