@@ -6,7 +6,7 @@ const FORMED = 4 // members from which a domain is named while the memory grows
 const SURE = 3 // labels that stand on the map even if no free place is left: those of the worst domains, which come first
 const FEW = 20 // names up to which all are sure
 const CELL_PIXELS = 6
-const ANGLES = 16, SEEDS = 24 // directions from a point of a domain in which places are looked for, and points from which they are
+const ANGLES = 16, SEEDS = 24, SEEDS_OF_MANY = 6 // directions from a point of a domain in which places are looked for, and points from which they are, for few names and for many
 const GAPS = [3, 14, 30, 50, 80, 120] // pixels from the reach of that point to a place
 const FAR = 110 // pixels from a domain at which a name may stand that need not
 const NAME_SIZE = 13, NOTE_SIZE = 11
@@ -30,6 +30,7 @@ const isOver = (line, box) => Boolean(line) && STEPS.some((share) => isIn(along(
 function mapLabels(map) {
   const spots = new Map() // of each domain the place of its name, from its own place
   let standing = [], crowd = null
+  const isFew = () => map.colours.labels.length <= FEW
   const isFree = (box, taken) => isWithin(box, map) && isApart(box, taken)
 
   const cell = (pixel) => Math.floor(pixel / CELL_PIXELS)
@@ -106,7 +107,7 @@ function mapLabels(map) {
     labelsNow().forEach((label, place) => {
       const [px, py] = map.camera.toScreen(label.x, label.y)
       if (px < 0 || py < 0 || px > map.width || py > map.height) return
-      const found = put(label, px, py, taken, place < SURE || map.colours.labels.length <= FEW)
+      const found = put(label, px, py, taken, place < SURE || isFew())
       if (found) taken.push(found.box), standing.push(found)
     })
     return taken
@@ -136,7 +137,7 @@ function mapLabels(map) {
 
   /** The best free place about the points of a domain. Undefined where none is bare of points and near, unless the name has to stand. */
   function nearest(box, [px, py], places, taken, [half, low], isSure, weak) {
-    const reach = map.areas.reach(weak), step = Math.ceil(places.length / SEEDS)
+    const reach = map.areas.reach(weak), step = Math.ceil(places.length / (isFew() ? SEEDS : SEEDS_OF_MANY))
     let best, least = Infinity
     for (const [x, y] of places.filter((_, at) => at % step === 0))
       for (const gap of GAPS)
