@@ -23,7 +23,7 @@ from atlas.core.errors import InvalidInput
 from atlas.core.exchange import ExportedStrategy
 from atlas.core.filters import scope_metadata
 from atlas.core.operations import Marks
-from atlas.core.settings import Settings, for_bulk
+from atlas.core.settings import Settings, bulk_settings
 from atlas.importers.logs import LogOptions, SuccessRule
 from atlas.importers.marks import import_marks, is_marks_file, plan_marks
 from atlas.importers.registry import all_formats
@@ -114,7 +114,7 @@ def _import_all(options: argparse.Namespace, settings: Settings) -> int:
         return 0
     if options.dry_run:
         return _preview(options, settings)
-    with open_local(for_bulk(settings), create=True) as memory:
+    with open_local(bulk_settings(settings), create=True) as memory:
         sink = MemorySink(memory, f"imported {', '.join(safe(path.name) for path in options.paths)}")
         report = _import_paths(sink, options, settings)
         _print_report(report, "added")

@@ -25,7 +25,7 @@ from atlas.cli.common import (
 from atlas.cli.server.dashboard_files import sample_directory
 from atlas.core.imports.distribution import installed_extras
 from atlas.core.imports.lazy import LazyModule
-from atlas.core.settings import Settings, for_store
+from atlas.core.settings import Settings, settings_for_store
 from atlas.embedding.cross_encoder import CrossEncoderReranker
 from atlas.embedding.sentence_transformers import SentenceTransformerEmbedder
 from atlas.memory.effects.difference import ADDED, CHANGED, RATE, REMOVED, RecordDifference, compare_memories
@@ -193,8 +193,8 @@ def _restore(options: argparse.Namespace, settings: Settings) -> int:
 
 
 def _copy(options: argparse.Namespace, settings: Settings) -> int:
-    source = open_storage(settings=for_store(settings, options.source), create=False, read_only=True)
-    target = open_storage(settings=for_store(settings, options.target), accept_incomplete=True)
+    source = open_storage(settings=settings_for_store(settings, options.source), create=False, read_only=True)
+    target = open_storage(settings=settings_for_store(settings, options.target), accept_incomplete=True)
     with source, target, progress_bar(unit="row") as on_progress:
         n_rows = copy_store(source, target, on_progress)
     print(f"Copied {counted(n_rows, 'row')}. Every row was compared with the original.")
@@ -235,11 +235,11 @@ def _group_key(difference: RecordDifference) -> tuple[str, str]:
 def _open_for_diff(location: str, settings: Settings) -> Iterator[MemorySystem]:
     """Open a store, or a backup in a scratch store, for reading."""
     if not Path(location).is_file():
-        with open_local(for_store(settings, location), read_only=True) as memory:
+        with open_local(settings_for_store(settings, location), read_only=True) as memory:
             yield memory
         return
     with tempfile.TemporaryDirectory(prefix="atlas-diff-") as scratch:
-        scratch_settings = for_store(settings, str(Path(scratch) / "store"))
+        scratch_settings = settings_for_store(settings, str(Path(scratch) / "store"))
         with open_storage(settings=scratch_settings) as storage:
             restore(storage, Path(location))
         with open_local(scratch_settings, read_only=True) as memory:

@@ -291,12 +291,12 @@ def _known_names() -> frozenset[str]:
     return frozenset(_option_types()) - {"ATLAS_SERVER", "ATLAS_ADDRESS", "ATLAS_RANKING"} | _OTHER_VARIABLES
 
 
-def for_bulk(settings: Settings) -> Settings:
+def bulk_settings(settings: Settings) -> Settings:
     """Return settings for bulk writes, which update indexes once at the end."""
     return replace(settings, index_lag_rows=sys.maxsize)
 
 
-def for_store(settings: Settings, store: str) -> Settings:
+def settings_for_store(settings: Settings, store: str) -> Settings:
     """Return settings for another store, given as its directory or its address in PostgreSQL."""
     if is_address(store):
         return replace(settings, address=store, server="")

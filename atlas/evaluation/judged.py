@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 
 from atlas.evaluation.measures import JudgedQuery, RetrievalTask, Retriever
 from atlas.evaluation.metrics import DEPTH, SAME
-from atlas.storage.marks.judgements import Judgement, by_query
+from atlas.storage.marks.judgements import Judgement, group_by_query
 
 JUDGED_TASK = "your judged queries"
 ONLY_WRONG = "your queries with only wrong hits"
@@ -98,7 +98,7 @@ def judged_queries(judgements: Sequence[Judgement], collection: str, ids: Collec
         collection: Name of the searched collection.
         ids: Ids of the searchable records in the collection.
     """
-    by_text = _searchable(judgements, collection, ids)
+    by_text = _select_searchable(judgements, collection, ids)
     queries = []
     for query, query_judgements in by_text.items():
         right_ids = [judgement.record_id for judgement in query_judgements if judgement.is_right]
@@ -115,14 +115,16 @@ def rejected_queries(judgements: Sequence[Judgement], collection: str, ids: Coll
 
     The arguments are those of `judged_queries`.
     """
-    judgements_by_query = by_query([judgement for judgement in judgements if judgement.collection == collection])
-    by_text = _searchable(judgements, collection, ids)
+    judgements_by_query = group_by_query([judgement for judgement in judgements if judgement.collection == collection])
+    by_text = _select_searchable(judgements, collection, ids)
     right_queries = {query for query in by_text if any(judgement.is_right for judgement in judgements_by_query[query])}
     return {query: query for query in by_text if query not in right_queries}
 
 
-def _searchable(judgements: Sequence[Judgement], collection: str, ids: Collection[str]) -> dict[str, list[Judgement]]:
+def _select_searchable(
+    judgements: Sequence[Judgement], collection: str, ids: Collection[str]
+) -> dict[str, list[Judgement]]:
     """Return the judgements of searchable records, keyed by query."""
-    return by_query(
+    return group_by_query(
         [judgement for judgement in judgements if judgement.collection == collection and judgement.record_id in ids]
     )

@@ -6,7 +6,7 @@ import json
 from dataclasses import dataclass
 from pathlib import Path
 
-from atlas.core.settings import Settings, for_store
+from atlas.core.settings import Settings, settings_for_store
 from atlas.jobs.job import encode_job
 from atlas.jobs.worker import JobStatus, Worker
 from atlas.maps.map import OnProgress
@@ -28,7 +28,7 @@ class ReembeddingJob:
     def run(self, on_progress: OnProgress) -> None:
         """Re-embed the store."""
         on_progress(0, 0, "loading the model")
-        settings = for_store(Settings.from_environment(), self.store)
+        settings = settings_for_store(Settings.from_environment(), self.store)
         reembed_store(
             settings, self.model, lambda done, total: on_progress(done, total, f"{done:,} of {total:,} texts")
         )

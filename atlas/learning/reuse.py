@@ -12,7 +12,7 @@ from atlas.learning.results import Compression, Library, RewrittenProgram
 from atlas.learning.rewrite.applying import apply_library
 from atlas.learning.rewrite.executable import Executables
 from atlas.learning.rewrite.lengths import Lengths
-from atlas.learning.rewrite.sharing import Sharing, apply_definitions, read_sources
+from atlas.learning.rewrite.sharing import SharedDefinitions, apply_definitions, read_sources
 from atlas.learning.rewrite.workspace import Workspace, inline_pattern
 from atlas.learning.sandbox.runner import Sandbox
 from atlas.learning.search.engines import Engine
@@ -165,7 +165,7 @@ def _savings(workspace: Workspace, library: Library, rewritten: Mapping[str, Rew
 
 def _apply_shared_definitions(
     programs: Sequence[Program], library: Library, tools: Tools, verify: Verify | None
-) -> tuple[Sharing, int]:
+) -> tuple[SharedDefinitions, int]:
     """Replace programs' own definitions by equal definitions of a library.
 
     Returns:

@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 from atlas.learning.reading import Tools
 from atlas.learning.results import Abstraction, Compression, RewrittenProgram
 from atlas.learning.rewrite.executable import raising_stub
-from atlas.learning.rewrite.sharing import SharedDefinition, Sharing, Source, extract_shared_definitions
+from atlas.learning.rewrite.sharing import SharedDefinition, SharedDefinitions, Source, extract_shared_definitions
 from atlas.learning.search.limits import Limits
 from atlas.learning.terms.description_length import n_tokens
 from atlas.learning.terms.normalisation import normalise
@@ -31,14 +31,14 @@ class _UnionOfContainers:
         return any(name in part for part in self._parts)
 
 
-def tools_and_definitions(tools: Tools, sharing: Sharing) -> Tools:
+def tools_and_definitions(tools: Tools, sharing: SharedDefinitions) -> Tools:
     """Return a function that returns the tools of a program, and the names of the shared definitions that it uses."""
     return lambda program: _UnionOfContainers(tools(program), sharing.used.get(program.id, ()))
 
 
 def verify_sharing(
     sources: Sequence[Source], limits: Limits, prefix: str, verify: Verify | None
-) -> tuple[Sharing, int]:
+) -> tuple[SharedDefinitions, int]:
     """Return the shared definitions that change no program's behaviour, and the number of excluded definitions."""
     originals = {source.program.id: source.program for source in sources}
     excluded: set[str] = set()
@@ -64,7 +64,7 @@ def verify_sharing(
 
 
 def sharing_verdicts(
-    sharing: Sharing, originals: Mapping[str, Program], verify: Verify | None
+    sharing: SharedDefinitions, originals: Mapping[str, Program], verify: Verify | None
 ) -> Mapping[str, bool | None]:
     """Return whether each program behaves the same with shared definitions, keyed by id.
 
@@ -79,7 +79,7 @@ def sharing_verdicts(
     return {name: verdicts.get(name) for name in sharing.programs}
 
 
-def verifier_with_definitions(sharing: Sharing, originals: Mapping[str, Program], verify: Verify) -> Verify:
+def verifier_with_definitions(sharing: SharedDefinitions, originals: Mapping[str, Program], verify: Verify) -> Verify:
     """Return a function that calls `verify` with the shared definitions in front of each rewritten source."""
 
     def compare_all(pairs: Sequence[tuple[Program, str]]) -> Mapping[str, bool | None]:
@@ -91,7 +91,7 @@ def verifier_with_definitions(sharing: Sharing, originals: Mapping[str, Program]
 def _proofs(
     definition: SharedDefinition,
     sources: Mapping[str, str],
-    sharing: Sharing,
+    sharing: SharedDefinitions,
     originals: Mapping[str, Program],
     verify: Verify | None,
 ) -> tuple[str, ...]:
@@ -123,7 +123,7 @@ def _needed_tools(definitions: Sequence[SharedDefinition], names: Collection[str
 
 
 def with_definitions(
-    compression: Compression, sharing: Sharing, originals: Mapping[str, Program], verify: Verify | None
+    compression: Compression, sharing: SharedDefinitions, originals: Mapping[str, Program], verify: Verify | None
 ) -> Compression:
     """Return a compression with the shared definitions added before its functions."""
     names = {definition.name for definition in sharing.definitions}
@@ -169,7 +169,7 @@ class StandalonePrograms:
 def with_preludes(
     found: Mapping[str, RewrittenProgram],
     searched_ids: Collection[str],
-    sharing: Sharing,
+    sharing: SharedDefinitions,
     originals: Mapping[str, Program],
 ) -> StandalonePrograms:
     """Return rewritten programs, each preceded by the shared definitions that it uses.
@@ -196,7 +196,7 @@ def with_preludes(
 def _shared_abstraction(
     definition: SharedDefinition,
     rewritten: Mapping[str, RewrittenProgram],
-    sharing: Sharing,
+    sharing: SharedDefinitions,
     originals: Mapping[str, Program],
     verify: Verify | None,
 ) -> Abstraction:

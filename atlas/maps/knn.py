@@ -45,13 +45,15 @@ def nearest_neighbours(
     for start in range(0, len(vectors) if k else 0, ROWS):
         rows = slice(start, min(start + ROWS, len(vectors)))
         own_start = None if pool is not None else start
-        indices[rows], similarities[rows] = _nearest(vectors[rows], candidates, k, own_start)
+        indices[rows], similarities[rows] = _find_nearest(vectors[rows], candidates, k, own_start)
         if on_progress:
             on_progress(rows.stop, len(vectors))
     return Neighbours(indices, similarities)
 
 
-def _nearest(rows: Vectors, pool: Vectors, k: int, own_start: int | None) -> tuple[npt.NDArray[np.int32], Similarities]:
+def _find_nearest(
+    rows: Vectors, pool: Vectors, k: int, own_start: int | None
+) -> tuple[npt.NDArray[np.int32], Similarities]:
     """Return the indices and similarities of the k rows of the pool nearest to each row, shape (n, k) each."""
     best = np.full((len(rows), k), -2.0, np.float32)
     index = np.zeros((len(rows), k), np.int32)

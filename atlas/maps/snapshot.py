@@ -107,7 +107,7 @@ def _append_records(embedded: EmbeddedRecords, store: Store, collection: str, se
     Records without a vector, and those in quarantine, are left out.
     """
     seqs = np.setdiff1d(seqs, store.ledger.matching_seqs(collection, IS_QUARANTINED), assume_unique=True)
-    owners, windows = store.ledger.vectors.by_seq(seqs)
+    owners, windows = store.ledger.vectors.read_by_seq(seqs)
     positions = np.unique(owners)
     if not len(positions):
         return embedded

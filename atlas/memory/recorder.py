@@ -137,8 +137,8 @@ class Run:
         """
         from atlas.memory.effects.uses import block_texts, used_records  # late: opening a memory records nothing
 
-        texts = block_texts(block.text, block.credited)
-        used = used_records(block.credited, texts, self.task, self.steps, self.answer)
+        texts = block_texts(block.text, block.credited_ids)
+        used = used_records(block.credited_ids, texts, self.task, self.steps, self.answer)
         return {"used": {name: list(ids) for name, ids in used.items()}} if used else {}
 
 
@@ -320,7 +320,7 @@ def _text(value: Any) -> str:
         text = value if isinstance(value, str) else to_text(value)
     except Exception:  # noqa: BLE001 - agents may pass any object
         text = _representation(value)
-    return _storable(text)[:TEXT_CHARACTERS]
+    return _make_storable(text)[:TEXT_CHARACTERS]
 
 
 def _as_json_value(value: Any) -> Any:
@@ -328,7 +328,7 @@ def _as_json_value(value: Any) -> Any:
     try:
         check_json(value, "value")
     except Exception:  # noqa: BLE001 - as above
-        return _storable(_representation(value))[:TEXT_CHARACTERS]
+        return _make_storable(_representation(value))[:TEXT_CHARACTERS]
     return value
 
 
@@ -341,9 +341,9 @@ def _representation(value: Any, show: Callable[[Any], str] = repr) -> str:
 
 
 def _error_text(error: BaseException) -> str:
-    return _storable(f"{type(error).__name__}: {_representation(error, str)}")[:ERROR_CHARACTERS]
+    return _make_storable(f"{type(error).__name__}: {_representation(error, str)}")[:ERROR_CHARACTERS]
 
 
-def _storable(text: str) -> str:
+def _make_storable(text: str) -> str:
     """Return a string without lone surrogates, which UTF-8 cannot encode."""
     return text.encode("utf-8", "backslashreplace").decode("utf-8")

@@ -66,7 +66,7 @@ class StoringMemories(ABC):
         """Return a memory by its name, or None."""
 
     @property
-    def _deferred(self) -> DeferredWrites:
+    def _write_queue(self) -> DeferredWrites:
         """The queue of writes that wait for a language model."""
         from atlas.memory.deferred_writes import DeferredWrites  # only needed if a model is slow
 
@@ -164,13 +164,13 @@ class StoringMemories(ABC):
                 stored["experience"] = scoped.store(trajectory)
                 if account.overdue:
                     postponed["experience"] = f"{account.overdue}; {LATE_SUMMARY}"
-                    self._deferred.add("a summary", partial(scoped.edit, stored["experience"]))
+                    self._write_queue.add("a summary", partial(scoped.edit, stored["experience"]))
         if strategies is not None and trajectory.outcome.success is True:
             write = strategies.as_operation("store", operation_id=operation_id, scrubs=scrubs).write
             outcomes["strategies"] = result_or_error(write, trajectory)
             if account.overdue and isinstance(outcomes["strategies"], LLMUnavailable):
                 outcomes["strategies"] = LLMUnavailable(f"{account.overdue}; {LATE_STRATEGY}")
-                self._deferred.add("a strategy", partial(write, trajectory))
+                self._write_queue.add("a strategy", partial(write, trajectory))
         if trajectory.outcome.success is True and self._extracts_concepts():
             outcomes["concepts"] = result_or_error(self._extract, trajectory, operation_id)
         written = split_outcomes(outcomes)

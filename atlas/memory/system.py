@@ -111,9 +111,9 @@ class MemorySystemImpl(
         Raises:
             InvalidInput: A memory lacks a required method, or is passed under both of its names.
         """
-        experience = _either(experience=experience, experience_memory=experience_memory)
-        concepts = _either(concepts=concepts, concept_library=concept_library)
-        strategies = _either(strategies=strategies, strategy_bank=strategy_bank)
+        experience = _given_memory(experience=experience, experience_memory=experience_memory)
+        concepts = _given_memory(concepts=concepts, concept_library=concept_library)
+        strategies = _given_memory(strategies=strategies, strategy_bank=strategy_bank)
         self._parts: dict[str, Any] = {
             "experience": adapt_memory(experience, PluggedExperience),
             "concepts": adapt_memory(concepts, PluggedConcepts),
@@ -379,13 +379,13 @@ class MemorySystemImpl(
         if examples:
             result = combine_results(search({"experience": trusted.memories["experience"]}, self._storage, task, k))
             block = build_examples(result, counter, budget_tokens, examples, by_words=by_words)
-            delivery = Delivery(block.credited, assignment)
+            delivery = Delivery(block.credited_ids, assignment)
         else:
             result = combine_results(search(trusted.memories, self._storage, task, k))
             block = build_context(
                 result, counter, budget_tokens, by_words=by_words, tools=tools_of(task), origins=trusted.origins
             )
-            delivery = Delivery(block.credited, assignment, block.text, counter)
+            delivery = Delivery(block.credited_ids, assignment, block.text, counter)
         self._attribution.record_delivery(task, delivery, attempt=attempt)
         return replace(block, assignment=assignment)
 
@@ -449,7 +449,7 @@ class MemorySystemImpl(
             self._storage.__exit__(kind, error, trace)
 
 
-def _either(**memories: M | None) -> M | None:
+def _given_memory(**memories: M | None) -> M | None:
     """Return the one of two arguments that is not None, or None. Raise `InvalidInput` if both are given."""
     present = {name: memory for name, memory in memories.items() if memory is not None}
     if len(present) > 1:

@@ -65,7 +65,7 @@ def make_sign_in(provider: Provider, on_authenticated: AuthenticatedHandler, on_
         try:
             answer: Response = await oauth.oidc.authorize_redirect(request, base_url + CALLBACK)
         except Exception as error:  # noqa: BLE001 - whatever a provider answers
-            logger.warning("the provider cannot be reached: %s", _in_one_line(error))
+            logger.warning("the provider cannot be reached: %s", _join_lines(error))
             return on_refused(request, f"the provider at {provider.issuer} cannot be asked; try again later")
         return answer
 
@@ -75,7 +75,7 @@ def make_sign_in(provider: Provider, on_authenticated: AuthenticatedHandler, on_
             identity = _identity(await _claims(oauth.oidc, token, provider.claim), provider)
         except Exception as error:  # noqa: BLE001 - a token that cannot be read never grants access
             # anyone can forge an error in the URL, so it is not shown
-            logger.warning("a sign-in was refused: %s", _in_one_line(error))
+            logger.warning("a sign-in was refused: %s", _join_lines(error))
             return on_refused(request, _reason(error))
         return on_authenticated(request, identity)
 
@@ -140,7 +140,7 @@ def _identity(claims: Mapping[str, Any], provider: Provider) -> Identity:
     return identity
 
 
-def _in_one_line(error: Exception) -> str:
+def _join_lines(error: Exception) -> str:
     return " ".join(str(error).split())[:_MESSAGE_CHARACTERS]
 
 

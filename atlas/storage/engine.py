@@ -175,10 +175,10 @@ class UsageTables(Protocol):
 class VectorTable(Protocol):
     """The vectors of the records of every collection."""
 
-    def by_seq(self, seqs: Seqs) -> tuple[Seqs, Vectors]:
+    def read_by_seq(self, seqs: Seqs) -> tuple[Seqs, Vectors]:
         """Return the record number of each row, and the rows: the vectors of the records, one per window."""
 
-    def by_text(self, documents: Sequence[str]) -> dict[str, Vectors]:
+    def read_by_text(self, documents: Sequence[str]) -> dict[str, Vectors]:
         """Return the vectors of the texts that live records contain, keyed by text, each of shape (n_windows, dim)."""
 
     def first_vectors(self, collection: str, ids: Sequence[str]) -> dict[str, Vector]:
@@ -209,7 +209,7 @@ class VectorTable(Protocol):
 class TokenVectorTable(Protocol):
     """The packed token vectors of texts."""
 
-    def by_seq(self, seqs: Sequence[int]) -> dict[int, bytes]:
+    def read_by_seq(self, seqs: Sequence[int]) -> dict[int, bytes]:
         """Return the packed token vectors of the records that have any, keyed by record number."""
 
     def clear(self) -> None:
@@ -424,7 +424,7 @@ class LedgerEngine(Protocol):
     def ids_by_hash(self, collection: str, hashes: Sequence[str]) -> dict[str, str]:
         """Return record ids, keyed by content hash. A merged record's hash leads to its replacement."""
 
-    def by_seq(self, seqs: Sequence[int]) -> dict[int, Record]:
+    def read_by_seq(self, seqs: Sequence[int]) -> dict[int, Record]:
         """Return the live records with these numbers, keyed by number, without vectors and content."""
 
     def read_descriptions(self, seqs: Sequence[int]) -> dict[int, RecordDescription]:

@@ -182,7 +182,7 @@ def sorted_union(first: Seqs, second: Seqs) -> Seqs:
 
 
 def _make_result(collection: CollectionParts, neighbours: Neighbours) -> QueryResult:
-    records = collection.ledger.by_seq([seq for seq, _ in neighbours])
+    records = collection.ledger.read_by_seq([seq for seq, _ in neighbours])
     live = [(records[seq], similarity) for seq, similarity in neighbours if seq in records]
     return QueryResult(
         ids=[record.id for record, _ in live],

@@ -82,7 +82,7 @@ class LateInteraction:
         if projection is None:
             return {}
         query_tokens = projection.project(self._embedder.query_tokens(query))
-        packed = self._ledger.token_vectors.by_seq(list(cosines)) if len(query_tokens) else {}
+        packed = self._ledger.token_vectors.read_by_seq(list(cosines)) if len(query_tokens) else {}
         if not packed:
             return {}
         try:

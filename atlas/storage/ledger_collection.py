@@ -221,7 +221,7 @@ class LedgerCollection(Collection):
 
     def sample_texts(self, n: int) -> dict[str, str]:
         """Return up to n texts, keyed by record id, spread evenly over the order in which they were added."""
-        records = self._ledger.by_seq(similarities.sample_seqs(self._ledger, self._name, n).tolist())
+        records = self._ledger.read_by_seq(similarities.sample_seqs(self._ledger, self._name, n).tolist())
         return {record.id: record.document for record in records.values()}
 
     def read_measurement(self) -> str | None:
@@ -313,7 +313,7 @@ class LedgerCollection(Collection):
 
     def vectors_of(self, documents: Sequence[str]) -> dict[str, Vectors]:
         """Return the stored vectors of texts, keyed by text, each of shape (n_windows, dim)."""
-        return self._ledger.vectors.by_text(documents)
+        return self._ledger.vectors.read_by_text(documents)
 
     def vectors(self) -> dict[str, Vectors]:
         """Return the vectors of every record, keyed by id, each of shape (n_windows, dim)."""

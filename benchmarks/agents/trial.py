@@ -114,7 +114,7 @@ def _shown(
     result = memory.query_sync(message.as_task, k=8)
     names = {hit.item.id: before[hit.item.trajectory_id] for hit in result.experience_hits}
     block = memory.build_context(message.as_task, BLOCK_TOKENS)
-    in_block = [names[i] for i in block.credited.get("experience", ()) if i in names]
+    in_block = [names[i] for i in block.credited_ids.get("experience", ()) if i in names]
     examples = memory.build_context(message.as_task, BLOCK_TOKENS, examples=question("{task}") + " {answer}")
     as_examples = [before[record.trajectory_id] for record in memory.experience.get_many(examples.shown["experience"])]
     ranked = PlainBM25({name: case.text for name, case in before.items()}).rank(message.text, (), len(ARMS) + 8)

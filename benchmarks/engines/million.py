@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 import atlas
-from atlas.core.settings import for_bulk
+from atlas.core.settings import bulk_settings
 from atlas.core.types import Vectors
 from atlas.memory.experience.memory import COLLECTION
 from atlas.protocols.infra import Where
@@ -80,7 +80,7 @@ def _measured(place: str, vectors: Vectors) -> Mapping[str, Value]:
     settings = atlas.Settings.from_environment({"ATLAS_STORE": place})
     if len(vectors) > WITH_WORD_PIECES:
         settings = replace(settings, late_interaction=False)
-    written, closed = fill(place, vectors, embedder, for_bulk(settings))
+    written, closed = fill(place, vectors, embedder, bulk_settings(settings))
     found = {
         "import (attempts a second)": Value(len(vectors) / written, "/s", "ratio ≥ 0.9"),
         "import and index (attempts a second)": Value(len(vectors) / (written + closed), "/s", "ratio ≥ 0.9"),

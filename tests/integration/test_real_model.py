@@ -107,7 +107,7 @@ def test_storing_ends_in_time_and_the_rest_comes_later(server, tmp_path):
         stored = memory.store(attempt(TASK))
         assert memory.experience.get(stored["experience"]).task.description == TASK
         assert set(stored.get("errors", {})) <= {"strategies"}
-        memory._deferred.wait(600)
+        memory._write_queue.wait(600)
         assert_own_words(memory.strategies.get_many(memory.strategies.ids()))
 
 

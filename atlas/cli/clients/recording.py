@@ -11,7 +11,7 @@ from typing import Any
 from atlas.cli.common import open_or_connect
 from atlas.core.errors import InvalidInput
 from atlas.core.exchange import ExportedExperience
-from atlas.core.settings import Settings, for_bulk
+from atlas.core.settings import Settings, bulk_settings
 from atlas.core.types import Experience
 from atlas.importers.fields import as_instant, drop_missing
 from atlas.importers.formats.agents.sessions import Request
@@ -32,7 +32,7 @@ def record(client: str, event: Mapping[str, Any], scope: Mapping[str, str], sett
     Raises:
         InvalidInput: The event has neither a readable transcript nor an answer.
     """
-    with open_or_connect(for_bulk(settings), create=True) as memory:
+    with open_or_connect(bulk_settings(settings), create=True) as memory:
         sink = SessionSink(memory, f"a session of {client}", scope)
         path = event.get("transcript_path")
         if client == "gemini-cli" and not (isinstance(path, str) and Path(path).is_file()):

@@ -17,7 +17,7 @@ from atlas.cli.clients.recording import SessionSink
 from atlas.cli.common import add_command, add_scope_option, open_or_connect, safe
 from atlas.core.errors import AtlasError, ImportFailed, InvalidInput
 from atlas.core.filters import scope_metadata
-from atlas.core.settings import Settings, for_bulk
+from atlas.core.settings import Settings, bulk_settings
 from atlas.importers.registry import all_formats, detect
 from atlas.importers.rows import Limits
 from atlas.importers.run import Rejection, Sink, import_paths, source_files
@@ -61,7 +61,7 @@ def _watch(options: argparse.Namespace, settings: Settings) -> int:
     scope = scope_metadata(options.scope)
     if not options.directory.is_dir():
         raise InvalidInput(f"expected a directory of session logs for DIR, got {safe(str(options.directory))}")
-    log_settings = for_bulk(settings) if options.once else settings
+    log_settings = bulk_settings(settings) if options.once else settings
     with open_or_connect(log_settings, create=True) as memory:
         sink = SessionSink(memory, f"sessions of {options.directory}", scope)
         watched = WatchedLogs(options.directory, sink, settings, format=options.format)

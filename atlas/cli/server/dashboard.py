@@ -11,7 +11,7 @@ import platformdirs
 from atlas.cli.common import add_command, open_local
 from atlas.cli.server.dashboard_files import dashboard_directory, run_program, sample_directory
 from atlas.core.imports.distribution import DIRECTORY, require_extra
-from atlas.core.settings import Settings, for_store
+from atlas.core.settings import Settings, settings_for_store
 from atlas.embedding.choice import BUNDLED
 from atlas.importers.sample import is_new, load_sample
 from atlas.memory.open import open_storage
@@ -34,7 +34,7 @@ def _demo(options: argparse.Namespace, settings: Settings) -> int:
     require_extra("dashboard", "the dashboard")
     if not options.store:
         directory = platformdirs.user_state_path(DIRECTORY) / "demo"
-        settings = replace(for_store(settings, str(directory)), index="", embedding_model=BUNDLED)
+        settings = replace(settings_for_store(settings, str(directory)), index="", embedding_model=BUNDLED)
     with open_local(settings, create=True) as memory:
         if is_new(memory):
             print(f"filling {memory.storage.location} with sample data …", flush=True)

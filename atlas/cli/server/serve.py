@@ -9,7 +9,7 @@ from typing import Any
 from atlas.cli.common import add_command
 from atlas.cli.server.dashboard_files import dashboard_directory, run_program
 from atlas.core.imports.distribution import require_extra
-from atlas.core.settings import Settings, for_store
+from atlas.core.settings import Settings, settings_for_store
 from atlas.memory.open import open_storage
 
 
@@ -37,7 +37,7 @@ def _serve(options: argparse.Namespace, settings: Settings) -> int:
     open_storage(settings=settings).close()  # report errors now, and not at the first request
     for text in options.also:  # do not create a store at a mistyped path
         directory = Path(text.rpartition("=")[2]).expanduser()
-        open_storage(settings=for_store(settings, str(directory)), create=False).close()
+        open_storage(settings=settings_for_store(settings, str(directory)), create=False).close()
     arguments = ["--host", options.host, "--port", str(options.port)]
     arguments += [flag for flag, is_set in (("--ask", options.ask), ("--no-token", options.no_token)) if is_set]
     for option, values in (("--allow-host", options.allow_host), ("--also", options.also)):

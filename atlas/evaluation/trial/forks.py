@@ -13,7 +13,7 @@ from pathlib import Path
 
 from atlas.core.errors import NotFound
 from atlas.core.hits import Hit, MemoryQueryResult
-from atlas.core.settings import Settings, for_store
+from atlas.core.settings import Settings, settings_for_store
 from atlas.core.types import Experience, Task
 from atlas.evaluation.trial.design import Arm, task_name
 from atlas.memory.context.block import ContextBlock, build_context
@@ -42,14 +42,17 @@ def fork(source: Settings, directory: Path, settings: Settings) -> Path:
         shutil.rmtree(directory, ignore_errors=True)
         directory.mkdir(parents=True)
         original = Store.open(source.address or source.directory, read_only=True, create=False, settings=source)
-        with original, Store.open(target, settings=for_store(settings, str(target)), accept_incomplete=True) as copy:
+        with (
+            original,
+            Store.open(target, settings=settings_for_store(settings, str(target)), accept_incomplete=True) as copy,
+        ):
             copy_store(original, copy)
     return target
 
 
 def ensure_fork(arm: Arm, frozen: Path, directory: Path, settings: Settings, embedder: Embedder | None) -> Path:
     """Return the path of an arm's copy of the store, without the records that the arm excludes. Make it if missing."""
-    source = for_store(settings, arm.store or str(frozen))
+    source = settings_for_store(settings, arm.store or str(frozen))
     is_new = not (directory / READY).exists()
     target = fork(source, directory, settings)
     if is_new:
@@ -71,7 +74,9 @@ def freeze(source: Settings, directory: Path, settings: Settings) -> Path:
 @contextmanager
 def open_fork(path: Path, settings: Settings, embedder: Embedder | None) -> Iterator[MemorySystem]:
     """Open the memory of a copy for a `with` block, with holdout and automatic concept learning switched off."""
-    own_settings = replace(for_store(settings, str(path)), holdout=0.0, compress_every=0, index="", read_only=False)
+    own_settings = replace(
+        settings_for_store(settings, str(path)), holdout=0.0, compress_every=0, index="", read_only=False
+    )
     with open_memory(path, settings=own_settings, embedder=embedder, create=False) as memory:
         yield memory
 

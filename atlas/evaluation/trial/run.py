@@ -148,14 +148,14 @@ class _TrialRun:
         )
         directory = self._directory / "runs" / cell.directory
         result = run_command(plan.command, plan.judge, directory, task, block.text, plan.timeout_seconds)
-        texts = block_texts(block.text, block.credited)
+        texts = block_texts(block.text, block.credited_ids)
         return FinishedCell(
             cell=cell,
             is_seen=cell.task in self._seen or (plan.is_stream and cell.repeat > 0),
             block_tokens=block.n_tokens,
-            shown=block.credited,
+            shown=block.credited_ids,
             result=result,
-            used=used_records(block.credited, texts, task, result.trajectory_steps, result.solution),
+            used=used_records(block.credited_ids, texts, task, result.trajectory_steps, result.solution),
         )
 
     def _store_attempt(self, finished: FinishedCell) -> None:

@@ -133,13 +133,13 @@ def choose_strategy(
 def successful_ids(memory: MemorySystem, where: Mapping[str, Any]) -> list[str]:
     """Return the ids of successful attempts that match a filter, newest first, without pending ones."""
     made_at, waiting = (
-        memory.experience.column("created_at", only_succeeded(where)),
+        memory.experience.column("created_at", restrict_to_successes(where)),
         set(memory.experience.ids(IS_NOT_TRUSTED)),
     )
     return sorted(made_at.keys() - waiting, key=lambda record_id: made_at[record_id] or "", reverse=True)
 
 
-def only_succeeded(where: Mapping[str, Any]) -> dict[str, Any]:
+def restrict_to_successes(where: Mapping[str, Any]) -> dict[str, Any]:
     """Return a filter restricted to successful attempts."""
     return {"$and": [dict(where), {"outcome": "succeeded"}]} if where else {"outcome": "succeeded"}
 

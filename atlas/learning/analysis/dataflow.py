@@ -303,7 +303,7 @@ def _best_interface(pattern: Pattern, uses: Sequence[_Use], refused: dict[Site, 
     if all(use.occurrence.site in refused for use in uses):
         return None
     return Interface(
-        parameters=_in_reading_order(parameters, inputs, order),
+        parameters=_sort_parameters(parameters, inputs, order),
         outputs=tuple(sorted(outputs)),
         is_expression=pattern.sort == EXPRESSION,
         returns=any(isinstance(node, ast.Return) for part in first.region.statements for node in walk(part)),
@@ -311,7 +311,7 @@ def _best_interface(pattern: Pattern, uses: Sequence[_Use], refused: dict[Site, 
     )
 
 
-def _in_reading_order(parameters: Sequence[Parameter], inputs: set[int], order: Sequence[int]) -> tuple[Parameter, ...]:
+def _sort_parameters(parameters: Sequence[Parameter], inputs: set[int], order: Sequence[int]) -> tuple[Parameter, ...]:
     """Return the parameters in reading order. Those with an effect keep the order in which they are evaluated."""
     variables = [parameter for parameter in parameters if parameter.hole in inputs]
     ordered: list[Parameter] = []

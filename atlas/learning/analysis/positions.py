@@ -161,7 +161,7 @@ class _Walk:
         self._now = replace(self._now, is_lazy=self._now.is_lazy or leaves, bound=bound)
         if not self._purity.is_pure(node):
             self._now = replace(self._now, effects=True)
-        if not _only_names(node):
+        if not _has_only_names(node):
             self._now = replace(self._now, inspected=self._now.inspected | names_in(node), may_raise=True)
 
     def _walk_expression(self, node: ast.AST) -> None:
@@ -227,7 +227,7 @@ def _evaluated_children(node: ast.AST) -> Iterable[ast.AST | None]:
     return ast.iter_child_nodes(node)
 
 
-def _only_names(node: ast.stmt) -> bool:
+def _has_only_names(node: ast.stmt) -> bool:
     """Return whether a statement only moves values, such as an assignment to names, without inspecting them."""
     if isinstance(node, ast.Assign):
         return all(isinstance(target, ast.Name) for target in node.targets)

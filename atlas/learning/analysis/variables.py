@@ -50,7 +50,7 @@ class Flow:
             ends=self.ends and other.ends,
         )
 
-    def optionally(self) -> Flow:
+    def as_optional(self) -> Flow:
         """Return the flow of code that may run completely, partly or not at all."""
         return Flow(reads=self.reads, touched=self.touched)
 
@@ -107,7 +107,7 @@ class Flows:
             inside = self.of_node(node.body)
             return self.of_node(node.args).followed_by(Flow(reads=inside.reads - self.bound_variables(node.args)))
         if isinstance(node, ast.NamedExpr):
-            return self.of_node(node.value).followed_by(self.of_node(node.target)).optionally()
+            return self.of_node(node.value).followed_by(self.of_node(node.target)).as_optional()
         return self.of(ast.iter_child_nodes(node))
 
     def _name(self, node: ast.Name) -> Flow:
@@ -150,39 +150,39 @@ class Flows:
                 return (
                     self.of_node(node.iter)
                     .followed_by(self.later_iterations(node))
-                    .followed_by(self.of(node.orelse).optionally())
+                    .followed_by(self.of(node.orelse).as_optional())
                 )
             case ast.While():
                 return (
                     self.of_node(node.test)
                     .followed_by(self.later_iterations(node))
-                    .followed_by(self.of(node.orelse).optionally())
+                    .followed_by(self.of(node.orelse).as_optional())
                 )
             case ast.With() | ast.AsyncWith():
-                return self.of(node.items).followed_by(self.of(node.body).optionally())
+                return self.of(node.items).followed_by(self.of(node.body).as_optional())
             case ast.Try() | ast.TryStar():
                 return self._try_statement(node)
             case ast.Match():
                 flow = self.of_node(node.subject)
-                return flow.followed_by(self.of([part for case in node.cases for part in _parts(case)]).optionally())
+                return flow.followed_by(self.of([part for case in node.cases for part in _parts(case)]).as_optional())
         flow = self.of(ast.iter_child_nodes(node))
         return flow.followed_by(Flow(ends=True)) if isinstance(node, JUMPS) else flow
 
     def later_iterations(self, loop: ast.stmt) -> Flow:
         """Return the flow of a loop from its second iteration on."""
         if isinstance(loop, ast.While):
-            return self.of_node(loop.test).followed_by(self.of(loop.body)).optionally()
+            return self.of_node(loop.test).followed_by(self.of(loop.body)).as_optional()
         if isinstance(loop, (ast.For, ast.AsyncFor)):
-            return self.of_node(loop.target).followed_by(self.of(loop.body)).optionally()
+            return self.of_node(loop.target).followed_by(self.of(loop.body)).as_optional()
         return NO_VARIABLES
 
     def _try_statement(self, node: ast.Try | ast.TryStar) -> Flow:
-        flow = self.of(node.body).optionally()
+        flow = self.of(node.body).as_optional()
         for handler in node.handlers:
             names = frozenset([handler.name]) if handler.name and id(handler) in self._symbols else frozenset()
             inside = Flow(written=names, touched=names).followed_by(self.of(handler.body))
-            flow = flow.followed_by(self.of_node(handler.type)).followed_by(inside.optionally())
-        return flow.followed_by(self.of(node.orelse).optionally()).followed_by(self.of(node.finalbody))
+            flow = flow.followed_by(self.of_node(handler.type)).followed_by(inside.as_optional())
+        return flow.followed_by(self.of(node.orelse).as_optional()).followed_by(self.of(node.finalbody))
 
     def _captured_names(self, definition: ast.AST) -> Names:
         """Return the variables that a nested definition may read at any time: all names in it."""

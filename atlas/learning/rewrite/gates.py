@@ -98,7 +98,7 @@ def operations(statements: Sequence[ast.stmt]) -> Iterator[ast.AST]:
             yield from (generator for number, generator in enumerate(node.generators) if number or generator.ifs)
         inner = [*ast.iter_child_nodes(node)]
         if _is_atomic(node):
-            inner = [part for child in inner for part in _beyond_arithmetic(child)]
+            inner = [part for child in inner for part in _iterate_non_arithmetic(child)]
         waiting += inner
 
 
@@ -107,11 +107,11 @@ def _is_atomic(node: ast.AST) -> bool:
     return isinstance(node, ast.Compare) or _is_call_of(node, {"range"})
 
 
-def _beyond_arithmetic(node: ast.AST) -> Iterator[ast.AST]:
+def _iterate_non_arithmetic(node: ast.AST) -> Iterator[ast.AST]:
     """Yield the outermost subexpressions that are not arithmetic, subscripts or lengths."""
     if isinstance(node, _ARITHMETIC) or _is_call_of(node, {"len"}):
         for part in ast.iter_child_nodes(node):
-            yield from _beyond_arithmetic(part)
+            yield from _iterate_non_arithmetic(part)
     else:
         yield node
 

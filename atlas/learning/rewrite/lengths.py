@@ -58,13 +58,13 @@ class Statements:
         self._watched = watched
         self._counts: dict[Term, _Count] = {}
 
-    def of_scope(self, block: Term) -> _Count:
+    def count_scope(self, block: Term) -> _Count:
         """Return the count of the body of a module or a function. If it has only imports, they are counted."""
-        count = self.of_block(block)
+        count = self.count_block(block)
         is_all = len(count.imports) == len(_units(block))
         return _with_imports(count, self._functions) if is_all else count
 
-    def of_block(self, block: Term) -> _Count:
+    def count_block(self, block: Term) -> _Count:
         """Return the count of the statements of a block."""
         if block not in self._counts:
             self._counts[block] = _add_counts(map(self.of, _units(block)))
@@ -85,13 +85,13 @@ class Statements:
         blocks, rest = (shell.blocks[:-1], shell.blocks[-1:]) if is_call(unit) else (shell.blocks, [])
         n_less = len(shell.blocks) + (2 if _has_elif(nodes[0], blocks) else 0)
         inside = [self._count_block(nodes[0], block) for block in blocks]
-        return _add_counts([_Count(_token_length(nodes) - n_less, names), *inside, *map(self.of_block, rest)])
+        return _add_counts([_Count(_token_length(nodes) - n_less, names), *inside, *map(self.count_block, rest)])
 
     def _count_block(self, node: ast.stmt, block: Term) -> _Count:
         """Return the count of a block of a statement. Imports under a condition or in a class are never removed."""
         if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
-            return self.of_scope(block)
-        return _with_imports(self.of_block(block), self._functions)
+            return self.count_scope(block)
+        return _with_imports(self.count_block(block), self._functions)
 
 
 def _units(block: Term) -> list[Term]:
@@ -238,7 +238,7 @@ class Lengths:
     def _program_length(self, name: str, term: Term) -> int:
         if not term.children:
             return 0
-        count = self._statements.of_scope(term.children[0])
+        count = self._statements.count_scope(term.children[0])
         unread = self._workspace.removable_imports.get(name, NO_NAMES) - count.names
         return count.n_tokens + sum(self._import_length(statement, unread) for statement in count.imports)
 

@@ -22,7 +22,7 @@ def normal_form(source: str) -> str:
         InvalidPython: The source does not parse, is too long or too deeply nested.
     """
     try:
-        return ast.dump(_without_names(source))
+        return ast.dump(_drop_names(source))
     except RecursionError as error:
         raise too_deep_error() from error
 
@@ -34,13 +34,13 @@ def shape(source: str) -> str:
         InvalidPython: The source does not parse, is too long or too deeply nested.
     """
     try:
-        term = encode(_without_names(source))
+        term = encode(_drop_names(source))
         return str(replace_symbols(term, number_symbols(term)))
     except (InvalidInput, RecursionError):
         return normal_form(source)
 
 
-def _without_names(source: str) -> ast.Module:
+def _drop_names(source: str) -> ast.Module:
     module = strip(source)
     functions = [node for node in module.body if isinstance(node, Function)]
     if len(functions) == 1:

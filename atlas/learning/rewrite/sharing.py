@@ -109,7 +109,7 @@ class Source:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Sharing:
+class SharedDefinitions:
     """Definitions that several programs share, and the programs without their own copies."""
 
     definitions: tuple[SharedDefinition, ...] = ()
@@ -138,7 +138,7 @@ def extract_shared_definitions(
     prefix: str,
     excluded: Collection[str] = (),
     verified_ids: Collection[str] = (),
-) -> Sharing:
+) -> SharedDefinitions:
     """Find definitions that programs of several tasks have in common. Remove the programs' own copies.
 
     Args:
@@ -174,7 +174,7 @@ def apply_definitions(
     definitions: Sequence[SharedDefinition],
     sources: Sequence[Source],
     verified_ids: Collection[str] = (),
-) -> Sharing:
+) -> SharedDefinitions:
     """Replace the definitions of programs by equal definitions of a library.
 
     Args:
@@ -333,7 +333,9 @@ def _problem(members: Sequence[tuple[Source, str]], source: Source, name: str, l
     return body_problem(body, limits)
 
 
-def _usage(definition: SharedDefinition, members: Sequence[tuple[Source, str]], sharing: Sharing) -> FunctionUsage:
+def _usage(
+    definition: SharedDefinition, members: Sequence[tuple[Source, str]], sharing: SharedDefinitions
+) -> FunctionUsage:
     """Return how much a definition is used. Programs that need other parameter names cannot use it."""
     used = [member for member in members if definition.name in sharing.used.get(member[0].program.id, ())]
     return FunctionUsage(n_tasks=len({source.program.task_id for source, _ in used}), saving=_saving(used))
@@ -387,7 +389,7 @@ def _callees_first(definitions: Mapping[str, SharedDefinition]) -> tuple[SharedD
     return tuple(ordered.values())
 
 
-def _rewrite_sources(sources: Sequence[Source], definitions: Sequence[SharedDefinition]) -> Sharing:
+def _rewrite_sources(sources: Sequence[Source], definitions: Sequence[SharedDefinition]) -> SharedDefinitions:
     by_form = {definition.form: definition for definition in definitions}
     programs: dict[str, Program] = {}
     used: dict[str, tuple[str, ...]] = {}
@@ -405,7 +407,7 @@ def _rewrite_sources(sources: Sequence[Source], definitions: Sequence[SharedDefi
             used[source.program.id] = tuple(
                 definition.name for definition in definitions if definition.name in shared.values()
             )
-    return Sharing(definitions=tuple(definitions), programs=programs, used=used)
+    return SharedDefinitions(definitions=tuple(definitions), programs=programs, used=used)
 
 
 def _known_definitions(source: Source, by_form: Mapping[str, SharedDefinition]) -> dict[str, SharedDefinition]:

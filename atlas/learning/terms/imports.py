@@ -143,10 +143,10 @@ def removable_imports(module: ast.Module, also: frozenset[str]) -> frozenset[str
         if isinstance(scope, (ast.Module, *_FUNCTIONS)):
             for node in scope.body:
                 bound.update(imported_names(node) if isinstance(node, IMPORTS) else ())
-    return (read_names(module) & bound) - also - _reachable(module, bound) - {"*"}
+    return (read_names(module) & bound) - also - _reachable_names(module, bound) - {"*"}
 
 
-def _reachable(module: ast.Module, bound: set[str]) -> set[str]:
+def _reachable_names(module: ast.Module, bound: set[str]) -> set[str]:
     """Return the aliases of modules that can also be reached as an attribute of an imported package."""
     aliases = [alias for node in walk(module) if isinstance(node, ast.Import) for alias in node.names]
     return {

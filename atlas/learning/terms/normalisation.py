@@ -72,7 +72,7 @@ def find_checks(module: ast.Module) -> list[ast.stmt]:
     Agents use them to try out their functions. Such statements are not part of the solution. The list is empty for a
     script, which defines no function or class, because its output is its result.
     """
-    statements = list(_at_top(module.body))
+    statements = list(_iterate_top_level(module.body))
     if not any(map(_defines, statements)):
         return []
     return [statement for statement in statements if _is_check(statement)]
@@ -85,12 +85,12 @@ def _defines(statement: ast.stmt) -> bool:
     return False
 
 
-def _at_top(block: Iterable[ast.stmt]) -> Iterator[ast.stmt]:
+def _iterate_top_level(block: Iterable[ast.stmt]) -> Iterator[ast.stmt]:
     for statement in block:
         yield statement
         if not isinstance(statement, (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)):
             for name in ("body", "orelse", "finalbody"):
-                yield from _at_top(getattr(statement, name, ()))
+                yield from _iterate_top_level(getattr(statement, name, ()))
 
 
 def _is_check(statement: ast.stmt) -> bool:

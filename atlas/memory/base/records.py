@@ -332,7 +332,7 @@ class Records:
     def _slim_rows(self, ids: Sequence[str]) -> list[dict[str, Any]]:
         """Return the rows of these records without vectors and internal metadata."""
         parts = (self._store.get([*ids[start : start + TABLE_BATCH]]) for start in range(0, len(ids), TABLE_BATCH))
-        return [tables.without_vectors(row) for part in parts for row in part]
+        return [tables.drop_vectors(row) for part in parts for row in part]
 
     def __len__(self) -> int:
         """Return the number of records, or raise `InvalidInput` for a plain vector store that cannot count."""

@@ -75,7 +75,7 @@ def build_columns(
     return {name: _unify_types([line.get(name) for line in lines]) for name in (*FIRST, *names)}
 
 
-def without_vectors(row: Mapping[str, Any]) -> dict[str, Any]:
+def drop_vectors(row: Mapping[str, Any]) -> dict[str, Any]:
     """Return a row without vectors and internal metadata."""
     metadata = {name: value for name, value in row["metadata"].items() if name not in INTERNAL}
     return {"id": row["id"], "document": row["document"], "metadata": metadata}
@@ -95,7 +95,7 @@ def build_frame(columns: Mapping[str, Iterable[Any]]) -> Any:
     return frame
 
 
-def for_spreadsheets(frame: Any) -> Any:
+def escape_formulas(frame: Any) -> Any:
     """Return a table with an apostrophe before each string that a spreadsheet would evaluate as a formula.
 
     Cells and column names are untrusted text, and a spreadsheet evaluates a formula in a CSV cell, even a quoted one.

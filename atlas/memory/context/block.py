@@ -169,7 +169,7 @@ class ContextBlock:
     """The random assignment of the attempt, or None if no attempts are held out."""
 
     @property
-    def credited(self) -> dict[str, tuple[str, ...]]:
+    def credited_ids(self) -> dict[str, tuple[str, ...]]:
         """The ids of the shown records, except warnings, by memory. The outcome of the task may count for these."""
         credited = dict[str, tuple[str, ...]]()
         for name, ids in self.shown.items():

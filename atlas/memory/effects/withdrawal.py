@@ -71,7 +71,7 @@ class Withdrawal(Tabular):
     reach: Reach = field(default=NO_REACH, compare=False)
     """Past searches that returned them, and tasks whose context would contain them now, when the plan was made."""
 
-    def by_memory(self) -> dict[str, tuple[str, ...]]:
+    def ids_by_memory(self) -> dict[str, tuple[str, ...]]:
         """Return the ids of the withdrawn records, keyed by memory."""
         return _group_by_memory(self.records)
 
@@ -148,7 +148,7 @@ def plan_withdrawal(system: Any, ids: Sequence[str], keep: Sequence[str] = ()) -
         NotFound: One of the ids does not exist.
     """
     plan = _plan(system, ids, keep)
-    return replace(plan, reach=measure_reach(system, plan.by_memory()))
+    return replace(plan, reach=measure_reach(system, plan.ids_by_memory()))
 
 
 def _plan(system: Any, ids: Sequence[str], keep: Sequence[str]) -> Withdrawal:
@@ -176,7 +176,7 @@ def apply_withdrawal(system: Any, plan: Withdrawal, *, reason: str = "") -> str:
     Raises:
         PlanOutdated: A record has been derived, used, changed or deleted since.
     """
-    moments = {memory: _find_memory(system, memory).collection.moment() for memory in plan.by_memory()}
+    moments = {memory: _find_memory(system, memory).collection.moment() for memory in plan.ids_by_memory()}
     try:
         now = _plan(system, plan.ids, plan.keep)
     except NotFound as error:
@@ -189,7 +189,7 @@ def apply_withdrawal(system: Any, plan: Withdrawal, *, reason: str = "") -> str:
             "Plan again"
         )
     operation_id: str | None = None
-    for memory, ids in reversed(plan.by_memory().items()):
+    for memory, ids in reversed(plan.ids_by_memory().items()):
         scoped = _find_memory(system, memory).as_operation("delete", reason, operation_id=operation_id)
         scoped.collection.delete_unchanged(ids, moments[memory])
         operation_id = scoped.operation_id

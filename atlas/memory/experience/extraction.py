@@ -120,11 +120,11 @@ def _content_hash(encoded: Json) -> str:
     incidental = ("id", "trajectory_id", "created_at", "embedding_text", "trajectory_summary")
     content = {name: value for name, value in encoded.items() if name not in incidental}
     content["metadata"] = {name: value for name, value in content["metadata"].items() if name not in INCIDENTAL}
-    content["outcome"] = _without_import_rule(content["outcome"])
+    content["outcome"] = _drop_import_rule(content["outcome"])
     return hashlib.sha256(dump(content).encode("utf-8")).hexdigest()
 
 
-def _without_import_rule(outcome: Json) -> Json:
+def _drop_import_rule(outcome: Json) -> Json:
     """Return an encoded outcome as the agent logged it, without what an import rule decided.
 
     The same attempt may be imported again with another rule.

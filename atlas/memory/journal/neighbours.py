@@ -124,7 +124,7 @@ class _LogOrder:
 
     written_at: Mapping[str, str]
 
-    def in_time_order(
+    def sort_by_time(
         self, *, excluded_ids: Set[str] = frozenset(), new_groups: Mapping[str, Group] = MappingProxyType({})
     ) -> Groups:
         """Return the ids of each group, oldest first. Ties are broken by the order of insertion.
@@ -139,7 +139,7 @@ class _LogOrder:
             if record_id not in excluded_ids
         )
 
-    def in_insertion_order(self) -> Groups:
+    def sort_by_insertion(self) -> Groups:
         """Return the ids of each group in the order of insertion, ignoring back-dated times."""
         return _group_ids(self.groups.items())
 
@@ -164,8 +164,8 @@ def find_changed_rows(
     groups = {_group_key(row["metadata"], log_text.group_field) for row in store.get_light(list(changed_ids))}
     moved_groups = {entry.id: _group_key(entry.metadata, log_text.group_field) for entry in changed.values()}
     order = _read_log_order(store, log_text.group_field, groups | {*moved_groups.values()})
-    log = order.in_time_order(excluded_ids=set(deleted_ids), new_groups=moved_groups)
-    orders = (order.in_time_order(), order.in_insertion_order(), log)
+    log = order.sort_by_time(excluded_ids=set(deleted_ids), new_groups=moved_groups)
+    orders = (order.sort_by_time(), order.sort_by_insertion(), log)
     followers = set(changed).union(*(_followers(log_order, changed_ids) for log_order in orders))
     rows = store.get([entry_id for entry_id in order.groups if entry_id in followers - set(deleted_ids)])
     before = _predecessors(log, [row["id"] for row in rows])

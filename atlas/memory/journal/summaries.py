@@ -151,9 +151,9 @@ def central_sentences(
     sentences_with_words = [sentence for words, sentence in distinct.items() if words] or list(distinct.values())
     sentences = [sentence for sentence in sentences_with_words if not _CODE.match(sentence)] or sentences_with_words
     reasons = [sentence for sentence in sentences if _REASON.match(sentence)]
-    selected = _central_and_varied(reasons, encode, n, max_compared)
+    selected = _select_central_and_varied(reasons, encode, n, max_compared)
     remaining = [sentence for sentence in sentences if sentence not in reasons]
-    selected += _central_and_varied(remaining, encode, n - len(selected), max_compared)
+    selected += _select_central_and_varied(remaining, encode, n - len(selected), max_compared)
     return [f"{sentence} ({counts[sentence]} like it)" if counts[sentence] > 1 else sentence for sentence in selected]
 
 
@@ -166,7 +166,7 @@ def recurring_faults(texts: Sequence[str]) -> str:
     return f"Recurring: {', '.join(fault_texts[:N_SENTENCES])}" if fault_texts else ""
 
 
-def _central_and_varied(sentences: Sequence[str], encode: Encode, n: int, max_sentences: int) -> list[str]:
+def _select_central_and_varied(sentences: Sequence[str], encode: Encode, n: int, max_sentences: int) -> list[str]:
     if len(sentences) <= n or n <= 0:
         return list(sentences[: max(n, 0)])
     positions = np.linspace(0, len(sentences) - 1, min(max_sentences, len(sentences))).astype(int)

@@ -47,10 +47,10 @@ class ThreadRoute(APIRoute):
     """
 
     def __init__(self, path: str, endpoint: Callable[..., Any], **options: Any) -> None:
-        super().__init__(path, endpoint if iscoroutinefunction(endpoint) else _in_thread(endpoint), **options)
+        super().__init__(path, endpoint if iscoroutinefunction(endpoint) else _wrap_in_thread(endpoint), **options)
 
 
-def _in_thread(endpoint: Callable[..., Any]) -> Callable[..., Any]:
+def _wrap_in_thread(endpoint: Callable[..., Any]) -> Callable[..., Any]:
     def call(arguments: Mapping[str, Any]) -> Any:
         return endpoint(
             **{name: value.compute() if isinstance(value, LazyArgument) else value for name, value in arguments.items()}

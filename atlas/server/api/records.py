@@ -70,7 +70,7 @@ def search_records(memory: MemoryName, request: SearchRequest, opened: LazyServe
 
 def _to_response(retrieval: Retrieval[Any]) -> SearchResponse:
     return SearchResponse(
-        hits=list(map(RecordHit.of_hit, retrieval.hits)),
+        hits=list(map(RecordHit.from_hit, retrieval.hits)),
         n_hidden=retrieval.n_hidden,
         threshold=retrieval.threshold,
         problems=retrieval.problems,
@@ -269,7 +269,7 @@ def _rate(records: Memory[Any], record_id: str) -> StrategyRate:
 def _versions(records: Memory[Any], record_id: str) -> list[RecordVersion]:
     if not isinstance(records, ChromaStrategyBank | ChromaConceptLibrary):
         raise InvalidInput("`with=versions` is only for strategies and concepts; see `GET /operations?of=` for others")
-    return [RecordVersion.of_version(version) for version in records.versions(record_id)]
+    return [RecordVersion.from_version(version) for version in records.versions(record_id)]
 
 
 def _filter(text: str) -> dict[str, Any]:

@@ -286,7 +286,7 @@ class RecordHit(Hit[Any]):
     item: Record
 
     @classmethod
-    def of_hit(cls, hit: Hit[Any]) -> Self:
+    def from_hit(cls, hit: Hit[Any]) -> Self:
         """Return a hit of the library as a hit of the API."""
         return cls(**{field.name: getattr(hit, field.name) for field in fields(hit)})
 
@@ -298,7 +298,7 @@ class RecordVersion(ItemVersion[Any]):
     item: Record
 
     @classmethod
-    def of_version(cls, version: ItemVersion[Any]) -> Self:
+    def from_version(cls, version: ItemVersion[Any]) -> Self:
         """Return a version of the library as a version of the API."""
         return cls(**{field.name: getattr(version, field.name) for field in fields(version)})
 

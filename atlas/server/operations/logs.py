@@ -85,7 +85,7 @@ class _TextFormatter(logging.Formatter):
         """Return a record as a line, and its traceback below it."""
         current_id = request_id.get() or getattr(record, _FIELDS, {}).get("request_id", "")
         suffix = f" [{current_id}]" if current_id else ""
-        line = f"{_time(record)} {record.levelname} {_on_one_line(record.getMessage())}{suffix}"
+        line = f"{_time(record)} {record.levelname} {_join_lines(record.getMessage())}{suffix}"
         return f"{line}\n{self.formatException(record.exc_info)}" if record.exc_info else line
 
 
@@ -108,7 +108,7 @@ class _JsonFormatter(logging.Formatter):
         return json.dumps(entry, ensure_ascii=False)
 
 
-def _on_one_line(text: str) -> str:
+def _join_lines(text: str) -> str:
     """Return a string with control characters escaped, so that a path cannot forge a line."""
     return "".join(char if char.isprintable() else char.encode("unicode_escape").decode() for char in text)
 

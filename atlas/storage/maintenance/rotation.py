@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from atlas.core.errors import InvalidInput, StoreDamaged
-from atlas.core.settings import for_store
+from atlas.core.settings import settings_for_store
 from atlas.infra.actor import Role, acting, check_role, current_actor
 from atlas.storage.erasing import lock_scratch
 from atlas.storage.maintenance.backup import BackupReport, backup, forget_backup, move_backup, read_backups, restore
@@ -116,7 +116,7 @@ def _restoration_problem(store: Store, path: Path, scratch: Path, n_records: int
     actor = current_actor()  # who may use this store may use its copy
     with (
         acting(replace(actor, store=scratch)) if actor is not None else nullcontext(),
-        Store.open(scratch, settings=for_store(store.settings, str(scratch))) as copy,
+        Store.open(scratch, settings=settings_for_store(store.settings, str(scratch))) as copy,
     ):
         n_restored = restore(copy, path).n_records
         if n_restored != n_records:

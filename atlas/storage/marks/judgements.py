@@ -140,7 +140,7 @@ def read_judgement(name: str, text: str) -> Judgement | None:
         return None
 
 
-def by_query(judgements: Sequence[Judgement]) -> dict[str, list[Judgement]]:
+def group_by_query(judgements: Sequence[Judgement]) -> dict[str, list[Judgement]]:
     """Return the judgements grouped and keyed by query, in the order given."""
     grouped: dict[str, list[Judgement]] = {}
     for judgement in judgements:

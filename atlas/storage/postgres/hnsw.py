@@ -151,7 +151,7 @@ class HnswIndex(LocalIndex):
         with self._translate_errors(), self._database.read() as connection:
             if seal is not None and self.seal() != seal:
                 raise IndexUnusable("another process has written the index since its seal was read")
-            return self._nearest(connection, vector, k)
+            return self._find_nearest(connection, vector, k)
 
     def query_subset(self, vector: Vector, k: int, seqs: Seqs) -> list[tuple[str, float]]:
         """Return at most k keys of these records, with their similarity, highest first.
@@ -159,7 +159,7 @@ class HnswIndex(LocalIndex):
         A small set is compared exactly. For a large one, the index is scanned until there are enough hits.
         """
         with self._translate_errors(), self._database.read() as connection:
-            return self._nearest(connection, vector, k, IntegerArray(seqs.tolist()))
+            return self._find_nearest(connection, vector, k, IntegerArray(seqs.tolist()))
 
     def count(self) -> int:
         """Return the number of keys."""
@@ -243,7 +243,7 @@ class HnswIndex(LocalIndex):
             raw.execute("SET LOCAL max_parallel_maintenance_workers = 0")
             raw.execute(statement)
 
-    def _nearest(
+    def _find_nearest(
         self, connection: PostgresConnection, vector: Vector, k: int, seqs: IntegerArray | None = None
     ) -> list[tuple[str, float]]:
         """Return the k nearest keys of the index, with their exact similarity by the vectors in the ledger."""

@@ -100,7 +100,7 @@ def remove_record(postings: WordPositions, seq: int) -> WordPositions:
 
 def postings_of(postings: WordPositions) -> Postings:
     """Return a word's records with its frequency in each, weighted by field."""
-    return Postings.of_occurrences(occurrences(postings))
+    return Postings.from_occurrences(occurrences(postings))
 
 
 def empty_postings() -> WordPositions:

@@ -166,7 +166,7 @@ class SqlLedger:
                 "AND r.id IN (SELECT value FROM json_each(?))",
                 (collection, TextArray(ids)),
             ).fetchall()
-            vectors = {} if light else self.vectors.of_records([row[0] for row in rows])
+            vectors = {} if light else self.vectors.read_windows([row[0] for row in rows])
             return {row[1]: read_record(row, vectors.get(row[0])) for row in rows}
 
     def scan(
@@ -197,7 +197,7 @@ class SqlLedger:
     def _read_ordered(self, collection: str, key: str, *, descending: bool, limit: int, offset: int) -> list[Record]:
         with self.database.read() as connection:
             seqs = read_page(connection, collection, key, descending=descending, limit=limit, offset=offset)
-            return order_by_seq(self.by_seq(seqs), seqs)
+            return order_by_seq(self.read_by_seq(seqs), seqs)
 
     def count(self, collection: str, where: Mapping[str, Any] | None = None) -> int:
         """Return the number of live records that pass a filter."""
@@ -239,7 +239,7 @@ class SqlLedger:
         with self.database.read() as connection:
             return read_ids_by_hash(connection, collection, hashes)
 
-    def by_seq(self, seqs: Sequence[int]) -> dict[int, Record]:
+    def read_by_seq(self, seqs: Sequence[int]) -> dict[int, Record]:
         """Return the live records with these numbers, keyed by number, without vectors and content."""
         with self.database.read() as connection:
             rows = connection.execute(
@@ -301,7 +301,7 @@ class SqlLedger:
                 "ORDER BY revision LIMIT ?",
                 (collection, since, clamp_rows(limit)),
             ).fetchall()
-            vectors = self.vectors.of_records([row[0] for row in rows])
+            vectors = self.vectors.read_windows([row[0] for row in rows])
         return [
             VectorChange(seq=seq, id=record_id, revision=revision, n_windows=n_windows, vectors=vectors[seq])
             for seq, record_id, revision, n_windows in rows

@@ -23,7 +23,7 @@ class SqlTokenVectors:
     def __init__(self, database: Database) -> None:
         self._database = database
 
-    def by_seq(self, seqs: Sequence[int]) -> dict[int, bytes]:
+    def read_by_seq(self, seqs: Sequence[int]) -> dict[int, bytes]:
         """Return the packed token vectors of the records that have any, keyed by record number."""
         with self._database.read() as connection:
             rows = connection.execute(

@@ -67,7 +67,10 @@ class SqlUsage:
 
     def uses(self, collection: str, ids: Sequence[str]) -> dict[str, list[Use]]:
         """Return the uses of each record and of records merged into it, oldest first, one per attempt, keyed by id."""
-        absorbed, columns = absorbed_sql(collection, ids), "record_id, kind, success, task_id, created_at, actor, seq"
+        absorbed, columns = (
+            merged_usage_sql(collection, ids),
+            "record_id, kind, success, task_id, created_at, actor, seq",
+        )
         with self._database.read() as connection:
             rows = connection.execute(
                 f"{absorbed.text}, counted AS (SELECT j.value AS counts_for, u.* FROM json_each(?) j "
@@ -177,7 +180,7 @@ class SqlUsage:
             )
 
 
-def absorbed_sql(collection: str, ids: Sequence[str] | None = None) -> Sql:
+def merged_usage_sql(collection: str, ids: Sequence[str] | None = None) -> Sql:
     """Return the `WITH` clause of the tables `absorbed` and `repeated`, for all records of a collection or for some.
 
     `absorbed` maps each merged record, `gone`, to the remaining record, `kept`, which inherits its uses. `repeated`
@@ -201,7 +204,7 @@ def counted_usage_sql(collection: str, ids: Sequence[str] | None = None) -> Sql:
 
     Negative rows cancel uses that are counted twice.
     """
-    absorbed = absorbed_sql(collection, ids)
+    absorbed = merged_usage_sql(collection, ids)
     condition = "" if ids is None else "AND own.record_id IN (SELECT value FROM json_each(?)) "
     parameters = (collection,) if ids is None else (collection, TextArray(ids))
     return Sql(

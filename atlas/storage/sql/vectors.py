@@ -30,7 +30,7 @@ class SqlVectors:
     def __init__(self, database: Database) -> None:
         self._database = database
 
-    def by_seq(self, seqs: Seqs) -> tuple[Seqs, Vectors]:
+    def read_by_seq(self, seqs: Seqs) -> tuple[Seqs, Vectors]:
         """Return the record number of each row, and the rows: the vectors of the records, one per window."""
         with self._database.read() as connection:
             rows = connection.execute(
@@ -39,14 +39,14 @@ class SqlVectors:
             ).fetchall()
             return np.array([row[0] for row in rows], np.int64), join_vectors([row[1] for row in rows])
 
-    def of_records(self, seqs: Sequence[int]) -> dict[int, Vectors]:
+    def read_windows(self, seqs: Sequence[int]) -> dict[int, Vectors]:
         """Return the vectors of each record, keyed by record number, of shape (n_windows, dim). May be empty."""
         numbers = np.array(seqs, np.int64)
-        owners, vectors = self.by_seq(numbers)
+        owners, vectors = self.read_by_seq(numbers)
         starts, ends = np.searchsorted(owners, numbers, "left"), np.searchsorted(owners, numbers, "right")
         return {seq: vectors[start:end] for seq, start, end in zip(seqs, starts, ends, strict=True)}
 
-    def by_text(self, documents: Sequence[str]) -> dict[str, Vectors]:
+    def read_by_text(self, documents: Sequence[str]) -> dict[str, Vectors]:
         """Return the vectors of the texts that live records contain, keyed by text, each of shape (n_windows, dim)."""
         hashes = {text_hash(document): document for document in documents}
         seqs: dict[str, int] = {}
@@ -59,7 +59,7 @@ class SqlVectors:
                     batch,
                 )
                 seqs |= {hashes[bytes(row[0])]: row[1] for row in rows.fetchall()}
-            vectors = self.of_records(sorted(set(seqs.values())))
+            vectors = self.read_windows(sorted(set(seqs.values())))
         return {document: vectors[seqs[document]] for document in dict.fromkeys(documents) if document in seqs}
 
     def first_vectors(self, collection: str, ids: Sequence[str]) -> dict[str, Vector]:

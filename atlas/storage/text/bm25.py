@@ -46,7 +46,7 @@ class Postings:
     """Each occurrence as one number, sorted: the record in the high 32 bits, the word's position in the low ones."""
 
     @classmethod
-    def of_occurrences(cls, occurrences: Seqs) -> Postings:
+    def from_occurrences(cls, occurrences: Seqs) -> Postings:
         """Return the postings of sorted occurrences."""
         owners = occurrences >> POSITION_BITS
         is_first = np.ones(len(owners), bool)
@@ -62,20 +62,20 @@ class Postings:
         after = self.occurrences + 1
         fewer, more = (after, word.occurrences) if len(after) < len(word.occurrences) else (word.occurrences, after)
         if not len(fewer):
-            return Postings.of_occurrences(fewer)
+            return Postings.from_occurrences(fewer)
         is_next = more[np.minimum(np.searchsorted(more, fewer), len(more) - 1)] == fewer
-        return Postings.of_occurrences(fewer[is_next])
+        return Postings.from_occurrences(fewer[is_next])
 
     def with_changes(self, seqs: Seqs, occurrences: Seqs) -> Postings:
         """Return the postings after a change of some records, given the sorted new occurrences in these records."""
         if not len(self.seqs) or seqs.min(initial=self.seqs[-1] + 1) > self.seqs[-1]:
-            return self._with_later(Postings.of_occurrences(occurrences)) if len(occurrences) else self
+            return self._with_later(Postings.from_occurrences(occurrences)) if len(occurrences) else self
         is_changed = np.isin(self.occurrences >> POSITION_BITS, seqs)
         if not len(occurrences) and not is_changed.any():
             return self
-        return Postings.of_occurrences(np.sort(np.concatenate([self.occurrences[~is_changed], occurrences])))
+        return Postings.from_occurrences(np.sort(np.concatenate([self.occurrences[~is_changed], occurrences])))
 
-    def up_to(self, seq: int) -> Postings:
+    def truncate_after(self, seq: int) -> Postings:
         """Return the postings of the records whose numbers are at most `seq`."""
         n_records = np.searchsorted(self.seqs, seq, "right")
         n_occurrences = np.searchsorted(self.occurrences, (seq + 1) << POSITION_BITS)
@@ -134,7 +134,7 @@ class Scores:
         best = np.lexsort((scored_seqs, -values))[: max(n, 0)]
         return dict(zip(scored_seqs[best].tolist(), values[best].tolist(), strict=True))
 
-    def of_records(self, seqs: Seqs) -> dict[int, float]:
+    def select(self, seqs: Seqs) -> dict[int, float]:
         """Return the scores of the given records that contain any of the words."""
         is_given = np.zeros(self._size, bool)
         is_given[seqs[seqs < self._size]] = True

@@ -140,7 +140,7 @@ class ExactSearch:
 
 def exact_similarities(ledger: LedgerEngine, vector: Vector, seqs: Seqs) -> dict[int, float]:
     """Return the similarities of some records, keyed by number, from their vectors in the ledger."""
-    owners, vectors = ledger.vectors.by_seq(seqs)
+    owners, vectors = ledger.vectors.read_by_seq(seqs)
     if not len(owners):
         return {}
     return dict(

@@ -22,7 +22,7 @@ def sample_similarities(ledger: LedgerEngine, collection: str, nearest: VectorSe
     The records are spread evenly over the order in which they were added, so the sample of a store is always the same.
     """
     seqs = sample_seqs(ledger, collection, n)
-    owners, windows = ledger.vectors.by_seq(seqs)
+    owners, windows = ledger.vectors.read_by_seq(seqs)
     _, first_windows = np.unique(owners, return_index=True)
     vectors = windows[first_windows]
     pairs = vectors @ vectors.T if len(vectors) else np.zeros((0, 0), np.float32)

@@ -9,7 +9,7 @@ from typing import Any
 
 from atlas.core.settings import Settings, join_directories
 from atlas.jobs.compression import LiveCompression as LiveCompression
-from atlas.jobs.compression import add_concepts, new_strategies, only_succeeded, read_attempts, successful_ids
+from atlas.jobs.compression import add_concepts, new_strategies, read_attempts, restrict_to_successes, successful_ids
 from atlas.jobs.compression_file import CompressionResult as CompressionResult
 from atlas.learning.extraction import programs_of
 from atlas.learning.reasons import explain_empty_result
@@ -171,7 +171,7 @@ def program_path(settings: Settings) -> str:
 
 def compressible(memory: MemorySystem, where: Mapping[str, Any]) -> Compressible:
     """Return how many programs a scope has or, beyond `COUNTED_AT_ONCE` attempts, how many attempts."""
-    n = memory.experience.count(only_succeeded(where))
+    n = memory.experience.count(restrict_to_successes(where))
     if not n:
         return Compressible(
             sentence="No attempt in scope succeeded, and only the programs of successful ones are compressed.",

@@ -7,7 +7,7 @@ from datetime import datetime
 
 from atlas.memory.system import MemorySystem
 from atlas.storage.marks.judgements import Forgotten as Forgotten
-from atlas.storage.marks.judgements import Judgement, by_query
+from atlas.storage.marks.judgements import Judgement, group_by_query
 from atlas.views.shared.kinds import kind_of
 from atlas.views.shared.wording import counted, in_words
 
@@ -36,7 +36,7 @@ def judged_rows(memory: MemorySystem) -> list[JudgedRow]:
             wrong=_nouns(memory, [judgement for judgement in of_it if not judgement.is_right]),
             judged_at=of_it[-1].judged_at,
         )
-        for query, of_it in by_query(memory.judgements()).items()
+        for query, of_it in group_by_query(memory.judgements()).items()
     ]
     return sorted(rows, key=lambda row: (row.judged_at, row.query), reverse=True)
 

@@ -10,7 +10,7 @@ from atlas.core.exchange import encode_line
 from atlas.core.imports.distribution import require_extra
 from atlas.jobs.map import positions_on
 from atlas.maps.map import MemoryMap
-from atlas.memory.base.tables import for_spreadsheets
+from atlas.memory.base.tables import escape_formulas
 from atlas.memory.kinds.table import known_lines
 from atlas.memory.system import MemorySystem
 from atlas.views.kinds.kind import Kind
@@ -48,7 +48,7 @@ def _lines(records: Any, ids: Sequence[str]) -> Iterator[str]:
 
 
 def _csv(frame: Any) -> bytes:
-    return bytes(for_spreadsheets(frame).to_csv(index=False).encode("utf-8", "replace"))
+    return bytes(escape_formulas(frame).to_csv(index=False).encode("utf-8", "replace"))
 
 
 def _parquet(frame: Any) -> bytes:

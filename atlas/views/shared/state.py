@@ -6,7 +6,7 @@ from pathlib import Path, PurePath
 from typing import NamedTuple
 
 from atlas.core.address import is_address
-from atlas.core.settings import Settings, for_store
+from atlas.core.settings import Settings, settings_for_store
 from atlas.infra.actor import Role as Role
 from atlas.infra.actor import actor_name, current_actor, is_agent, is_under_review
 from atlas.infra.actor import check_role as check_role
@@ -70,7 +70,7 @@ def ledger_file(store: Path) -> Path:
 def store_settings() -> Settings:
     """Return the options of the environment, for the store of the visitor."""
     settings, actor = Settings.from_environment(), current_actor()
-    return for_store(settings, str(actor.store)) if actor and actor.store else settings
+    return settings_for_store(settings, str(actor.store)) if actor and actor.store else settings
 
 
 def is_frozen(store: Path) -> bool:

@@ -518,7 +518,7 @@ def test_a_learned_warning_says_what_to_avoid_whatever_the_outcomes():
         lines = block.text.splitlines()
         assert "[strategy w1] warning, from failed attempts: Empty exports" in lines
         assert "  Avoid: Do not restart it" in lines
-        assert (block.warnings["strategies"], block.credited.get("strategies", ())) == (("w1",), ())
+        assert (block.warnings["strategies"], block.credited_ids.get("strategies", ())) == (("w1",), ())
 
 
 def test_a_budget_below_the_count_of_an_empty_text_gives_an_empty_block():

@@ -56,7 +56,7 @@ def test_a_strategy_that_storing_had_no_time_for_is_written_in_the_background(op
         assert "the time limit of 0.2 seconds for the language model was reached" in stored["errors"]["strategies"]
         assert "written in the background" in stored["errors"]["strategies"]
         llm.goes_on.set()
-        memory._deferred.wait(60)
+        memory._write_queue.wait(60)
         assert [strategy.title for strategy in memory.strategies.get_many(memory.strategies.ids())] == [
             "Cancel a reservation"
         ]
@@ -69,9 +69,9 @@ def test_a_hanging_model_is_asked_once_for_all_parts_of_storing(opened):
         assert memory.experience.get(stored["experience"]).embedding_text == "cancel a flight"
         assert "it is found by its task" in stored["errors"]["experience"]
         assert llm.n_asked <= 2  # by storing, and by the background
-        memory._deferred.drop()
+        memory._write_queue.drop()
         llm.goes_on.set()
-        memory._deferred.wait(60)
+        memory._write_queue.wait(60)
 
 
 def test_a_summary_that_came_late_is_found_by_search(opened):
@@ -83,7 +83,7 @@ def test_a_summary_that_came_late_is_found_by_search(opened):
         assert [hit.item.embedding_text for hit in found] != [LATE_TEXT]
         before = memory.experience.get(stored["experience"])
         llm.goes_on.set()
-        memory._deferred.wait(60)
+        memory._write_queue.wait(60)
         [hit] = memory.experience.search_hits("journey refused by the airline", 1)
         assert hit.item.embedding_text == LATE_TEXT
         assert hit.item.metadata["summarised_by"] == f"scripted, {ATTEMPT_SUMMARY.version}"
@@ -99,7 +99,7 @@ def test_a_summary_that_fails_again_changes_nothing(opened, caplog):
         stored = memory.store(attempt("cancel a flight", success=None))
         revision = memory.revision()
         llm.goes_on.set()
-        memory._deferred.wait(60)
+        memory._write_queue.wait(60)
         assert memory.revision() == revision
         assert memory.experience.get(stored["experience"]).embedding_text == "cancel a flight"
     assert "embedded without a summary: no key" in caplog.text
@@ -110,7 +110,7 @@ def test_a_strategy_that_cannot_be_written_later_either_is_reported(opened, capl
     with opened(llm) as memory:
         memory.store(attempt("cancel a flight"))
         llm.goes_on.set()
-        memory._deferred.wait(60)
+        memory._write_queue.wait(60)
         assert not memory.strategies.ids()
     assert "a strategy was not written in the background: no key" in caplog.text
 

@@ -32,7 +32,7 @@ def answered(record_id, description, answer):
 def test_the_best_example_stands_last_next_to_the_question():
     block = block_of(answered("a", "cancel a flight", "cancel"), answered("b", "change a seat", "change"))
     assert block.text == "Task: change a seat\nAnswer: change\n\nTask: cancel a flight\nAnswer: cancel\n\n"
-    assert block.shown == block.credited == {"experience": ("a", "b")}
+    assert block.shown == block.credited_ids == {"experience": ("a", "b")}
     assert block.n_tokens == 12
 
 

@@ -140,7 +140,7 @@ def test_an_entry_leads_to_its_summary_and_to_what_it_was_promoted_to(memory):
     memory.apply_promotion(memory.plan_promotion(entry))
     plan = memory.plan_withdrawal([entry])
     assert sorted(record.relation for record in plan.records) == ["", "promoted from", "summarises"]
-    assert set(plan.by_memory()) == {"journal", "strategies"}
+    assert set(plan.ids_by_memory()) == {"journal", "strategies"}
 
 
 def test_a_plan_is_outdated_once_something_else_came_from_a_record(memory, planted):

@@ -127,7 +127,7 @@ class SqlWords:
             other_values,
             lambda seqs: self._cache.lengths(table, seqs) / totals.mean_length,
         )
-        return scores.best(n) | scores.of_records(np.array(extra_seqs, np.int64))
+        return scores.best(n) | scores.select(np.array(extra_seqs, np.int64))
 
     def _read_postings(self, table: WordTable, terms: Iterable[Term]) -> dict[Term, Postings]:
         """Return the postings of the terms that are single words, without words that occur too often."""

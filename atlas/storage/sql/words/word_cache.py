@@ -175,8 +175,8 @@ class _CachedTable:
                 cached[word] = postings
             elif postings is not None and since == version:
                 cached[word] = postings
-            elif postings is not None and self._only_adds(version, since):
-                cached[word] = postings.up_to(self._steps_between(version, since)[0].last_seq)
+            elif postings is not None and self._has_only_additions(version, since):
+                cached[word] = postings.truncate_after(self._steps_between(version, since)[0].last_seq)
         return cached
 
     def _update_postings(self, word: str, postings: Postings, since: int, version: int) -> Postings:
@@ -198,7 +198,7 @@ class _CachedTable:
     def lengths(self, seqs: Seqs, version: int | None) -> Lengths:
         """Return the cached lengths of records, in tokens, or NaN where a length is not cached."""
         size = int(seqs.max(initial=-1)) + 1
-        if version is None or not self._only_adds(version, self._version):
+        if version is None or not self._has_only_additions(version, self._version):
             return np.full(len(seqs), np.nan)
         if len(self._lengths) < size:
             self._lengths = np.concatenate([self._lengths, np.full(size - len(self._lengths), np.nan)])
@@ -219,7 +219,7 @@ class _CachedTable:
         first = len(self._steps) - self._version
         return self._steps[first + before : first + after]
 
-    def _only_adds(self, before: int, after: int) -> bool:
+    def _has_only_additions(self, before: int, after: int) -> bool:
         """Return whether all changes between two versions are known and only added records."""
         is_known = self._version - before <= len(self._steps)
         return before <= after and is_known and all(step.is_addition for step in self._steps_between(before, after))

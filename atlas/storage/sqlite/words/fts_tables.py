@@ -175,7 +175,7 @@ def read_postings(connection: Connection, table: str, words: Sequence[str]) -> d
         (MAX_OCCURRENCES + 1, TextArray(words)),
     ).fetchall()
     numbers = {word: np.fromstring(text or "", np.int64, sep=",") for word, text in rows}
-    return {word: Postings.of_occurrences(array) for word, array in numbers.items() if len(array) <= MAX_OCCURRENCES}
+    return {word: Postings.from_occurrences(array) for word, array in numbers.items() if len(array) <= MAX_OCCURRENCES}
 
 
 def read_lengths(connection: Connection, table: str, seqs: Seqs) -> Lengths:

@@ -266,7 +266,7 @@ class RemoteIndex:
             if not is_locked:
                 return False
             try:
-                self._notes.write(self._notes.read().without_namespace())
+                self._notes.write(self._notes.read().drop_namespace())
                 return self._drop(self._notes.read())
             except (StoreError, IndexUnreachable):  # the note cannot be written, or another process took over
                 return False

@@ -89,7 +89,7 @@ class IndexNote:
         seals = [pending for pending in self.seals if visible is None or pending.seal.revision >= visible.seal.revision]
         return replace(self, seals=(*seals[: MAX_PENDING - 1], new))
 
-    def without_namespace(self) -> IndexNote:
+    def drop_namespace(self) -> IndexNote:
         """Return this note without its namespace, which the caller drops. An uncreated namespace stays."""
         if not self.is_made:
             return self
@@ -207,7 +207,7 @@ class IndexNotes:
 
     def cleared_text(self, text: str) -> str:
         """Return the text of a note whose namespace in a service was cleared."""
-        return self._encode(self._decode(text).without_namespace())
+        return self._encode(self._decode(text).drop_namespace())
 
     def _change(self, change: Callable[[IndexNote], IndexNote]) -> IndexNote:
         """Change the note, without the lease, and return it."""

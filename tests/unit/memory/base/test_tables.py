@@ -14,7 +14,7 @@ from atlas.jobs.artefact import CACHE
 from atlas.jobs.map import MapFile, positions_on, saved_positions
 from atlas.maps.map import make_map
 from atlas.maps.snapshot import read_embedded
-from atlas.memory.base.tables import FIRST, MapPosition, build_columns, build_frame, for_spreadsheets
+from atlas.memory.base.tables import FIRST, MapPosition, build_columns, build_frame, escape_formulas
 from atlas.memory.open import open_memory
 from atlas.testing import HashEmbedder
 from tests.support.memories import attempt
@@ -93,7 +93,7 @@ def test_no_text_of_a_table_for_spreadsheets_is_a_formula(text):
     frame = build_frame(
         build_columns([{"id": "a", "document": text, "metadata": {text: "x", "self": text, "score": -1.5}}], {}, {}, {})
     )
-    safe = for_spreadsheets(frame)
+    safe = escape_formulas(frame)
     assert safe.loc[0, "text"] == f"'{text}"
     assert safe.loc[0, "self"] == f"'{text}"
     assert f"'{text}" in safe
@@ -104,7 +104,7 @@ def test_no_text_of_a_table_for_spreadsheets_is_a_formula(text):
 @pytest.mark.parametrize("text", ["-3.5", "+12", " -3.5", "\xa0+12 ", "a = b", "'=1", "", " ", " a=1", "x\n=1"])
 def test_a_table_for_spreadsheets_has_all_other_texts_as_they_are(text):
     frame = build_frame(build_columns([{"id": "a", "document": text, "metadata": {}}], {}, {}, {}))
-    assert for_spreadsheets(frame).loc[0, "text"] == text
+    assert escape_formulas(frame).loc[0, "text"] == text
 
 
 def test_without_pandas_it_says_what_to_install(memory, monkeypatch):

@@ -11,7 +11,7 @@ import pytest
 import atlas
 from atlas.core.settings import Settings
 from atlas.storage.maintenance.backup import backup, restore
-from atlas.storage.marks.judgements import by_query
+from atlas.storage.marks.judgements import group_by_query
 from atlas.testing import HashEmbedder
 from tests.support.records import attempt
 
@@ -144,7 +144,7 @@ def test_queries_that_are_forgotten_come_back_unless_judged_again(memory, judgem
             memory.judge(query, record_id, record_id == ids[0])
     before = judgements.all()
     forgotten = judgements.forget([ASKED])
-    assert {*by_query(judgements.all())} == {"another"}
+    assert {*group_by_query(judgements.all())} == {"another"}
     judgements.restore(forgotten)
     assert judgements.all() == before
     forgotten = judgements.forget([ASKED])

@@ -80,7 +80,7 @@ def test_a_search_leaves_out_records_in_quarantine_and_buried_or_pending_ones(ma
     marked.mark(intern=Marks(note="intern"))
     hidden = marked.store.ledger.marks.hidden_seqs(THINGS, reader, only_quarantined=with_buried)
     assert hidden.tolist() == sorted(hidden.tolist())
-    ids = {record.id for record in marked.store.ledger.by_seq(hidden.tolist()).values()}
+    ids = {record.id for record in marked.store.ledger.read_by_seq(hidden.tolist()).values()}
     assert ids == {"c2" if letter == "c" else letter for letter in expected}
 
 

@@ -98,8 +98,8 @@ def test_the_best_and_their_values_are_those_of_fts5(filled, monkeypatch, first_
 def test_few_records_are_scored_where_the_best_stand_out(monkeypatch):
     """A thousand records hold a common word once, ten hold it and a rare one."""
     monkeypatch.setattr(scoring, "FIRST_SCORED", 10)
-    common = Postings.of_occurrences(np.arange(1, 1_001) << 32)
-    rare = Postings.of_occurrences(np.arange(1, 11) << 32)
+    common = Postings.from_occurrences(np.arange(1, 1_001) << 32)
+    rare = Postings.from_occurrences(np.arange(1, 11) << 32)
     asked: list[int] = []
 
     def lengths_of(seqs):
@@ -113,10 +113,10 @@ def test_few_records_are_scored_where_the_best_stand_out(monkeypatch):
 
 def test_what_other_terms_say_counts_for_the_bound_and_the_value():
     scores = Scores(
-        [Postings.of_occurrences(np.array([3]) << 32)], [1.0], {3: 2.0, 7: 4.0}, lambda seqs: np.ones(len(seqs))
+        [Postings.from_occurrences(np.array([3]) << 32)], [1.0], {3: 2.0, 7: 4.0}, lambda seqs: np.ones(len(seqs))
     )
     assert scores.best(10) == {7: 4.0, 3: 3.0}
-    assert scores.of_records(np.array([3, 4, 99])) == {3: 3.0}
+    assert scores.select(np.array([3, 4, 99])) == {3: 3.0}
     assert Scores([], [], {}, lambda seqs: np.ones(len(seqs))).best(10) == {}
 
 
