@@ -63,7 +63,7 @@ class LiveResult(ABC, Generic[T]):
 
     @property
     def written_at(self) -> int:
-        """Time of the latest saved result, in nanoseconds since 1970, or 0 if there is none. It is not read."""
+        """Time of the latest saved result, in nanoseconds since 1970, or 0 without one. The result is not loaded."""
         with self._lock:
             return self._newest_file().written_at
 

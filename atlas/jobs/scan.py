@@ -144,7 +144,7 @@ class LiveScan:
         return self._is_small() or time.monotonic() >= self._next_signs_at
 
     def _find_signs(self) -> None:
-        """Search for signs that only the whole store shows, and keep the records that have any."""
+        """Search for signs that need a scan of the whole store, and cache the records with any."""
         revisions = self._revisions()
         findings = dict[tuple[str, str], Finding]()
         for (name, record_id), reasons in signs_of_store(self._memory).items():

@@ -29,7 +29,7 @@ MIN_POINTS = 4
 """Smallest number of records for UMAP. PCA is used for fewer."""
 
 WINDOW, TURN_DEGREES = np.array([1.15, 1.0]), 5
-"""Sides of the window that a first map should fill, and the steps in which it is turned to do so."""
+"""Sides of the window that a first map should fill, and the angle in degrees between the tried rotations."""
 
 PLACING_WIDTH = 0.05
 """Difference in similarity over which a neighbour's weight decreases by a factor of e."""

@@ -99,7 +99,7 @@ def _argument_names(argument: ast.expr) -> list[str]:
 
 
 def _argument_kinds(argument: ast.expr) -> list[str]:
-    """Return a list with one word for an argument without a name, or an empty list for a named argument."""
+    """Return a list with a word for the kind of an argument, such as `text`. Empty if the argument has a name."""
     match argument:
         case ast.Constant(value=value) if type(value) in _KINDS:
             return [_KINDS[type(value)]]

@@ -87,7 +87,7 @@ class StitchEngine:
 def _split_blocks(term: Term) -> Term:
     """Return a term in which each block begins with a separate head, so that no hole stands for a whole block.
 
-    Otherwise Stitch proposes many patterns with such holes, which are no functions.
+    Otherwise Stitch proposes many patterns whose holes are whole blocks, and such patterns cannot become functions.
     """
     children = [_split_blocks(child) for child in term.children]
     if not term.head.startswith(DO):

@@ -344,6 +344,6 @@ class Retriever:
 
 
 def _best_relevance(hits: Sequence[Hit[str]], weights: RankingWeights) -> float:
-    """Return the highest relevance of a hit, without context."""
+    """Return the highest relevance among hits, computed without the signals for context."""
     sums = (hit.signals.get("meaning", 0.0) + hit.signals.get("words", 0.0) for hit in hits)
     return relevance(max(sums, default=0.0), weights)

@@ -52,7 +52,7 @@ class Contradiction:
     id: str
     why: str
     excerpt: str
-    """The act, in the words of the comparison. Untrusted."""
+    """The part of the advice that was compared. Untrusted text."""
 
 
 def find_contradictions(strategies: Any) -> Iterator[Contradiction]:

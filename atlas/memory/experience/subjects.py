@@ -45,7 +45,7 @@ def merge_subjects(store: Collection, ids: Sequence[str]) -> dict[str, MergeSubj
 
 
 def build_merges(store: Collection, groups: Sequence[MergeGroup]) -> list[Merge]:
-    """Return the merges of groups for the store, or raise `PlanOutdated` if a kept record was deleted."""
+    """Return one merge for each group, or raise `PlanOutdated` if a record to keep was deleted."""
     rows = {row["id"]: row for row in store.get([group.kept_id for group in groups])}
     return [build_merge(group, rows.get(group.kept_id)) for group in groups]
 

@@ -74,7 +74,7 @@ class StrategyWritePlan(Tabular):
     """Reasons why attempts could not be abstracted."""
 
     unmerged: tuple[str, ...] = ()
-    """Reasons why strategies for similar situations were not merged, or keep two suggestions. Untrusted text."""
+    """Reasons why similar strategies were not merged, or were merged with both suggestions. Untrusted text."""
 
     spent: str = ""
     """Cost of the language model, as a string, or empty if no model reports it."""

@@ -29,7 +29,7 @@ METHODS = ("add", "query", "delete", "get")
 """The methods of the specification."""
 
 BROWSING_METHODS = ("count", "update", "search_text", "scan")
-"""The methods of a `BrowsableVectorStore` that the specification does not have."""
+"""Methods of a `BrowsableVectorStore` in addition to the specified ones."""
 
 NO_RESULT = QueryResult(ids=[], distances=[], metadatas=[], documents=[])
 

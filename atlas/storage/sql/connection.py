@@ -110,7 +110,7 @@ class Database(Protocol):
         """Rewrite the database without free pages."""
 
     def truncate_wal(self) -> bool:
-        """Truncate the WAL and return True, or return False while a reader needs it. True if a server owns it."""
+        """Truncate the WAL, or return False if a reader still needs it. Does nothing on a database server."""
 
     def n_bytes_on_server(self) -> int:
         """Return the database's size in bytes on a server's disk. 0 for a file."""

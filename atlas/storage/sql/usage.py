@@ -25,7 +25,7 @@ UNDONE, WAITING = 1, 2
 USAGE_COLUMNS = ("n_uses", "n_successes", "last_used_at", "n_retrieved", "last_retrieved_at")
 
 IS_COUNTED_HERE = "NOT EXISTS (SELECT 1 FROM attributes e WHERE e.key = m.key AND e.value = m.value AND e.seq < m.seq)"
-"""SQL condition: the usage of the merged id `m` counts for this record, the first live one that lists it.
+"""SQL condition: of the live records that list the merged id `m`, this one is the first, so the usage counts for it.
 
 Two live records may list it after a merged one has been restored.
 """

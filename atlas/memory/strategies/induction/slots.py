@@ -96,7 +96,7 @@ class Generaliser:
         )
 
     def _name(self, value: str) -> str:
-        """Return the placeholder's name for a value of a tool call: the argument's name, numbered if it is in use."""
+        """Return the placeholder's name for a value in a tool call: the argument's name, numbered if it is taken."""
         if value not in self._numbered:
             name = self._names[value]
             same_name = [number for number in self._numbered if self._names[number] == name]

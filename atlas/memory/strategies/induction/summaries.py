@@ -53,7 +53,7 @@ _USUAL = frozenset(
 """Names that nearly every program calls, so that they do not describe a program."""
 
 _PROGRAM_STATEMENTS = (ast.Assign, ast.AugAssign, ast.For, ast.Import, ast.ImportFrom, ast.Return, ast.While, ast.With)
-"""Types of statements that distinguish a program from prose that happens to parse."""
+"""Types of statements that occur in programs, but hardly in prose that parses as Python."""
 
 _SENTENCE = re.compile(r"(?<=[.!?])\s+(?=[A-Z{\"'“*\d-])|\n+")
 _PLEASANTRY = re.compile(
