@@ -68,7 +68,7 @@ def local_address(host: str, port: int) -> str:
 
 
 @contextmanager
-def publishing_token(token: str, store: Path, host: str, port: int) -> Iterator[Path]:
+def publish_token(token: str, store: Path, host: str, port: int) -> Iterator[Path]:
     """Write a server's token to a file that this user's programs can read. Yield the file, and remove it at the end.
 
     Files of an earlier server on the port are replaced, and those of a later one are not removed.

@@ -235,7 +235,7 @@ def _add_every_command(commands: Any, requested: str | None) -> None:
     names = {*SUMMARIES}
     for plugin in installed_plugins(COMMANDS):
         if plugin.name in names:
-            log_fault(plugin, plugin.unusable(f"the name {plugin.name!r} is taken"))
+            log_fault(plugin, plugin.unusable_error(f"the name {plugin.name!r} is taken"))
             continue
         names.add(plugin.name)
         summary = f"{plugin.summary} ({plugin.distribution})".strip().replace("%", "%%")

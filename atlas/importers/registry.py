@@ -231,5 +231,5 @@ def _matches(format: Format, path: Path, head: bytes) -> bool:
     try:
         return format.matches(path, head)
     except Exception as error:  # noqa: BLE001 - whatever a plug-in raises, the other formats are tried
-        log_fault(plugin, plugin.unusable(f"its `matches` raised {type(error).__name__}: {error}"))
+        log_fault(plugin, plugin.unusable_error(f"its `matches` raised {type(error).__name__}: {error}"))
         return False

@@ -11,7 +11,7 @@ logger = logging.getLogger(__name__)
 
 
 @contextmanager
-def repeating(work: Callable[[], object], *, pause_seconds: float, name: str) -> Iterator[None]:
+def run_repeatedly(work: Callable[[], object], *, pause_seconds: float, name: str) -> Iterator[None]:
     """Call `work` repeatedly in a thread during the block.
 
     An exception is logged, unless the previous call raised the same one.

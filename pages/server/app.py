@@ -17,7 +17,7 @@ from atlas import MemorySystem
 from atlas.access.links import remove_ended_copies
 from atlas.access.provider import Provider
 from atlas.access.proxy import Proxy
-from atlas.access.server_token import local_address, publishing_token, remove_server_entry
+from atlas.access.server_token import local_address, publish_token, remove_server_entry
 from atlas.access.stores import Stores
 from atlas.core.settings import Settings
 from atlas.infra.actor import Actor, ActorFinder, acting, set_actor_finder
@@ -38,7 +38,7 @@ from atlas.server.mcp.server import make_server
 from atlas.server.operations.limits import RequestRate, WaitingLimitMiddleware, limited_threads
 from atlas.server.operations.requests import RequestMiddleware
 from atlas.server.problems import Problem
-from atlas.server.rounds import repeating
+from atlas.server.rounds import run_repeatedly
 from atlas.server.served import ServedMemory
 from atlas.server.sessions import Sessions
 from atlas.server.spool import PAUSE_SECONDS, TraceSpool
@@ -132,9 +132,9 @@ def make_app(
                 closing = partial(
                     TraceSpool(store.directory).store_complete_traces_in, partial(_served_to, stores.owner_actor(store))
                 )
-                stack.enter_context(repeating(closing, pause_seconds=PAUSE_SECONDS, name="atlas-traces"))
+                stack.enter_context(run_repeatedly(closing, pause_seconds=PAUSE_SECONDS, name="atlas-traces"))
                 sweeping = partial(remove_ended_copies, store.directory)
-                stack.enter_context(repeating(sweeping, pause_seconds=_SWEEP_SECONDS, name="atlas-links"))
+                stack.enter_context(run_repeatedly(sweeping, pause_seconds=_SWEEP_SECONDS, name="atlas-links"))
                 stack.callback(store.audit.flush)
             async with limited_threads(_has_model), warming_up(server), tools.session_manager.run():
                 yield
@@ -149,7 +149,7 @@ def _announcing(stores: Stores, host: str) -> Iterator[None]:
     with ExitStack() as stack:
         if stores.token:
             try:
-                stack.enter_context(publishing_token(stores.token, stores.first.directory, host, port))
+                stack.enter_context(publish_token(stores.token, stores.first.directory, host, port))
             except OSError as error:
                 logger.warning("atlas: the token cannot be written (%s); give it to programs as ATLAS_KEY", error)
             sys.stdout.write(f"\n  Open the dashboard: {local_address(host, port)}/?{TOKEN}={stores.token}\n\n")

@@ -12,7 +12,7 @@ from starlette.applications import Starlette
 from starlette.middleware import Middleware
 
 import atlas
-from atlas.access.server_token import publishing_token
+from atlas.access.server_token import publish_token
 from atlas.access.stores import Stores
 from atlas.llm.budget import TokenUsage
 from atlas.server.access import ApiKeyMiddleware, BodyLimitMiddleware, PathDispatcher, RequestAuthenticator
@@ -72,7 +72,7 @@ def serving(
         assert thread.is_alive(), "the server ended before it answered"
         time.sleep(0.01)
     port = server.servers[0].sockets[0].getsockname()[1]
-    with publishing_token(token, memory.storage.path, "127.0.0.1", port) if token else nullcontext():
+    with publish_token(token, memory.storage.path, "127.0.0.1", port) if token else nullcontext():
         yield f"http://127.0.0.1:{port}"
     server.should_exit = True
     thread.join()

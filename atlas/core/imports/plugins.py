@@ -63,12 +63,12 @@ class Plugin:
         except AtlasError:
             raise
         except Exception as error:
-            raise self.unusable(f"{type(error).__name__}: {error}") from error
+            raise self.unusable_error(f"{type(error).__name__}: {error}") from error
         if not isinstance(plugged, kind):
-            raise self.unusable(f"expected the plug-in to make a {kind.__name__}, got {type(plugged).__name__}")
+            raise self.unusable_error(f"expected the plug-in to make a {kind.__name__}, got {type(plugged).__name__}")
         return plugged
 
-    def unusable(self, reason: str) -> PluginUnusable:
+    def unusable_error(self, reason: str) -> PluginUnusable:
         """Return an error with the distribution and a reason."""
         return PluginUnusable(
             f"the plug-in {self.name!r} of {self.distribution} ({self.value}) cannot be used: {reason}; "
@@ -110,10 +110,10 @@ def make_from_plugins(
     for plugin in installed_plugins(group):
         try:
             if plugin.name in reserved or plugin.name in by_name:
-                raise plugin.unusable(f"the name {plugin.name!r} is taken")
+                raise plugin.unusable_error(f"the name {plugin.name!r} is taken")
             by_name[plugin.name] = plugin.make(kind)
         except AtlasError as error:
-            report(plugin, error if isinstance(error, PluginUnusable) else plugin.unusable(str(error)))
+            report(plugin, error if isinstance(error, PluginUnusable) else plugin.unusable_error(str(error)))
     return by_name
 
 

@@ -112,7 +112,7 @@ def find_memory(memory: MemorySystem, name: MemoryName) -> Memory[Any]:
 
 
 @contextmanager
-def sending_secret_counts(response: Response) -> Iterator[Mapping[str, int]]:
+def send_secret_counts(response: Response) -> Iterator[Mapping[str, int]]:
     """Count the secrets that are replaced in the block, and set the counts as a header of the response.
 
     Yields the counts, keyed by kind of secret.

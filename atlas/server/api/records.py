@@ -19,7 +19,7 @@ from atlas.memory.concepts.memory import ChromaConceptLibrary
 from atlas.memory.journal import Journal, LinkGraph
 from atlas.memory.strategies.memory import ChromaStrategyBank
 from atlas.memory.strategies.outcomes import StrategyRate
-from atlas.server.api.parts import LazyMemory, LazyServedMemory, ThreadRoute, find_memory, sending_secret_counts
+from atlas.server.api.parts import LazyMemory, LazyServedMemory, ThreadRoute, find_memory, send_secret_counts
 from atlas.server.api.shapes import (
     ConceptInput,
     EditInput,
@@ -82,14 +82,14 @@ def _to_response(retrieval: Retrieval[Any]) -> SearchResponse:
 @router.post("/{memory}/marks")
 def mark_records(memory: MemoryName, changes: MarksRequest, served: LazyMemory, answer: Response) -> int:
     """Change the marks of records as one operation. Return how many changed."""
-    with sending_secret_counts(answer):
+    with send_secret_counts(answer):
         return find_memory(served, memory).change_marks(**changes.model_dump())
 
 
 @router.post("/experience/outcomes")
 def report_outcomes(report: OutcomesInput, served: LazyMemory, answer: Response) -> int:
     """Set the outcomes of experiences as one operation. Return how many changed."""
-    with sending_secret_counts(answer):
+    with send_secret_counts(answer):
         return served.experience.report_outcomes(report.outcomes, reason=report.reason)
 
 
@@ -97,7 +97,7 @@ def report_outcomes(report: OutcomesInput, served: LazyMemory, answer: Response)
 def add_strategy(strategy: StrategyInput, served: LazyMemory, answer: Response) -> str:
     """Add a strategy written by hand. Return its id."""
     fields = strategy.model_dump(exclude_none=True)
-    with sending_secret_counts(answer):
+    with send_secret_counts(answer):
         return served.strategies.add(Strategy(**fields))
 
 
@@ -105,7 +105,7 @@ def add_strategy(strategy: StrategyInput, served: LazyMemory, answer: Response) 
 def add_concept(concept: ConceptInput, served: LazyMemory, answer: Response) -> str:
     """Add reusable code. Return its id."""
     fields = concept.model_dump(exclude_none=True)
-    with sending_secret_counts(answer):
+    with send_secret_counts(answer):
         return served.concepts.add(CodeConcept(**fields | {"examples": tuple(map(tuple, concept.examples))}))
 
 
@@ -114,7 +114,7 @@ def add_concept(concept: ConceptInput, served: LazyMemory, answer: Response) -> 
 )
 def add_entry(entry: EntryInput, served: LazyMemory, response: Response) -> EntryResponse:
     """Write a journal entry. Return its id, or the reason why a gate rejected it."""
-    with sending_secret_counts(response) as counts:
+    with send_secret_counts(response) as counts:
         added = served.journal.add(**entry.model_dump())
     if added is not None:
         return EntryResponse(id=added, scrubbed=dict(counts))
@@ -182,7 +182,7 @@ def edit_record(
         raise RecordChanged(f"{memory} {record_id} has changed since it was read; read it again, and repeat the edit")
     expected = {} if "*" in tags else {record_id: moment}
     scoped = records.as_operation("edit" if changes.fields else "mark", unchanged_since=expected)
-    with sending_secret_counts(answer):
+    with send_secret_counts(answer):
         _write(served, scoped, before, changes)
     after = _record_response(records, record_id, set())
     answer.headers["ETag"] = after.etag

@@ -11,7 +11,7 @@ from fastapi import APIRouter, Body, Response
 from fastapi.responses import JSONResponse
 
 from atlas.infra.actor import check_role, refuse_in_scope
-from atlas.server.api.parts import LazyServedMemory, ThreadRoute, sending_secret_counts
+from atlas.server.api.parts import LazyServedMemory, ThreadRoute, send_secret_counts
 from atlas.server.served import ServedMemory
 from atlas.verbs.encoding import encode
 from atlas.verbs.schemas import Schemas
@@ -47,7 +47,7 @@ def _call(verb: Verb, owner: str, served: ServedMemory, encoded: Any) -> Respons
         name, arguments = _to_keyword_call(verb, arguments)
     bound = inspect.signature(getattr(target, name)).bind(**arguments)
     answer = AsciiResponse(None)
-    with sending_secret_counts(answer):
+    with send_secret_counts(answer):
         result = getattr(target, name)(*bound.args, **bound.kwargs)
     answer.body = answer.render(encode(result))
     answer.headers["content-length"] = str(len(answer.body))

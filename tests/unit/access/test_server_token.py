@@ -15,7 +15,7 @@ from atlas.access.server_token import (
     Endpoint,
     endpoint,
     make_token,
-    publishing_token,
+    publish_token,
     remove_server_entry,
     token_file_name,
 )
@@ -35,7 +35,7 @@ def state(tmp_path, monkeypatch) -> Path:
 def token(state, tmp_path):
     """The token of a server that runs in this process."""
     secret = make_token()
-    with publishing_token(secret, tmp_path, "127.0.0.1", PORT):
+    with publish_token(secret, tmp_path, "127.0.0.1", PORT):
         yield secret
 
 
@@ -46,7 +46,7 @@ def test_a_token_has_256_random_bits():
 
 def test_the_files_are_their_owners_alone_and_go_with_the_server(state, tmp_path):
     secret = make_token()
-    with publishing_token(secret, tmp_path, "127.0.0.1", PORT) as file:
+    with publish_token(secret, tmp_path, "127.0.0.1", PORT) as file:
         assert (file, file.read_text()) == (tmp_path / token_file_name(PORT), secret)
         [entry] = state.iterdir()
         assert [path.stat().st_mode & 0o777 for path in (file, entry, state)] == [0o600, 0o600, 0o700]
@@ -99,7 +99,7 @@ def test_a_key_goes_before_the_token(token):
 
 
 def test_a_server_on_the_other_loopback_address_has_its_token_sent_there(state, tmp_path):
-    with publishing_token(make_token(), tmp_path, "::1", PORT):
+    with publish_token(make_token(), tmp_path, "::1", PORT):
         assert endpoint(f"http://localhost:{PORT}").address == endpoint(f"http://[::1]:{PORT}").address
         assert endpoint(ADDRESS).secret == ""
 
@@ -108,15 +108,15 @@ def test_a_server_that_was_killed_confuses_nobody_and_the_next_one_takes_its_pla
     written = f"""
 import os
 from pathlib import Path
-from atlas.access.server_token import make_token, publishing_token
-with publishing_token(make_token(), Path({str(tmp_path)!r}), "127.0.0.1", {PORT}):
+from atlas.access.server_token import make_token, publish_token
+with publish_token(make_token(), Path({str(tmp_path)!r}), "127.0.0.1", {PORT}):
     os._exit(9)
 """
     killed = subprocess.run([sys.executable, "-c", written], check=False)
     assert (killed.returncode, len(list(state.iterdir()))) == (9, 1)
     before = (tmp_path / token_file_name(PORT)).read_text()
     assert endpoint(ADDRESS).secret == ""
-    with publishing_token(make_token(), tmp_path, "127.0.0.1", PORT):
+    with publish_token(make_token(), tmp_path, "127.0.0.1", PORT):
         assert endpoint(ADDRESS).secret not in ("", before)
     assert list(state.iterdir()) == []
 
@@ -154,7 +154,7 @@ def test_a_file_or_link_that_others_put_in_the_way_has_no_part_in_the_token(stat
         lambda: (guessed.unlink(), guessed.touch(), guessed.chmod(0o666)),
     ):
         put()
-        with publishing_token(make_token(), store, "127.0.0.1", PORT) as file:
+        with publish_token(make_token(), store, "127.0.0.1", PORT) as file:
             assert not file.is_symlink()
             assert file.stat().st_mode & 0o777 == 0o600
             assert file.stat().st_ino != guessed.lstat().st_ino
@@ -163,10 +163,10 @@ def test_a_file_or_link_that_others_put_in_the_way_has_no_part_in_the_token(stat
 
 def test_a_server_that_ends_late_leaves_the_files_of_the_one_that_came_after_it(state, tmp_path):
     first, second = make_token(), make_token()
-    ending = publishing_token(first, tmp_path, "127.0.0.1", PORT)
+    ending = publish_token(first, tmp_path, "127.0.0.1", PORT)
     ending.__enter__()
     [entry] = state.iterdir()
-    with publishing_token(second, tmp_path, "127.0.0.1", PORT) as file:
+    with publish_token(second, tmp_path, "127.0.0.1", PORT) as file:
         entry.write_text(json.dumps({**json.loads(entry.read_text()), "pid": os.getppid()}))  # as another process's
         ending.__exit__(None, None, None)
         assert (file.read_text(), entry.exists()) == (second, True)
@@ -182,6 +182,6 @@ def test_a_server_without_a_token_takes_away_what_leads_to_one(token):
 def test_a_token_that_cannot_be_written_is_an_error_and_leaves_nothing(state, tmp_path, names_no_directory):
     (tmp_path / names_no_directory).write_text("a file")
     store = tmp_path / "store" if names_no_directory == "store" else tmp_path
-    with pytest.raises(OSError, match="Not a directory"), publishing_token(make_token(), store, "127.0.0.1", PORT):
+    with pytest.raises(OSError, match="Not a directory"), publish_token(make_token(), store, "127.0.0.1", PORT):
         pytest.fail("it cannot be written")
     assert not list(tmp_path.glob("token-*"))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import threading
 
-from atlas.server.rounds import repeating
+from atlas.server.rounds import run_repeatedly
 
 
 def test_rounds_go_on_after_one_that_fails_and_tell_each_reason_once(caplog):
@@ -18,7 +18,7 @@ def test_rounds_go_on_after_one_that_fails_and_tell_each_reason_once(caplog):
         elif reason is not None:
             raise reason
 
-    with repeating(work, pause_seconds=0.001, name="sweeping"):
+    with run_repeatedly(work, pause_seconds=0.001, name="sweeping"):
         assert is_done.wait(10), "the rounds ended before their time"
     told = [str(record.exc_info[1]) for record in caplog.records]
     assert told == ["the file is damaged", "the file is damaged", "another"]
