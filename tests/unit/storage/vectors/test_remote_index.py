@@ -368,7 +368,7 @@ def test_an_index_of_another_kind_is_refused_with_what_to_do(open_store, pinecon
 def test_an_index_that_somebody_emptied_is_built_again(open_store, service):
     opened = filled(open_store, service.address)
     index = nearest_of(opened).index
-    index._service.drop(index._book.read().namespace)
+    index._service.drop(index._notes.read().namespace)
     assert missed(opened, IDS[:5]) == []
     assert opened.store.catch_up() == 70
     assert index.count() == 70
@@ -393,7 +393,7 @@ def test_half_an_index_that_somebody_emptied_is_not_believed(open_store, pinecon
 def test_doctor_finds_and_mends_an_index_that_lacks_records(open_store, service):
     opened = filled(open_store, service.address)
     index = nearest_of(opened).index
-    index._service.remove(index._book.read().namespace, ["3:0", "4:0"])
+    index._service.remove(index._notes.read().namespace, ["3:0", "4:0"])
     assert problem_of(opened.store) == f"the index of {THINGS} holds 68 vectors, the ledger 70"
     assert [finding.check for finding in examine(opened.store, fix=True) if finding.is_fixed] == ["index"]
     assert index.count() == 70
@@ -453,7 +453,7 @@ def purge(opened, *ids):
 def test_a_purge_empties_every_service_in_which_a_store_had_an_index(open_store, pinecone, chroma_server):
     opened = filled(open_store, chroma_server.address)
     on_chroma = nearest_of(opened).index
-    named = on_chroma._book.read().namespace
+    named = on_chroma._notes.read().namespace
     opened.store.close()
     opened = filled_on(open_store, pinecone.address)
     (before,) = pinecone.namespaces

@@ -32,7 +32,7 @@ pytestmark = pytest.mark.usefixtures("no_rest")
 
 
 def noted_of(opened):
-    return nearest_of(opened).index._book.read()
+    return nearest_of(opened).index._notes.read()
 
 
 def test_half_a_write_is_written_again(open_store, pinecone):
@@ -68,7 +68,7 @@ def check_nobody_writes_before_it_is_done(open_store, pinecone, released, monkey
     while pinecone.positions() == n_before and time.monotonic() < until:
         time.sleep(0.02)
     assert pinecone.positions() != n_before
-    lease = nearest_of(opened).index._book._lease_name
+    lease = nearest_of(opened).index._notes._lease_name
     opened.store.ledger.notes.write({lease: None})  # as if its time had run out
     assert opened.store.catch_up() == 1
     fresh = open_store(index=pinecone.address, **FEW)
@@ -134,7 +134,7 @@ def test_a_lease_of_a_clock_that_was_ahead_is_none(open_store, pinecone, monkeyp
     with monkeypatch.context() as elsewhere:
         elsewhere.setattr(index_notes, "_boot_id", lambda: "another")
         elsewhere.setattr(index_notes, "LEASE_SECONDS", 10**8)
-        assert nearest_of(dead).index._book.acquire_lease()
+        assert nearest_of(dead).index._notes.acquire_lease()
     assert opened.store.catch_up() == 1
 
 
@@ -227,7 +227,7 @@ def test_a_writer_that_died_on_another_machine_holds_up_neither_closing_nor_sear
     dead = open_store(index=pinecone.address, **FEW)
     with monkeypatch.context() as elsewhere:
         elsewhere.setattr(index_notes, "_boot_id", lambda: "another")
-        assert nearest_of(dead).index._book.acquire_lease()
+        assert nearest_of(dead).index._notes.acquire_lease()
     opened.add("late")
     assert opened.nearest("late") == ["late"]
     assert is_done_without_waiting(opened.store.close)
@@ -267,7 +267,7 @@ def test_a_service_that_is_gone_for_good_can_be_left(open_store, pinecone, monke
         (before,) = server.namespaces
         with monkeypatch.context() as elsewhere:  # whose writer has died on another machine
             elsewhere.setattr(index_notes, "_boot_id", lambda: "another")
-            assert nearest_of(opened).index._book.acquire_lease()
+            assert nearest_of(opened).index._notes.acquire_lease()
     opened = open_store(index=pinecone.address, **FEW)
     plan = plan_purge(opened.store, ["r3"])
     assert plan.indexes == ()
