@@ -11,7 +11,7 @@ import pytest
 from playwright.sync_api import Browser, Page, expect, sync_playwright
 
 from atlas.embedding.sentence_transformers import SentenceTransformerEmbedder
-from tests.support.browser.chromium import find_chromium
+from tests.support.browser.chromium import FLAGS, find_chromium
 from tests.support.browser.server import ELSEWHERE, Serve, dashboard
 from tests.support.browser.tabs import WINDOW, no_failures, people
 from tests.support.stores import MODEL
@@ -20,8 +20,7 @@ from tests.support.waiting import GIVE_UP_SECONDS
 expect.set_options(timeout=GIVE_UP_SECONDS * 1000)
 
 QUIET = [
-    "--no-sandbox",
-    "--disable-gpu",
+    *FLAGS,
     "--no-first-run",
     "--disable-background-networking",
     "--disable-component-update",

@@ -4,6 +4,9 @@ from __future__ import annotations
 
 import shutil
 
+FLAGS = ("--no-sandbox", "--disable-gpu", "--font-render-hinting=none")
+"""Arguments of every start. Without the last one, a browser without a window sets letters unevenly."""
+
 
 def find_chromium() -> str | None:
     """Return the path of the program, or None if it is not installed."""

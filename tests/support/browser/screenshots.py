@@ -14,7 +14,7 @@ from pathlib import Path
 from playwright.sync_api import Browser, Page, ViewportSize, expect, sync_playwright
 
 import atlas
-from tests.support.browser.chromium import find_chromium
+from tests.support.browser.chromium import FLAGS, find_chromium
 from tests.support.browser.curation import record_curation
 from tests.support.browser.life import live
 from tests.support.browser.page import REST, settle
@@ -64,7 +64,7 @@ def main() -> None:
     with tempfile.TemporaryDirectory() as directory, sync_playwright() as playwright:
         store = Path(directory) / "sample"
         live(store)
-        browser = playwright.chromium.launch(executable_path=chromium, args=["--no-sandbox", "--disable-gpu"])
+        browser = playwright.chromium.launch(executable_path=chromium, args=FLAGS)
         installed = (
             f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"  # commands are shown by their names
         )
