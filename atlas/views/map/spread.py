@@ -19,7 +19,7 @@ MARGIN = 0.06
 BLUR = 4.0
 """Width of the blur of the density, in cells. The shapes of islands are kept below it."""
 
-EMPTY = 0.5
+EMPTY = 3.0
 """Density that is added everywhere, as a share of the mean. The more, the less is spread."""
 
 TIMES = (0.0, *np.geomspace(0.25, 2_000, 60).tolist())
