@@ -71,9 +71,9 @@ class Export:
 
     @property
     def sentence(self) -> str:
-        """`ExportedRecord 41 experiences and 2 concepts.`."""
+        """`Exported 41 experiences and 2 concepts.`."""
         counts = [counted(n, noun) for noun, n in self._counts.items() if n or noun == "experience"]
-        return f"ExportedRecord {in_words(counts)}."
+        return f"Exported {in_words(counts)}."
 
     def lines(self, track: Track = iter) -> Iterator[str]:
         """Yield the lines, with newlines."""
