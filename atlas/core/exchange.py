@@ -9,6 +9,7 @@ import json
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, fields
 from datetime import datetime
+from itertools import chain
 from typing import Any
 
 import numpy as np
@@ -254,8 +255,9 @@ def _decode_vectors(value: Any) -> Vectors | None:
         raise InvalidInput(f"expected a list of lists of numbers for vectors, got {value!r:.60}")
     if len({len(row) for row in value}) != 1:
         raise InvalidInput("expected rows of the same length for vectors, got different lengths")
-    if not all(type(number) in (int, float) for row in value for number in row):
-        raise InvalidInput("expected only numbers for vectors, got other values")
+    for number in chain.from_iterable(value):
+        if type(number) not in (int, float):
+            raise InvalidInput(f"expected only numbers for vectors, got {number!r:.60}")
     return _to_vectors(value)
 
 

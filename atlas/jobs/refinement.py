@@ -41,8 +41,9 @@ class RefinementFile(ArtefactFile[RefinePlan]):
         kept_ids = {decision.id for decision in plan.decisions if not decision.is_removed}
         if any(decision.into not in kept_ids for decision in plan.merged):
             raise ValueError("expected a kept record as the target of each merge, got a dropped one")
-        if any(decision.action not in ("keep", "merge", "drop") for decision in plan.decisions):
-            raise ValueError("expected the decision keep, merge or drop, got another")
+        for decision in plan.decisions:
+            if decision.action not in ("keep", "merge", "drop"):
+                raise ValueError(f"expected the decision keep, merge or drop, got {decision.action!r:.60}")
         return plan
 
 

@@ -167,4 +167,4 @@ def _ended_at(messages: Sequence[Json]) -> datetime | None:
     try:
         return datetime.fromtimestamp(max(times), UTC) if times else None
     except (OverflowError, ValueError, OSError) as error:
-        raise InvalidInput("expected seconds since 1970 for extra.timestamp, got a number out of range") from error
+        raise InvalidInput(f"expected seconds since 1970 for extra.timestamp, got {max(times)!s:.40}") from error

@@ -187,4 +187,4 @@ def _ended_at(request: Json, result: Json) -> datetime | None:
     try:
         return datetime.fromtimestamp(milliseconds / 1_000, UTC)
     except (OverflowError, ValueError, OSError) as error:
-        raise InvalidInput("expected milliseconds since 1970 for timestamp, got a number out of range") from error
+        raise InvalidInput(f"expected milliseconds since 1970 for timestamp, got {milliseconds!s:.40}") from error
