@@ -15,12 +15,15 @@ MAX_MONTHS = 3_660
 """Numbers of days beyond which a period is a week, a month or a year."""
 
 FEW = 0.01
-"""Largest share of the attempts that may lie before the first period."""
+"""Largest share of the attempts that may lie before the first period, or after today."""
+
+LEAST_TO_TRIM = 20
+"""Number of attempts below which none is left out. Of as many, one may be."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Timeline:
-    """The periods of a chart, and the few attempts long before them."""
+    """The periods of a chart, and the few attempts that a wrong clock puts outside of them."""
 
     span: str
     """`day`, `week`, `month` or `year`."""
@@ -28,21 +31,39 @@ class Timeline:
     periods: tuple[Day, ...]
     """The periods from the first to the last, empty ones included. Each begins on its `on`."""
 
-    earlier: tuple[Day, ...]
-    """Days with attempts before the first period."""
+    days: tuple[Day, ...]
+    """The days with attempts in the periods, in order."""
+
+    n_earlier: int
+    """Number of attempts before the first period."""
+
+    n_later: int
+    """Number of attempts after today that are in no period."""
 
 
-def timeline(days: Sequence[Day]) -> Timeline:
+def timeline(days: Sequence[Day], today: date) -> Timeline:
     """Return days grouped by the span that suits their number.
 
-    A few attempts so early that all periods would be longer, such as those of a wrong clock, stay outside.
+    A few attempts stay outside: those so early that all periods would be longer, and those after today.
 
     Args:
         days: At least one, in order.
+        today: The present day, in UTC.
     """
-    n_early = _n_early(days)
-    span = _span(days[n_early:])
-    return Timeline(span=span, periods=_periods(days[n_early:], span), earlier=tuple(days[:n_early]))
+    n = total(days).n
+    most = max(1, int(FEW * n)) if n >= LEAST_TO_TRIM else 0
+    later = [day for day in days if day.on > today]
+    is_trimmed = len(later) < len(days) and total(later).n <= most
+    until_today = days[: len(days) - len(later)] if is_trimmed else days
+    n_early = _n_early(until_today, most)
+    drawn, span = until_today[n_early:], _span(until_today[n_early:])
+    return Timeline(
+        span=span,
+        periods=_periods(drawn, span),
+        days=tuple(drawn),
+        n_earlier=total(days[:n_early]).n,
+        n_later=total(later).n if is_trimmed else 0,
+    )
 
 
 def total(days: Sequence[Day]) -> SuccessRate:
@@ -50,9 +71,9 @@ def total(days: Sequence[Day]) -> SuccessRate:
     return SuccessRate.of({name: sum(getattr(day.rate, f"n_{name}") for day in days) for name in OUTCOMES})
 
 
-def _n_early(days: Sequence[Day]) -> int:
-    """Return the number of first days that are few attempts, long before the others, and make the periods longer."""
-    most, n, n_early = max(1, int(FEW * total(days).n)), 0, 0
+def _n_early(days: Sequence[Day], most: int) -> int:
+    """Return the number of first days with few attempts, long before the others, that make the periods longer."""
+    n, n_early = 0, 0
     for number, day in enumerate(days[:-1], start=1):
         n += day.rate.n
         if n > most:

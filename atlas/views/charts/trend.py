@@ -1,16 +1,16 @@
-"""Chart of the success rate over time, above the number of attempts."""
+"""Chart of the success rate over time, above the number of known outcomes."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from datetime import date
+from datetime import date, datetime, time
 
-from atlas.core.statistics import ClusteredRate, Day, SuccessRate, difference_interval
+from atlas.core.statistics import ClusteredRate, Day, SuccessRate, clustered_rate, difference_interval
 from atlas.views.charts.palette import BAND_COLOUR, GREY, PALETTE, PERCENT_AXIS, Chart
-from atlas.views.charts.periods import timeline, total
-from atlas.views.shared.rates import interval_text, points, range_text, rate_text
-from atlas.views.shared.wording import counted, day_text, whole_percent
+from atlas.views.charts.periods import Timeline, total
+from atlas.views.shared.rates import FEW_KNOWN, interval_text, points, range_text, rate_text
+from atlas.views.shared.wording import counted, day_text
 
 BAR_COLOUR = "rgba(138, 148, 158, 0.45)"
 
@@ -20,11 +20,8 @@ LEAST_KNOWN = 5
 N_LAST = 4
 """Number of periods that the sentence compares with the earlier ones."""
 
-PROBABLE = 1.281552 / 1.959964
-"""Share of the margin of a 95% interval that the margin of an 80% interval is: that one excludes 0 in `Probably`."""
-
 MAX_NUMBERED = 20
-"""Number of periods up to which each bar has its number of attempts above it."""
+"""Number of periods up to which each bar has its number above it."""
 
 LOW = 0.25
 """Least rate with room for a label below its point."""
@@ -35,79 +32,113 @@ NUMBER_ROOM = 1.6
 TREND_MEANS = (
     "The line is the share of attempts that succeeded. "
     f"Periods of fewer than {LEAST_KNOWN} known outcomes have no point. "
-    "The band is where the true rate lies (95%). The bars are the numbers of attempts."
+    "The band is where the true rate lies (95%). The bars are the numbers of known outcomes."
 )
 
 
-def trend_chart(days: Sequence[Day]) -> Chart:
-    """Return a line of success rates with their intervals, above bars of the numbers of attempts."""
-    periods = timeline(days).periods
-    return {"data": [_bars(periods), *_rates(_measured(periods))], "layout": _layout(periods)}
+@dataclass(frozen=True, slots=True)
+class Side:
+    """The attempts with a known outcome of one side of a comparison."""
 
-
-def has_trend(days: Sequence[Day]) -> bool:
-    """Return whether there are at least two periods whose rate is drawn."""
-    return len(days) > 1 and len(_measured(timeline(days).periods)) > 1
-
-
-def trend_verdict(days: Sequence[Day]) -> str:
-    """Return `Probably: +5 points since 2 Nov 2026, likely +1 to +9 points.`, or nothing without a comparison."""
-    comparison = _comparison(days)
-    if comparison is None:
-        return ""
-    last, before = (ClusteredRate(mean=rate.share or 0.0, n_effective=rate.n_known) for rate in comparison.rates)
-    low, high = difference_interval(last, before)
-    answer = _answer(last.mean - before.mean, low, high)
-    difference = (whole_percent(last.mean) - whole_percent(before.mean)) / 100  # of the rates as they are written
-    return f"{answer}: {points(difference)} since {day_text(comparison.since)}, {range_text(low, high)}."
-
-
-def trend_sentence(days: Sequence[Day]) -> str:
-    """Return `By week: 69% of 82 succeeded since 2 Nov 2026, 64% of 282 before.`, or no comparison."""
-    line, comparison = timeline(days), _comparison(days)
-    span = f"By {line.span}: "
-    note = f" The chart leaves out {counted(total(line.earlier).n, 'earlier attempt')}." if line.earlier else ""
-    if comparison is None:
-        return f"{span}{_rate_of(total(days))} succeeded.{note}"
-    last, before = map(_rate_of, comparison.rates)
-    return f"{span}{last} succeeded since {day_text(comparison.since)}, {before} before.{note}"
-
-
-def trend_caption(days: Sequence[Day]) -> str:
-    """Return the alternative text of the chart."""
-    periods = timeline(days).periods
-    first, last = max(days[0].on, periods[0].on), days[-1].on
-    sentences = [f"Success rate from {day_text(first)} to {day_text(last)}.", trend_verdict(days), trend_sentence(days)]
-    return " ".join(filter(None, sentences))
+    rate: SuccessRate
+    clustered: ClusteredRate
+    """The same rate, whose attempts at one task are not independent."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class _Comparison:
-    """The rates of the last periods and of all days before."""
+class Comparison:
+    """The attempts of the last periods, and those of all periods before. Both sides have some."""
 
     since: date
-    rates: tuple[SuccessRate, SuccessRate]
+    last: Side
+    before: Side
 
 
-def _comparison(days: Sequence[Day]) -> _Comparison | None:
-    """Return the last periods against all before, or None without known outcomes on both sides."""
-    periods = timeline(days).periods
-    if len(periods) <= N_LAST:
-        return None
-    since = periods[-N_LAST].on
-    last, before = (total([day for day in days if (day.on >= since) == is_last]) for is_last in (True, False))
-    return _Comparison(since=since, rates=(last, before)) if last.n_known and before.n_known else None
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Trend:
+    """The periods of the chart, and how the last ones differ."""
+
+    line: Timeline
+    comparison: Comparison | None = None
+    """None with too few periods, or no known outcome on a side."""
+
+
+def side_of(successes: Sequence[bool], tasks: Sequence[str]) -> Side:
+    """Return a side of a comparison.
+
+    Args:
+        successes: Whether each attempt succeeded, at least one.
+        tasks: The task of each attempt.
+    """
+    n = sum(successes)
+    rate = SuccessRate(n_succeeded=n, n_failed=len(successes) - n)
+    return Side(rate, clustered_rate(successes, tasks))
+
+
+def is_drawn(line: Timeline) -> bool:
+    """Return whether there are at least two periods whose rate is drawn."""
+    return len(_measured(line.periods)) > 1
+
+
+def first_compared(line: Timeline) -> date | None:
+    """Return the first day of the last periods that are compared, or None without any period before them."""
+    return line.periods[-N_LAST].on if len(line.periods) > N_LAST else None
+
+
+def trend_chart(trend: Trend) -> Chart:
+    """Return a line of success rates with their intervals, above bars of the numbers of known outcomes."""
+    periods = trend.line.periods
+    start = _start_mark(periods) if trend.comparison else {}
+    return {"data": [_bars(periods), *_rates(_measured(periods))], "layout": {**_layout(periods), **start}}
+
+
+def trend_verdict(trend: Trend) -> str:
+    """Return `Yes: +5 points since 2 Nov 2026, likely +1 to +9 points.`, or nothing with too few outcomes to judge.
+
+    Source:
+        `clustered_rate` for each side, and `difference_interval`. Tasks on both sides only make the interval wider.
+    """
+    comparison = trend.comparison
+    if comparison is None or min(comparison.last.rate.n_known, comparison.before.rate.n_known) < FEW_KNOWN:
+        return ""
+    last, before = comparison.last.clustered, comparison.before.clustered
+    (low, high), difference = difference_interval(last, before), last.mean - before.mean
+    answer = _answer(difference, low, high)
+    return f"{answer}: {points(difference)} since {day_text(comparison.since)}, {range_text(low, high)}."
+
+
+def trend_sentence(trend: Trend) -> str:
+    """Return `By week: 69% of 82 succeeded since 2 Nov 2026, 64% of 282 before.`, or no comparison."""
+    line, comparison = trend.line, trend.comparison
+    if comparison is None:
+        rates = f"{_rate_of(total(line.days))} succeeded."
+    else:
+        last, before = _rate_of(comparison.last.rate), _rate_of(comparison.before.rate)
+        rates = f"{last} succeeded since {day_text(comparison.since)}, {before} before."
+    return " ".join(filter(None, [f"By {line.span}: {rates}", _left_out(line)]))
+
+
+def trend_caption(trend: Trend) -> str:
+    """Return the alternative text of the chart."""
+    first, last = (day_text(trend.line.days[end].on) for end in (0, -1))
+    return " ".join(
+        filter(None, [f"Success rate from {first} to {last}.", trend_verdict(trend), trend_sentence(trend)])
+    )
+
+
+def _left_out(line: Timeline) -> str:
+    """Return `This leaves out 1 earlier attempt and 2 dated after today.`, or nothing."""
+    earlier = counted(line.n_earlier, "earlier attempt") if line.n_earlier else ""
+    later = counted(line.n_later, "attempt") if not earlier else f"{line.n_later:,}"
+    left_out = " and ".join(filter(None, [earlier, f"{later} dated after today" if line.n_later else ""]))
+    return f"This leaves out {left_out}." if left_out else ""
 
 
 def _answer(difference: float, low: float, high: float) -> str:
-    """Return whether a difference of rates is an improvement, by its 95% interval."""
-    direction = "Yes" if difference > 0 else "It got worse"
-    if low > 0 or high < 0:
-        return direction
-    margin = difference - low if difference > 0 else high - difference
-    if abs(difference) > PROBABLE * margin:
-        return "Probably" if difference > 0 else "It probably got worse"
-    return "Not clear yet"
+    """Return whether a difference of rates is an improvement, by its 95% interval. One that is written as 0 is none."""
+    if low <= 0 <= high or not round(100 * difference):
+        return "Not clear yet"
+    return "Yes" if difference > 0 else "It got worse"
 
 
 def _rate_of(rate: SuccessRate) -> str:
@@ -119,7 +150,7 @@ def _measured(periods: Sequence[Day]) -> list[Day]:
 
 
 def _bars(periods: Sequence[Day]) -> Chart:
-    counts = [period.rate.n for period in periods]
+    counts = [period.rate.n_known for period in periods]
     labels = [f"{n:,}" if n else "" for n in counts]
     if periods[-1].rate.n_known < LEAST_KNOWN:
         labels[-1] = f"too few<br>{labels[-1]}"  # a line that ends before the last bar would look like a mistake
@@ -131,7 +162,7 @@ def _bars(periods: Sequence[Day]) -> Chart:
         "yaxis": "y2",
         "marker": {"color": BAR_COLOUR},
         "textfont": {"size": 10, "color": GREY},
-        "hovertemplate": "%{x|%-d %b %Y}: %{y:,} attempts<extra></extra>",
+        "hovertemplate": "%{x|%-d %b %Y}: %{y:,} known outcomes<extra></extra>",
         **(numbers if len(periods) <= MAX_NUMBERED else {}),
     }
 
@@ -170,6 +201,19 @@ def _labels(shares: Sequence[float]) -> dict[int, str]:
     return {lowest: below, len(shares) - 1: "top center", 0: "top right"}
 
 
+def _start_mark(periods: Sequence[Day]) -> Chart:
+    """Return a thin line where the last periods begin, between two bars, with that day below the rates."""
+    first, before = periods[-N_LAST].on, periods[-N_LAST - 1].on
+    at = (datetime.combine(before, time()) + (first - before) / 2).isoformat()
+    place = {"x": at, "y": 0, "xanchor": "left", "yanchor": "bottom"}
+    line = {"type": "line", "x0": at, "x1": at, "y0": 0, "y1": 1, "yref": "paper"}
+    text = f"since {day_text(first)}"
+    return {
+        "shapes": [{**line, "line": {"color": GREY, "width": 1, "dash": "dot"}}],
+        "annotations": [{**place, "text": text, "showarrow": False, "font": {"size": 11, "color": GREY}}],
+    }
+
+
 def _layout(periods: Sequence[Day]) -> Chart:
     across: Chart = {
         "type": "date",
@@ -179,7 +223,7 @@ def _layout(periods: Sequence[Day]) -> Chart:
         "nticks": 6,
         "showgrid": False,
     }
-    highest = max(period.rate.n for period in periods)
+    highest = max(period.rate.n_known for period in periods)
     return {
         "bargap": 0.25,
         "height": 156,

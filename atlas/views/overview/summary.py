@@ -8,11 +8,12 @@ from datetime import date
 from typing import TYPE_CHECKING
 
 from atlas.core.imports.lazy import LazyModule
-from atlas.core.statistics import Day as Day
 from atlas.core.statistics import SuccessRate as SuccessRate
 from atlas.core.statistics import rates_by_day
 from atlas.memory.system import MemorySystem
+from atlas.views.charts.trend import Trend
 from atlas.views.overview.recent import Recent, recent
+from atlas.views.overview.trend import trend_of
 from atlas.views.shared.rates import interval_text, rate_text
 from atlas.views.shared.wording import OUTCOMES, UNKNOWN_VALUE, counted
 from atlas.views.strategies.overview import strategy_counts
@@ -56,8 +57,8 @@ class Overview:
     """All that the overview shows."""
 
     rate: SuccessRate
-    days: tuple[Day, ...]
-    """The days with attempts, in order."""
+    trend: Trend | None
+    """The success rate over time, or None if there is too little of it."""
 
     recent: Recent | None
     """The newest records, or None without attempts."""
@@ -84,7 +85,7 @@ def overview(memory: MemorySystem, today: date) -> Overview:
     days = rates_by_day(memory.experience.counts_by_day())
     return Overview(
         rate=SuccessRate.of(counts),
-        days=days,
+        trend=trend_of(memory, days, today),
         recent=recent(memory, days, today),
         sources=_groups(memory, "source", counts),
         n_sample=sample.n_sample_experiences(memory),

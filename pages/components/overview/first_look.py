@@ -59,7 +59,7 @@ def draw_answers(memory: MemorySystem, view: Overview, health: Health) -> None:
         left, right = st.columns(2, gap="medium")
     effect = current_effect(memory)
     with left:
-        draw_trend(view.days)
+        draw_trend(view.trend)
         st.markdown("##### Does memory help?")
         with st.container(gap="xsmall", key="overview_compared"):
             draw_effect(memory, effect)

@@ -7,12 +7,12 @@ from functools import partial
 
 import streamlit as st
 
-from atlas.views.charts.trend import TREND_MEANS, has_trend, trend_caption, trend_chart, trend_sentence, trend_verdict
+from atlas.views.charts.trend import TREND_MEANS, Trend, trend_caption, trend_chart, trend_sentence, trend_verdict
 from atlas.views.curate.attention import AttentionRow
 from atlas.views.curate.health import DOMAIN_ORDER, FAILING, Health
 from atlas.views.kinds.columns import Column
 from atlas.views.lists.rate_rows import RATE_COLUMNS, rate_row
-from atlas.views.overview.summary import Day, Groups, Overview, experiences_line, groups_caption
+from atlas.views.overview.summary import Groups, Overview, experiences_line, groups_caption
 from atlas.views.shared.scope import Scope
 from atlas.views.shared.wording import counted
 from pages.components.lists.record_table import plain_table
@@ -68,15 +68,15 @@ def draw_remembered(view: Overview) -> None:
         draw_sources(view.sources)
 
 
-def draw_trend(days: Sequence[Day]) -> None:
+def draw_trend(trend: Trend | None) -> None:
     """Draw the success rate over time, unless there is too little of it."""
-    if has_trend(days):
+    if trend is not None:
         with st.container(gap="xxsmall"):
             st.markdown("##### Is it getting better?")
-            if verdict := trend_verdict(days):
+            if verdict := trend_verdict(trend):
                 st.markdown(f":small[**{verdict}**]")
-            st.caption(trend_sentence(days), help=TREND_MEANS)
-            st.plotly_chart(trend_chart(days), key="overview_trend", config=CHART, alt=trend_caption(days))
+            st.caption(trend_sentence(trend), help=TREND_MEANS)
+            st.plotly_chart(trend_chart(trend), key="overview_trend", config=CHART, alt=trend_caption(trend))
 
 
 def draw_domains(health: Health) -> None:
