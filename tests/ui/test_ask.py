@@ -70,7 +70,7 @@ def lines(app: AppTest) -> list[str]:
 
 def found(app: AppTest) -> list[str]:
     """The number of hits of each memory that gave some, with the least relevance that it shows."""
-    return [element.value for element in app.main.caption if re.search(r"^\d+ of relevance", element.value)]
+    return [element.value for element in app.main.caption if re.search(r"^\d+ above the threshold", element.value)]
 
 
 def absent(app: AppTest) -> list[str]:

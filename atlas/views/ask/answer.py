@@ -138,10 +138,10 @@ class Part:
 
     @property
     def reach_sentence(self) -> str:
-        """`3 of relevance 0.13 or more, 1 of them weak`."""
+        """`3 above the threshold of 0.13, 1 of them only just`."""
         n, n_weak = len(self.hits), sum(map(self.is_weak, self.hits))
-        weak = "" if not n_weak else ", weak" if n == 1 else f", {n_weak:,} of them weak"
-        return f"{n:,} of relevance {self.level:.2f} or more{weak}"
+        weak = "" if not n_weak else ", only just" if n == 1 else f", {n_weak:,} of them only just"
+        return f"{n:,} above the threshold of {self.level:.2f}{weak}"
 
     def is_weak(self, hit: RankedHit) -> bool:
         """Return whether a hit is just above the level."""

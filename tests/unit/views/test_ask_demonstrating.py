@@ -80,14 +80,14 @@ def test_a_hit_just_above_the_level_is_weak(memory):
     weak = replace(part.hits[1], hit=replace(part.hits[1].hit, relevance=second))
     sure = replace(part.hits[0], hit=replace(part.hits[0].hit, relevance=1.0))
     for level, n_weak, words in (
-        (second / 3, 0, f"2 of relevance {second / 3:.2f} or more"),
-        (second / 1.01, 1, f"2 of relevance {second / 1.01:.2f} or more, 1 of them weak"),
+        (second / 3, 0, f"2 above the threshold of {second / 3:.2f}"),
+        (second / 1.01, 1, f"2 above the threshold of {second / 1.01:.2f}, 1 of them only just"),
     ):
         measured = replace(part, level=level, hits=(sure, weak))
         assert sum(map(measured.is_weak, measured.hits)) == n_weak
         assert measured.reach_sentence == words
     alone = replace(part, level=second / 1.01, hits=(weak,))
-    assert alone.reach_sentence == f"1 of relevance {second / 1.01:.2f} or more, weak"
+    assert alone.reach_sentence == f"1 above the threshold of {second / 1.01:.2f}, only just"
 
 
 def test_the_call_that_gives_an_agent_the_same_is_named(memory):
