@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from dataclasses import dataclass
 
 from atlas.core.types import CodeConcept, Experience, Strategy
 from atlas.memory.system import MemorySystem
 from atlas.views.ask.answer import Answer, Part, RankedHit
 from atlas.views.ask.cards import VIEWS
+from atlas.views.experience.ending import is_code
+from atlas.views.kinds.uses import worse_ids
+from atlas.views.shared.rates import CLEARLY_WORSE, FAILING, RELIABLE, record_of
 from atlas.views.shared.wording import first_sentences, shortened
 
 MIN_RELEVANCE_SHARE = 1 / 3
@@ -17,8 +20,11 @@ MIN_RELEVANCE_SHARE = 1 / 3
 
 TEXT_CHARACTERS, TITLE_CHARACTERS = 240, 90
 
-PROVEN, UNTRIED, OTHER, LESSON = range(4)
-"""Preference of a hit: a strategy that mostly succeeded, one without uses, another memory, and a failed attempt."""
+PROVEN, UNPROVEN, OTHER, LESSON = range(4)
+"""Preference of a hit: a strategy that reliably succeeds, another one, another memory, and a failed attempt."""
+
+POOR = (CLEARLY_WORSE, FAILING)
+"""Verdicts on a strategy or a concept that gives no advice."""
 
 _PROSE_END = re.compile(r"[.!?…。\uff01\uff1f]$")
 
@@ -41,37 +47,39 @@ class Advice:
 
 
 def advice_of(memory: MemorySystem, answer: Answer) -> Advice | None:
-    """Return the advice of the best strategy that did not mostly fail, or else of another memory, or None.
+    """Return the advice of a reliable strategy, or else of another one, or else of another memory, or None.
 
-    Other memories are concepts, attempts that succeeded, and last the reason why an attempt failed. Weak matches,
-    warnings, and hits that the block does not show give no advice.
+    Other memories are concepts, attempts that succeeded, and last the reason why an attempt failed. What mostly fails
+    or does clearly worse than the others gives no advice, nor do weak matches, warnings, and hits that the block does
+    not show.
     """
+    worse = {*worse_ids(memory.strategies, memory.strategies.retired()), *worse_ids(memory.concepts)}
     least = MIN_RELEVANCE_SHARE * max((hit.hit.relevance for part in answer.parts for hit in part.hits), default=0.0)
-    candidates = [candidate for part in answer.parts for candidate in _candidates(part, least)]
+    candidates = [candidate for part in answer.parts for candidate in _candidates(part, least, worse)]
     if not candidates:
         return None
     _, _, name, hit = min(candidates, key=lambda candidate: candidate[:2])
     return _advice(memory, name, hit)
 
 
-def _candidates(part: Part, least: float) -> Iterator[tuple[int, int, str, RankedHit]]:
+def _candidates(part: Part, least: float, worse: Collection[str]) -> Iterator[tuple[int, int, str, RankedHit]]:
     """Yield the preference, the place, the memory and the hit of what can be advised."""
     for hit in part.hits:
-        preference = _preference(hit.hit.item)
+        preference = _preference(hit.hit.item, worse)
         is_close = hit.hit.relevance >= least and not part.is_weak(hit)
         if preference is not None and is_close and hit.is_shown and not hit.is_warning:
             yield preference, hit.place, part.name, hit
 
 
-def _preference(record: object) -> int | None:
+def _preference(record: object, worse: Collection[str]) -> int | None:
+    """Return the preference of a record, or None if it gives no advice."""
     match record:
-        case Strategy(usage_count=0):
-            return UNTRIED
         case Strategy():
-            return PROVEN if 2 * record.n_succeeded >= record.usage_count else None
+            verdict = record_of(record.n_succeeded, record.usage_count, is_worse=record.id in worse).verdict
+            return None if verdict in POOR else PROVEN if verdict == RELIABLE else UNPROVEN
         case CodeConcept():
-            return OTHER
-        case Experience(success=True):
+            return None if record.id in worse else OTHER
+        case Experience(success=True) if record.solution_output.strip():
             return OTHER
         case Experience(success=False) if _lesson(record):
             return LESSON
@@ -98,9 +106,8 @@ def _advice(memory: MemorySystem, name: str, hit: RankedHit) -> Advice:
 
 
 def _deed(experience: Experience) -> str:
-    """Return what an attempt did, in its own sentences, or an empty string if its answer is code."""
-    lines = experience.solution_output.strip().splitlines()
-    return experience.solution_output if lines and _PROSE_END.search(lines[0].rstrip()) else ""
+    """Return what an attempt did or answered, or an empty string if its answer is code."""
+    return "" if is_code(experience.solution_output) else experience.solution_output
 
 
 def _lesson(experience: Experience) -> str:

@@ -57,12 +57,21 @@ def _is_followed(experience: Experience) -> bool:
 
 def _program_line(solution: str) -> str:
     """Return `wrote parse_price(), 12 lines of Python` for a program, or an empty string for an answer in words."""
-    language = "shell" if solution.startswith("#!") else language_of(solution)
-    if language is None and not _CODE.match(_first_line(solution)):
+    if not is_code(solution):
         return ""
+    language = _language(solution)
     size = f"{counted(len(solution.splitlines()), 'line')} of {NAMES.get(language or '', language or 'code')}"
     function = _FUNCTION.search(solution)
     return f"wrote {function[1]}(), {size}" if function else size
+
+
+def is_code(solution: str) -> bool:
+    """Return whether a solution is a program or data, not an answer in words."""
+    return _language(solution) is not None or _CODE.match(_first_line(solution)) is not None
+
+
+def _language(solution: str) -> str | None:
+    return "shell" if solution.startswith("#!") else language_of(solution)
 
 
 def _first_line(text: str) -> str:

@@ -35,15 +35,42 @@ def use(memory, strategy_id, *outcomes):
         memory.strategies.update_stats(strategy_id, outcome)
 
 
-def test_a_strategy_that_mostly_succeeded_goes_before_one_without_uses_and_one_that_mostly_failed(memory):
-    titles = ("untried", "proven", "poor")
+def test_a_reliable_strategy_goes_before_one_without_uses_and_one_that_is_not_clear_does_not(memory):
+    titles = ("untried", "proven", "unclear")
     ids = {title: memory.strategies.add(strategy(title, f"Do {title}.")) for title in titles}
-    assert advice(memory).source.endswith(": not used yet")
+    first = advice(memory).source
+    assert first.endswith(": not used yet")
+    use(memory, ids["unclear"], True, True, False)
     use(memory, ids["proven"], True, True, False)
-    use(memory, ids["poor"], True, False, False)
+    assert advice(memory).source.split(":")[0] == first.split(":")[0], "2 of 3 prove nothing"
+    use(memory, ids["proven"], *[True] * 10)
     found = advice(memory)
     assert (found.memory, found.text) == ("strategies", "Do proven.")
-    assert found.source == "Strategy “proven”: succeeded in 2 of 3 uses (likely 19–93%)"
+    assert found.source.startswith("Strategy “proven”: succeeded in 12 of 13 uses")
+
+
+def test_a_strategy_that_is_clearly_worse_than_the_others_or_mostly_fails_gives_no_advice(memory):
+    worse = memory.strategies.add(strategy("worse"))
+    use(memory, worse, *[n % 2 == 0 for n in range(40)])
+    assert advice(memory).source.startswith("Strategy “worse”")
+    other = memory.strategies.add(strategy("other", situation="asked to mend a shoe in the rain"))
+    use(memory, other, *[True] * 200)
+    assert advice(memory) is None
+    failing = memory.strategies.add(strategy("failing", situation=f"asked to {REFUND} now"))
+    use(memory, failing, *[False] * 8)
+    assert advice(memory) is None
+
+
+def test_a_concept_that_is_clearly_worse_than_the_others_gives_no_advice(memory):
+    made = [
+        memory.concepts.add(CodeConcept(name=name, description=text, code=f"def {name}():\n    return {n}\n"))
+        for n, (name, text) in enumerate((("refund", f"To {REFUND}."), ("mend", "Mend a shoe in the rain.")))
+    ]
+    assert advice(memory).text == f"To {REFUND}."
+    for concept_id, is_good in zip(made, (False, True), strict=True):
+        for n in range(40):
+            memory.concepts.record_use(concept_id, is_good, task_id=f"t{n}", trajectory_id=f"{concept_id} {n}")
+    assert advice(memory) is None
 
 
 def test_a_strategy_for_something_else_gives_way_to_an_attempt_that_succeeded_and_says_what_it_did(memory):
@@ -56,10 +83,24 @@ def test_a_strategy_for_something_else_gives_way_to_an_attempt_that_succeeded_an
     )  # fmt: skip
 
 
-def test_code_of_an_attempt_is_no_sentence_of_advice(memory):
-    memory.experience.store(attempt(REFUND, solution="def refund(flight):\n    return flight.\n"))
+@pytest.mark.parametrize(
+    ("solution", "text"),
+    [
+        ("42", "42"),
+        ("https://example.org/fares", "https://example.org/fares"),
+        ("def refund(flight):\n    return flight.\n", ""),
+        ('{"fare": 12}', ""),
+    ],
+)
+def test_a_short_answer_is_advice_itself_and_code_only_points_to_its_place(memory, solution, text):
+    memory.experience.store(attempt(REFUND, solution=solution))
     found = advice(memory)
-    assert (found.place, found.text) == (1, "")
+    assert (found.place, found.text) == (1, text)
+
+
+def test_an_attempt_without_an_answer_gives_no_advice(memory):
+    memory.experience.store(attempt(REFUND, steps=(), solution=""))
+    assert advice(memory) is None
 
 
 def test_a_concept_advises_what_it_does(memory):
