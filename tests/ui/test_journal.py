@@ -20,6 +20,7 @@ from tests.support.dashboard import (
     Dashboard,
     assert_no_problem,
     box,
+    drawn_by,
     of_type,
     plan_tables,
     run_until,
@@ -116,6 +117,17 @@ def test_the_sentence_on_open_crashes_lists_only_them(dashboard: Dashboard, tmp_
     assert "journal_narrowing" not in {button.key for button in app.button}
     opened = dashboard(tmp_path, "journal", id=table(app)["id"][0])
     assert "No fix is linked with it yet. **Links** can add one." in said(opened)
+    assert_no_problem(app)
+
+
+def test_the_overview_counts_the_open_crashes_that_the_journal_then_lists(dashboard: Dashboard, tmp_path, memory):
+    memory.journal.add_entries([entry(n) for n in range(30)])
+    memory.store(attempt("Boil an egg"))
+    rows = drawn_by(dashboard(tmp_path, "overview"), "records")[0]["rows"]
+    row = next(row for row in rows if row["id"] == "crashes")
+    assert (row["what"], row["detail"]) == ("8 crashes without a fix", "newest 2 Mar 2026")
+    app = dashboard(tmp_path, "journal", journal_fixes="Crashes without a fix")
+    assert caption(app) == "8 of 30 entries · crashes without a fix · newest first"
     assert_no_problem(app)
 
 

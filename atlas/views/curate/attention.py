@@ -1,4 +1,4 @@
-"""The first things that need attention: a missing backup, searches, a failing strategy, undecided cases."""
+"""The first things that need attention: a missing backup, searches, a failing strategy, crashes, undecided cases."""
 
 from __future__ import annotations
 
@@ -9,9 +9,11 @@ from typing import Literal
 
 from atlas.evaluation.report import OwnEvaluation
 from atlas.memory.system import MemorySystem
+from atlas.storage.damage import stored_instant
 from atlas.views.curate.cases import failing_strategies
 from atlas.views.curate.queues import TITLES
 from atlas.views.evaluation.verdict import JUDGED, stricter, verdict
+from atlas.views.kinds.journal import JOURNAL, NOT_FIXED, fix_condition
 from atlas.views.kinds.strategy import STRATEGY
 from atlas.views.lists.queries import Row
 from atlas.views.settings.copies import backup_state
@@ -67,7 +69,8 @@ def attention(
         has_failed: True if the search for near-duplicates failed.
     """
     backup = _backup(memory, now) if n_own else ()
-    return (*backup, *filter(None, [search]), *_failing_strategy(memory), *_undecided(waiting, has_failed))
+    records = (*_failing_strategy(memory), *_open_crashes(memory), *_undecided(waiting, has_failed))
+    return (*backup, *filter(None, [search]), *records)
 
 
 def search_row(evaluation: OwnEvaluation, strictness: float) -> AttentionRow | None:
@@ -107,6 +110,24 @@ def _failing_strategy(memory: MemorySystem) -> Iterator[AttentionRow]:
             next_step="review the strategy that fails most",
             page=STRATEGY.page,
             parameters={"id": strategy.id},
+        )
+
+
+def _open_crashes(memory: MemorySystem) -> Iterator[AttentionRow]:
+    """Yield the number of crashes in the journal without a fix, and the day of the newest, if there are any."""
+    where = {"id": fix_condition(memory.journal, NOT_FIXED)}
+    for newest in memory.journal.browse(where, descending=True, limit=1):
+        n, at = memory.journal.count(where), stored_instant(newest["metadata"])
+        crashes = f"{counted(n, 'crash')} without a fix"
+        yield AttentionRow(
+            id="crashes",
+            severity="important",
+            what=crashes,
+            detail=f"newest {day_text(at)}" if at else "",
+            action="Open",
+            next_step=f"look at {crashes}",
+            page=JOURNAL.page,
+            parameters={"journal_fixes": NOT_FIXED},
         )
 
 

@@ -8,6 +8,7 @@ from datetime import timedelta
 import pytest
 
 import atlas
+from atlas.core.types import JournalEntry
 from atlas.storage.maintenance.backup import backup
 from atlas.testing import FixedClock, HashEmbedder
 from atlas.views.curate.attention import AttentionRow, attention
@@ -92,3 +93,20 @@ def test_searches_that_should_change_come_after_a_missing_backup_and_before_reco
     assert [(row.id, row.severity) for row in rows] == [
         ("backup", "urgent"), ("search", "important"), ("undecided", "routine"),
     ]  # fmt: skip
+
+
+def test_crashes_without_a_fix_are_counted_with_the_day_of_the_newest_and_open_the_journal_at_them(memory):
+    journal = memory.journal
+
+    def add(kind, n):
+        made = JournalEntry(entry_type=kind, content=f"{kind} {n}", generation=n, created_at=START + timedelta(days=n))
+        return journal.add_entries([made])[0]
+
+    *crashes, fix = (add("crash_log" if n < 4 else "reflection", n) for n in range(5))
+    journal.link(crashes[3], fix, "fixed_by")
+    (row,) = attention(memory, {}, n_own=0, now=START)
+    assert (row.what, row.detail, row.severity) == ("3 crashes without a fix", "newest 3 Mar 2026", "important")
+    assert (row.page, dict(row.parameters)) == ("journal", {"journal_fixes": "Crashes without a fix"})
+    for crash in crashes[:3]:
+        journal.link(crash, fix, "fixed_by")
+    assert attention(memory, {}, n_own=0, now=START) == ()
