@@ -1,15 +1,15 @@
-// The areas of the domains: those of weak ones are shaded, the others are outlined. An area is one piece: a narrow neck joins
-// parts that lie apart.
+// The areas of the domains: those of weak ones are shaded in red, the others are outlined faintly. They are drawn once for
+// the map as a whole (map_contours.js), and move with it.
 
-const WEAK_PIXELS = 20, OTHER_PIXELS = 17, NECK_PIXELS = 4 // reach about a point of a weak domain and of another one, and half the width of a neck
-const WEAK_STRENGTH = 0.13, WEAK_STRENGTH_ON_DARK = 0.22, OTHER_STRENGTH = 0.07, MARKED_STRENGTH = 0.2 // opacities
-const OTHER_LINE = 0.8, WEAK_LINE = 0.85 // opacities of the lines about them
+const REACH_PIXELS = 19 // about a point, where all of the map is seen
+const GAP_PIXELS = 2.5 // from the border of an area to its line, so that neighbours stand apart
+const WEAK_STRENGTH = 0.13, WEAK_STRENGTH_ON_DARK = 0.2, OTHER_STRENGTH = 0.06, MARKED_STRENGTH = 0.2 // opacities
+const WEAK_LINE = 0.85, OTHER_LINE = 0.4 // opacities of the lines about them
 const AREA_MOST = 3000 // points of domains up to which they have areas
 
 function mapAreas(map) {
-  let members = null, necks = null, marked
-  const closer = () => Math.max(1, map.camera.magnification())
-  const reach = (isWeak) => (isWeak ? WEAK_PIXELS : OTHER_PIXELS) * closer() * map.camera.markScale()
+  let members = null, drawn = null, marked
+  const reach = () => REACH_PIXELS * map.camera.magnification() * map.camera.markScale()
 
   /** All points of each domain, in the order of the labels. */
   function membersNow() {
@@ -21,38 +21,36 @@ function mapAreas(map) {
     return members.lists
   }
 
-  /** The necks of each domain: pairs of points, those of its shortest tree. */
-  function necksNow() {
-    const lists = membersNow(), { points } = map
-    if (necks?.of !== lists || necks.key !== points.key) necks = { of: lists, key: points.key, lists: lists.map((list) => shortestTree(list, points.xy)) }
-    return necks.lists
-  }
-
   const hasAreas = () => map.colours.domains && membersNow().reduce((n, list) => n + list.length, 0) <= AREA_MOST
+  const isOutlined = ({ weak, colour }) => !weak && colour == null // where no colour tells it apart
+  /** Which areas there are, for the legend. */
+  const kinds = () => (hasAreas() ? { outlined: map.colours.labels.some(isOutlined), weak: map.colours.labels.some(({ weak }) => weak) } : {})
   /** The points of weak domains that are to be seen. None where these have no area. */
   const weakPoints = () => (hasAreas() ? membersNow().flatMap((list, place) => (map.colours.labels[place].weak ? list.filter(map.isVisible) : [])) : [])
 
-  /** Draw them. Outlines are only for domains that no colour tells apart. Amid a domain its area would tint all. */
-  function draw() {
-    const { theme, colours } = map, share = Math.min(1, 3 - closer())
-    if (share <= 0 || !hasAreas()) return
-    const isDrawn = ({ weak, colour, number }) => weak || colour == null || number === marked
-    const inOrder = [...colours.labels.keys()].filter((place) => isDrawn(colours.labels[place])).sort((one, other) => rankOf(one) - rankOf(other))
-    for (const place of inOrder) {
-      const { weak, number } = colours.labels[place], isMarked = number === marked
-      const strength = weak ? (theme.isDark ? WEAK_STRENGTH_ON_DARK : WEAK_STRENGTH) : isMarked ? MARKED_STRENGTH : OTHER_STRENGTH
-      const line = weak || isMarked ? WEAK_LINE : OTHER_LINE
-      drawArea(place, weak ? theme.red : theme.isDark ? theme.neutral : theme.grey, strength * share, line * share)
+  /** The path about each domain, in pixels from the origin of the map where all of it is seen. */
+  function pathsNow() {
+    const { camera, points, hidden, days, marks } = map, scale = camera.fittedScale(), upwards = scale * camera.stretch()
+    const lists = membersNow(), size = camera.markScale(), key = [points.key, scale, upwards, size, [...hidden], days, marks.shown].join()
+    if (drawn?.of !== lists || drawn.key !== key) {
+      const place = (i) => [points.xy[2 * i] * scale, -points.xy[2 * i + 1] * upwards]
+      const places = lists.map((list) => list.filter(map.isVisible).map(place))
+      drawn = { of: lists, key, paths: contoursAbout(places, REACH_PIXELS * size) }
     }
+    return drawn.paths
   }
 
-  /** Weak ones lie over others, and the marked one over all. */
-  const rankOf = (place) => (map.colours.labels[place].number === marked ? 2 : map.colours.labels[place].weak ? 1 : 0)
-
-  function drawArea(place, rgb, strength, line) {
-    const where = map.camera.where, places = membersNow()[place].filter(map.isVisible).map(where)
-    const bands = necksNow()[place].filter((ends) => ends.every(map.isVisible)).map((ends) => ends.map(where))
-    map.overlay.shade(places, bands, reach(map.colours.labels[place].weak), NECK_PIXELS * closer(), rgb, strength, line)
+  /** Draw them. Amid a domain its area would tint all. */
+  function draw() {
+    const { theme, colours, camera } = map, share = Math.min(1, 3 - camera.magnification())
+    if (share <= 0 || !hasAreas()) return
+    pathsNow().forEach((path, place) => {
+      const label = colours.labels[place], isMarked = label.number === marked
+      if (!label.weak && !isMarked && !isOutlined(label)) return
+      const strength = label.weak ? (theme.isDark ? WEAK_STRENGTH_ON_DARK : WEAK_STRENGTH) : isMarked ? MARKED_STRENGTH : OTHER_STRENGTH
+      const line = label.weak || isMarked ? WEAK_LINE : OTHER_LINE
+      map.overlay.shade(path, camera.magnification(), camera.toScreen(0, 0), GAP_PIXELS, label.weak ? theme.red : theme.grey, strength * share, line * share)
+    })
   }
 
   /** Mark the area of a domain, whose name the mouse is over. Undefined for none. */
@@ -62,23 +60,5 @@ function mapAreas(map) {
     map.dirty()
   }
 
-  return { draw, mark, reach, weakPoints, members: membersNow }
-}
-
-/** The edges of the shortest tree over points (Prim, 1957). */
-function shortestTree(list, xy) {
-  const edges = [], left = new Set(list.slice(1)), near = new Map(list.map((i) => [i, { from: list[0], square: Infinity }]))
-  let last = list[0]
-  while (left.size) {
-    let next = null
-    for (const i of left) {
-      const square = (xy[2 * i] - xy[2 * last]) ** 2 + (xy[2 * i + 1] - xy[2 * last + 1]) ** 2, known = near.get(i)
-      if (square < known.square) (known.square = square), (known.from = last)
-      if (next === null || known.square < near.get(next).square) next = i
-    }
-    edges.push([near.get(next).from, next])
-    left.delete(next)
-    last = next
-  }
-  return edges
+  return { draw, mark, reach, kinds, weakPoints, members: membersNow }
 }

@@ -47,14 +47,16 @@ function mapCamera(map) {
     return (fitted = { stretch, view: framing(low, high, room, Infinity, stretch) })
   }
 
-  /** How much larger the points stand apart than where all of them are seen. */
-  const magnification = () => map.view.scale / fitting().view.scale
+  /** The scale at which all points are seen. */
+  const fittedScale = () => fitting().view.scale
+  /** How much larger the points stand apart than there. */
+  const magnification = () => map.view.scale / fittedScale()
 
   /** How large marks are: on a narrow stage points lie closer. */
   const markScale = () => Math.min(1, Math.max(0.75, (map.width - map.insets.right) / 700))
 
   function pointSize() {
-        const crowd = Math.min(9, Math.max(0.6, 170 / Math.sqrt(map.points.n + 30))) * markScale() + 1.6
+    const crowd = Math.min(9, Math.max(0.6, 170 / Math.sqrt(map.points.n + 30))) * markScale() + 1.6
     return Math.min(13, crowd * Math.max(0.8, magnification()) ** 0.4)
   }
 
@@ -112,5 +114,5 @@ function mapCamera(map) {
   }
 
   const isFlying = () => flight !== null
-  return { stretch, toScreen, toMap, where, magnification, markScale, pointSize, zoom, pan, fit, show, showPoints, isFlying, forget: () => (fitted = null) }
+  return { stretch, toScreen, toMap, where, fittedScale, magnification, markScale, pointSize, zoom, pan, fit, show, showPoints, isFlying, forget: () => (fitted = null) }
 }

@@ -61,31 +61,25 @@ function mapOverlay(map, canvas) {
     pen.setLineDash([])
   }
 
-  /** An area: the surroundings of places, bands between some of them, and a line about it all. What it covers is wiped. */
-  function shade(places, bands, radius, half, rgb, alpha, lineAlpha) {
-    const fill = (inset, colour, how) => {
-      pen.beginPath()
-      for (const [px, py] of places) pen.moveTo(px + radius - inset, py), pen.arc(px, py, radius - inset, 0, 7)
-      for (const [from, to] of bands) addBand(from, to, half - inset)
-      pen.globalCompositeOperation = how
-      pen.fillStyle = colour
-      pen.fill()
-    }
-    fill(0, css(rgb, lineAlpha), 'source-over')
-    fill(OUTLINE_PIXELS, css(rgb), 'destination-out')
-    fill(OUTLINE_PIXELS, css(rgb, alpha), 'source-over')
-  }
-
-  /** A band between two places, drawn in the turn of an arc: drawn in the other one, it would cut holes into arcs. */
-  function addBand([x0, y0], [x1, y1], half) {
-    const length = Math.hypot(x1 - x0, y1 - y0)
-    if (!length) return
-    const [across, down] = [(-(y1 - y0) / length) * half, ((x1 - x0) / length) * half]
-    pen.moveTo(x0 - across, y0 - down)
-    pen.lineTo(x1 - across, y1 - down)
-    pen.lineTo(x1 + across, y1 + down)
-    pen.lineTo(x0 + across, y0 + down)
-    pen.closePath()
+  /** An area in the borders of a path, which is first made larger and moved: what is near its borders stays bare. */
+  function shade(path, factor, [px, py], gap, rgb, alpha, lineAlpha) {
+    const area = new Path2D()
+    area.addPath(path, { a: factor, d: factor, e: px, f: py })
+    pen.save()
+    pen.clip(area)
+    pen.fillStyle = css(rgb, alpha)
+    pen.fill(area)
+    pen.lineJoin = 'round'
+    pen.lineWidth = 2 * (gap + OUTLINE_PIXELS)
+    pen.strokeStyle = css(rgb, lineAlpha)
+    pen.stroke(area)
+    pen.restore()
+    pen.save()
+    pen.lineWidth = 2 * gap
+    pen.globalCompositeOperation = 'destination-out'
+    pen.strokeStyle = css(rgb)
+    pen.stroke(area)
+    pen.restore()
   }
 
   /** A text in a box of one colour. */

@@ -23,6 +23,7 @@ RENDERER = (
     "map_points",
     "map_camera",
     "map_overlay",
+    "map_contours",
     "map_areas",
     "map_labels",
     "map_titles",
