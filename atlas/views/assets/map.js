@@ -104,7 +104,7 @@ function mountMap(element, payload, callbacks = {}) {
   function draw() {
     const { theme, view, width, height, ratio, days, hidden, marks, overlay, camera } = map
     const ring = [...theme.ground, 1], faint = [...theme.grey, map.replay.isPlaying() ? 0 : 0.22] // what is not there yet is not to be seen at all
-    const bold = [...theme.text, map.colours.domains ? (theme.isDark ? 0.2 : 0.45) : 0] // other colours have a scale, which stays as it is; white outshines all else on dark
+    const bold = [...theme.text, map.colours.domains ? (theme.isDark ? 0.75 : 0.45) : 0] // other colours have a scale, which stays as it is
     const someOut = map.shown || hidden.size || days[0] > 0 || days[1] < OPEN_END
     const someChosen = map.selection.n() > 0, someHit = Boolean(marks.hits?.length), size = camera.pointSize()
     renderer.draw({ view, stretch: camera.stretch(), width, height, ratio, size, days, palette: paletteOf(map), faint, ring, bold, someOut, someChosen, someHit })
