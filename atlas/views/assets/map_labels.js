@@ -7,13 +7,14 @@ const SURE = 3 // labels that stand on the map even if no free place is left: th
 const FEW = 20 // names up to which all are sure
 const CELL_PIXELS = 6
 const ANGLES = 16, SEEDS = 24, SEEDS_OF_MANY = 6 // directions from a point of a domain in which places are looked for, and points from which they are, for few names and for many
-const GAPS = [3, 14, 30, 50, 80, 120] // pixels from the reach of that point to a place
+const GAPS = [-9, 3, 14, 30, 50, 80, 120] // pixels from the reach of that point to a place, first within it
 const FAR = 110 // pixels from a domain at which a name may stand that need not
 const NAME_SIZE = 13, NOTE_SIZE = 11
 const LEADER_FROM = 9, LEADER_INSIDE = 5 // pixels from an area to its name from which a line joins them, and of that line within the area
 // Costs of a place: for each pixel from the middle of the domain, and to the area; below the middle; for each point that is covered, for
 // each one whose area is covered, of its own domain or of others, and for each one of others close by; with a line, and for each crossing.
-const ASIDE = 0.25, AWAY = 1, BELOW = 12, COVERED = 60, OWN_AREA = 6, OTHER_AREA = 20, CLOSE = 4, LED = 25, CROSSING = 300, UNDER_LINE = 30
+const ASIDE = 0.25, AWAY = 1, BELOW = 12, COVERED = 60, OWN_AREA = 1, OTHER_AREA = 40, CLOSE = 4, LED = 40, CROSSING = 300, UNDER_LINE = 30
+const BORDER = 0.6 // share of the reach within which a name lies over an area rather than at its border
 const CLOSE_PIXELS = 16 // from an area to a name that might seem to be its own
 const STEPS = [...Array(17).keys()].map((step) => step / 16) // shares of a line at which it is looked at
 const MEMBERS = 150 // points of a domain that are looked at for the nearest
@@ -22,6 +23,7 @@ const isApart = (box, taken) =>
   !taken.some((other) => box[0] < other[2] && box[2] > other[0] && box[1] < other[3] && box[3] > other[1])
 const isWithin = ([left, top, right, bottom], { width, height, insets }) => left >= insets.left && top >= 0 && right <= width && bottom <= height
 
+const rateText = (note) => (note ? ` · ${note}` : '') // beside a name
 const isIn = ([px, py], [left, top, right, bottom]) => px >= left && px <= right && py >= top && py <= bottom
 const along = (line, share) => [0, 1].map((at) => line.from[at] + (line.to[at] - line.from[at]) * share)
 /** Whether a line, which may be missing, runs over a box. */
@@ -34,14 +36,15 @@ function mapLabels(map) {
   const isFree = (box, taken) => isWithin(box, map) && isApart(box, taken)
 
   const cell = (pixel) => Math.floor(pixel / CELL_PIXELS)
-  /** How many points are to be seen in a box: sums over a grid, of all points and of those that are shaded. Worked out anew where the view or the points change. */
+  /** How many points are to be seen in a box: sums over a grid, of all points, of those of domains and of those that are shaded. Worked out anew where the view or the points change. */
   function crowdNow() {
     const { points, colours, view, width, height, hidden, days, marks } = map
     const of = [points.key, colours.title, view.x, view.y, view.scale, width, height, [...hidden], days, marks.shown].join()
     if (crowd?.of === of) return crowd
     const wide = cell(width) + 2, tall = cell(height) + 2
     const seen = Array.from({ length: points.n }, (_, i) => i).filter(map.isVisible)
-    return (crowd = { of, wide, tall, all: sumsOf(seen, wide, tall), shaded: sumsOf(map.areas.weakPoints(), wide, tall) })
+    const ofDomains = seen.filter((i) => colours.labels[colours.label_of?.[i]])
+    return (crowd = { of, wide, tall, all: sumsOf(seen, wide, tall), domains: sumsOf(ofDomains, wide, tall), shaded: sumsOf(map.areas.weakPoints(), wide, tall) })
   }
 
   function sumsOf(numbers, wide, tall) {
@@ -70,16 +73,16 @@ function mapLabels(map) {
 
   const ownIn = (places, [x0, x1, y0, y1]) => places.filter(([px, py]) => cell(px) >= x0 && cell(px) < x1 && cell(py) >= y0 && cell(py) < y1).length
 
-  /** How many points lie within some pixels of a box: of its own domain, whose places are given, and of others. */
-  function countAbout(box, pad, places) {
-    const cells = cellsOf(box, pad), n = countIn(crowdNow().all, cells), own = n ? ownIn(places, cells) : 0
+  /** How many points of domains lie within some pixels of a box: of its own domain, whose places are given, and of others. */
+  function countAbout(box, pad, places, sums = crowdNow().domains) {
+    const cells = cellsOf(box, pad), n = countIn(sums, cells), own = n ? ownIn(places, cells) : 0
     return { own, others: Math.max(0, n - own) }
   }
 
   /** How many points a name would cover. The shade of a weak domain is no ground for the name of another. */
   function coveredBy(box, weak, places) {
-    const { own, others } = countAbout(box, map.camera.pointSize() / 2, places)
-    return { own, others: others + (weak ? 0 : countIn(crowdNow().shaded, cellsOf(box, map.areas.reach(true)))) }
+    const { own, others } = countAbout(box, map.camera.pointSize() / 2, places, crowdNow().all)
+    return { own, others: others + (weak ? 0 : countIn(crowdNow().shaded, cellsOf(box, map.areas.reach()))) }
   }
 
   const isBare = ({ own, others }) => !others && !own
@@ -117,14 +120,15 @@ function mapLabels(map) {
   function put(label, px, py, taken, isSure) {
     const { name, note, number, weak } = label, { overlay } = map
     const text = name.length > LABEL_CHARACTERS ? `${name.slice(0, LABEL_CHARACTERS - 1)}…` : name
-    const half = Math.max(overlay.measure(text, NAME_SIZE, 600), note ? overlay.measure(note, NOTE_SIZE, 600) + 8 : 0) / 2 + 4, low = note ? 18 : 11
+    const wide = overlay.measure(text, NAME_SIZE, 600), beside = overlay.measure(rateText(note), NOTE_SIZE, 400)
+    const half = (weak && note ? Math.max(wide, overlay.measure(note, NOTE_SIZE, 600) + 8) : wide + beside) / 2 + 4, low = weak && note ? 18 : 11
     const box = ([dx, dy]) => [px + dx - half, py + dy - low, px + dx + half, py + dy + low]
     const before = spots.get(number), places = placesOf(number)
     const spot = before && isFree(box(before), taken) && isBare(coveredBy(box(before), weak, places)) ? before : nearest(box, [px, py], places, taken, [half, low], isSure, weak)
     if (!spot) return null
     spots.set(number, spot)
-    const leader = leaderFrom(box(spot), places), gap = leader ? leader.length - map.areas.reach(weak) : 0
-    const isClear = gap < LEADER_FROM && !countAbout(box(spot), map.areas.reach(false) + LEADER_FROM, places).others
+    const leader = leaderFrom(box(spot), places), gap = leader ? leader.length - map.areas.reach() : 0
+    const isClear = gap < LEADER_FROM && !countAbout(box(spot), map.areas.reach() + LEADER_FROM, places).others
     write(label, text, px, py, spot, isClear || gap <= 0 ? null : inside(leader, gap))
     return { box: box(spot), number, name, note, covered: coveredBy(box(spot), weak, places), leader: isClear ? null : leader }
   }
@@ -137,7 +141,7 @@ function mapLabels(map) {
 
   /** The best free place about the points of a domain. Undefined where none is bare of points and near, unless the name has to stand. */
   function nearest(box, [px, py], places, taken, [half, low], isSure, weak) {
-    const reach = map.areas.reach(weak), step = Math.ceil(places.length / (isFew() ? SEEDS : SEEDS_OF_MANY))
+    const reach = map.areas.reach(), step = Math.ceil(places.length / (isFew() ? SEEDS : SEEDS_OF_MANY))
     let best, least = Infinity
     for (const [x, y] of places.filter((_, at) => at % step === 0))
       for (const gap of GAPS)
@@ -157,25 +161,29 @@ function mapLabels(map) {
     if (!isSure && !isBare(covered)) return Infinity
     const leader = leaderFrom(box, places), gap = Math.max(0, (leader?.length ?? 0) - reach), crosses = isCrossed(box, leader)
     if (!isSure && (crosses || gap > FAR)) return Infinity
-    const touched = countAbout(box, reach, places), close = countAbout(box, reach + CLOSE_PIXELS, places).others
+    const touched = countAbout(box, reach * BORDER, places), close = countAbout(box, reach + CLOSE_PIXELS, places).others
     const ledCost = gap > LEADER_FROM ? LED + UNDER_LINE * strangersUnder(leader, gap, places) : 0
     return COVERED * (covered.others + covered.own) + OWN_AREA * touched.own + OTHER_AREA * touched.others + CLOSE * close +
       AWAY * gap + ASIDE * Math.hypot(dx, dy) + (dy > 0 ? BELOW : 0) + (crosses ? CROSSING : 0) + ledCost
   }
 
-  /** How many points lie under the part of a line that is outside of the area. */
+  /** How many points of others lie about the part of a line that is outside of the area, each at every step that is near. */
   function strangersUnder(leader, gap, places) {
     const shares = STEPS.filter((share) => share * leader.length < gap)
-    return shares.reduce((n, share) => n + countAbout([...along(leader, share), ...along(leader, share)], map.camera.pointSize() / 2, places).others, 0)
+    return shares.reduce((n, share) => n + countAbout([...along(leader, share), ...along(leader, share)], map.areas.reach() / 2, places).others, 0)
   }
 
   function write({ note, colour, weak }, text, px, py, [dx, dy], leader) {
     const { theme, overlay } = map
     const rgb = colour == null ? theme.text : legible(theme, entryColour(theme, { colour }))
     if (leader) overlay.line([[leader.from, leader.to]], 1, rgb, 0.7)
-    overlay.write(text, px + dx, py + dy - (note ? 8 : 0), NAME_SIZE, 600, rgb)
-    if (weak && note) overlay.badge(note, px + dx, py + dy + 9, NOTE_SIZE, theme.red, theme.ground)
-    else if (note) overlay.write(note, px + dx, py + dy + 8, NOTE_SIZE, 400, theme.text, 0.85)
+    if (weak && note) {
+      overlay.write(text, px + dx, py + dy - 8, NAME_SIZE, 600, rgb)
+      return overlay.badge(note, px + dx, py + dy + 9, NOTE_SIZE, theme.red, theme.ground)
+    }
+    const wide = overlay.measure(text, NAME_SIZE, 600), left = px + dx - (wide + overlay.measure(rateText(note), NOTE_SIZE, 400)) / 2
+    overlay.write(text, left, py + dy, NAME_SIZE, 600, rgb, 1, 'left')
+    overlay.write(rateText(note), left + wide, py + dy, NOTE_SIZE, 400, legible(theme, theme.grey), 1, 'left')
   }
 
   // While the memory grows, a domain's label stands there once enough of it does, with its rate by then.
@@ -192,7 +200,7 @@ function mapLabels(map) {
     }
     return colours.labels.flatMap((label, i) => {
       const { n, known, succeeded } = counts[i]
-      return n >= FORMED ? [{ ...label, note: label.weak && known ? percentOf(succeeded, known) : '' }] : []
+      return n >= FORMED ? [{ ...label, note: !known ? '' : label.weak ? percentOf(succeeded, known) : `${Math.round((100 * succeeded) / known)}%` }] : []
     })
   }
 

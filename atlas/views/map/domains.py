@@ -70,8 +70,10 @@ class DomainRow:
 
     @property
     def note(self) -> str:
-        """`23% succeeded`, or empty if no outcome is known."""
-        return f"{rate_text(self.rate)} succeeded" if self.rate.n_known else ""
+        """`23% succeeded` for a weak domain, `71%` for others, or empty if no outcome is known."""
+        if not self.rate.n_known:
+            return ""
+        return f"{rate_text(self.rate)} succeeded" if self.is_weak else rate_text(self.rate)
 
     def as_label(self) -> dict[str, Any]:
         """Return the domain as the renderer takes it."""
@@ -82,7 +84,7 @@ class DomainRow:
             "radius": self.radius,
             "number": self.number,
             "name": self.name,
-            "note": self.note if self.is_weak else "",
+            "note": self.note,
             "weak": self.is_weak,
         }
 
