@@ -14,23 +14,25 @@ function mapLegend(map, legend) {
     legend.setAttribute('aria-label', colours.heading)
     legend.classList.toggle('domains', hasDomains)
     legend.classList.toggle('plain', isPlain)
-    if (isPlain) return legend.replaceChildren(makeKey())
+    if (isPlain) return legend.replaceChildren(makeKey(isPlain))
     const opener = makeButton(map, null, isOpen ? 'Fold the legend' : 'Show all of the legend', `${colours.heading} ${isOpen ? '▾' : '▴'}`, toggle)
     opener.className = 'title'
     opener.setAttribute('aria-expanded', String(isOpen))
     const list = make('div', 'entries', null)
-    legend.replaceChildren(opener, list, makeKey())
+    legend.replaceChildren(opener, list, makeKey(isPlain))
     colours.legend.forEach((i) => drawEntry(list, i))
     list.scrollLeft = scrolled
   }
 
-  /** What the shapes of points mean, of those that are on the map. */
-  function makeKey() {
+  /** What the shapes of points and the areas mean, of those that are on the map. */
+  function makeKey(isPlain) {
     const { colours, points } = map, key = make('span', 'shapes', null)
     if (!colours.shapes && map.camera.pointSize() >= 5) OUTCOMES.forEach((name, i) => points.outcome.includes(i) && addSign(key, SHAPES[i], name))
     if (colours.entries.some(({ hollow }) => hollow)) addSign(key, '○ ×', 'in no domain').classList.add('thin')
-    if (colours.labels.some(({ colour }) => colour == null)) make('span', 'area', key, 'domain')
-    if (colours.domains && colours.labels.some(({ weak }) => weak)) make('span', 'area weak', key, 'clearly below average')
+    const { outlined, weak } = map.areas.kinds()
+    if (outlined) make('span', 'area', key, 'domain')
+    if (weak) make('span', 'area weak', key, 'clearly below average')
+    else if (isPlain && colours.labels.some((label) => label.weak)) addSign(key, '●', 'clearly below average').classList.add('red')
     return key
   }
 
