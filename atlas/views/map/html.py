@@ -14,6 +14,7 @@ from atlas.views.map.domains import domains_caption
 from atlas.views.map.packets import renderer_script, stylesheet
 from atlas.views.map.page import quality_text
 from atlas.views.map.sheet import colours_of, sheet_of
+from atlas.views.map.spread import spread_map
 from atlas.views.shared.browser import asset
 from atlas.views.shared.wording import OUTCOMES
 
@@ -30,7 +31,7 @@ def map_page(memory: MemorySystem, memory_map: MemoryMap, titles: Mapping[str, s
         memory_map: The map as the store is now.
         titles: The title of each record, by id.
     """
-    sheet = sheet_of(memory.experience.column, memory_map)
+    sheet = sheet_of(memory.experience.column, spread_map(memory_map))
     longest = TITLE_CHARACTERS if len(memory_map.ids) <= MANY else TITLE_CHARACTERS // 2
     domains = {domain.number: domain.name for domain in memory_map.domains}
     content = {

@@ -12,7 +12,6 @@ from atlas.views.map.domains import DomainRow, domain_rows, success_rate
 from atlas.views.map.packets import fingerprint
 from atlas.views.map.page import colouring_of, colours_packet
 from atlas.views.map.points import Points, points_of
-from atlas.views.map.spread import spread_map
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -44,9 +43,8 @@ class Colours:
     packet: bytes
 
 
-def sheet_of(column: ReadColumn, memory_map: MemoryMap) -> Sheet:
-    """Return the sheet of a map."""
-    drawn = spread_map(memory_map)
+def sheet_of(column: ReadColumn, drawn: MemoryMap) -> Sheet:
+    """Return the sheet of a map that `spread_map` or `moved_map` returned."""
     points = points_of(drawn, {key: column(key) for key in ("outcome", "created_at")})
     return Sheet(map=drawn, points=points, domains=domain_rows(drawn, points.outcomes))
 

@@ -26,7 +26,7 @@ TIMES = (0.0, *np.geomspace(0.25, 2_000, 60).tolist())
 """Moments of the diffusion, in squared cells. At the last one the density is even."""
 
 Places = npt.NDArray[np.float64]
-"""Shape (n, 2), in cells from the corner of the window."""
+"""Shape (n, 2). While they are spread, in cells from the corner of the window."""
 
 _WAVES = np.pi * np.arange(CELLS) / CELLS
 _COSINES = np.cos(np.outer(_WAVES, np.arange(CELLS) + 0.5))
@@ -34,24 +34,35 @@ _DECAY = _WAVES[:, None] ** 2 + _WAVES**2
 
 
 def spread_map(memory_map: MemoryMap) -> MemoryMap:
-    """Return the map as it is drawn. Records that were placed later move none of the others.
+    """Return the map as it is drawn."""
+    return moved_map(memory_map, spread_places(memory_map))
+
+
+def spread_places(memory_map: MemoryMap) -> Places:
+    """Return where the points and then the centres of the domains are drawn, in coordinates of the map.
+
+    Records that were placed later move none of the others.
 
     Source:
         Density-equalising maps by diffusion (Gastner & Newman, PNAS 2004).
     """
     n, is_fitted = len(memory_map.coordinates), ~memory_map.is_placed
-    if not is_fitted.any():
-        return memory_map
     centres = [domain.centre for domain in memory_map.domains]
     positions = np.concatenate([memory_map.coordinates, np.array(centres, np.float64).reshape(-1, 2)])
+    if not is_fitted.any():
+        return positions
     fitted = positions[:n][is_fitted]
     low, sides = fitted.min(axis=0), np.maximum(np.ptp(fitted, axis=0), 1e-9)
     places = (MARGIN + (1 - 2 * MARGIN) * (positions - low) / sides) * CELLS
-    drawn = low + _spread(places, places[:n][is_fitted]) / CELLS * sides
-    domains = [
-        replace(domain, centre=(x, y)) for domain, (x, y) in zip(memory_map.domains, drawn[n:].tolist(), strict=True)
-    ]
-    return replace(memory_map, coordinates=drawn[:n].astype(np.float32), domains=tuple(domains))
+    return low + _spread(places, places[:n][is_fitted]) / CELLS * sides
+
+
+def moved_map(memory_map: MemoryMap, places: Places) -> MemoryMap:
+    """Return the map with its points and its domains at these places, as `spread_places` returns them."""
+    n = len(memory_map.coordinates)
+    centres = places[n:].tolist()
+    domains = [replace(domain, centre=(x, y)) for domain, (x, y) in zip(memory_map.domains, centres, strict=True)]
+    return replace(memory_map, coordinates=places[:n].astype(np.float32), domains=tuple(domains))
 
 
 def _spread(places: Places, fitted: Places) -> Places:
