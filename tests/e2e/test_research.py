@@ -47,20 +47,20 @@ def test_the_filtered_rows_are_saved_as_a_table(page: Page, serve: Serve, tmp_pa
 def test_a_long_attempt_leads_to_the_step_that_went_wrong(page: Page, serve: Serve, tmp_path: Path):
     steps = [atlas.Step(thought=f"plan {n}", action=f"act {n}", observation="all well") for n in range(1, N + 1)]
     steps[WRONG - 1] = atlas.Step(action=f"act {WRONG}", observation="ValueError: no rows")
-    steps[2:4] = [atlas.Step(action="test", observation="FAILED test_a"), atlas.Step("fix", "fix", "14 passed")]
+    steps[2:4] = [atlas.Step(action="test", observation="FAILED test_a"), atlas.Step("again", "test", "14 passed")]
     (opened,) = make_store(tmp_path, [attempt(success=False, steps=tuple(steps))])
     page.goto(f"{serve(tmp_path)}/experiences?id={opened}")
-    expect(page.get_by_text(f"{N} steps · 2 with an error, 1 repaired")).to_be_visible()
+    expect(page.get_by_text(f"{N} steps · 2 with an error, 1 passes later")).to_be_visible()
     ending = page.locator(".st-key-opened_ending_red")
     expect(ending).to_contain_text("✗ failed")
     expect(ending).to_contain_text("ValueError: no rows")
     trace = page.get_by_role("region", name="Steps")
     expect(trace.get_by_text("act 1", exact=True)).to_be_visible()
     settle(page)
-    expect(trace.locator(".repaired .error")).to_have_text("error, repaired in step 4")
+    expect(trace.locator(".passes-later .error")).to_have_text("error, passes in step 4")
     page.get_by_role("button", name="Next error").click()
     page.get_by_role("button", name="Next error").click()
-    wrong = trace.locator(".failed:not(.repaired)")
+    wrong = trace.locator(".failed:not(.passes-later)")
     expect(wrong).to_contain_text("ValueError: no rows")
     expect(wrong).to_be_in_viewport()
     shoot(page, "experience-steps", themes=True)

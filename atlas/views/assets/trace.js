@@ -129,13 +129,13 @@ function more(turn, context) {
 // Speakers that their symbol and the look of their texts tell already.
 const PLAIN = ['Agent thinks', 'Agent acts', 'Agent calls', 'Agent', 'Environment']
 
-function errorMark(repair) {
-  const element = made('span', 'error', repair ? `error, repaired in step ${repair.step.toLocaleString('en')}` : 'error')
-  if (repair) element.title = repair.evidence
+function errorMark(passes) {
+  const element = made('span', 'error', passes?.mark ?? 'error')
+  if (passes) element.title = passes.evidence
   return element
 }
 
-function bubble(turn, repair, context) {
+function bubble(turn, passes, context) {
   if (turn.form === 'more') return more(turn, context)
   const key = `${context.name}.${turn.key}`
   const content = turn.form === 'call' ? called(turn, context) : folding(turn, turn.text, key, context)
@@ -144,8 +144,8 @@ function bubble(turn, repair, context) {
   const who = made('span', isNamed ? 'who' : 'unseen', title, turn.role === 'tool' ? made('span', 'kind', ' returns') : null)
   const element = made('div', `turn ${turn.role} ${turn.form}`,
     symbol(turn.form === 'thought' ? 'thought' : turn.role, title),
-    made('div', 'content', turn.is_error ? errorMark(repair) : null, who, ...content, whole(turn, context)))
-  if (turn.is_error) element.classList.add('failed', ...(repair ? ['repaired'] : []))
+    made('div', 'content', turn.is_error ? errorMark(passes) : null, who, ...content, whole(turn, context)))
+  if (turn.is_error) element.classList.add('failed', ...(passes?.is_same ? ['passes-later'] : []))
   return element
 }
 
@@ -157,7 +157,7 @@ function step(each, parting, context) {
     number(each.number),
     made('div', 'turns',
       each.number === parting ? made('div', 'parts', 'Here they part') : null,
-      ...each.turns.map((turn) => bubble(turn, each.repair, context)),
+      ...each.turns.map((turn) => bubble(turn, each.passes, context)),
       each.note ? made('div', 'note', each.note) : null))
   element.dataset.step = each.number
   if (each.number === parting) element.classList.add('parting')

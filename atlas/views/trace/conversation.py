@@ -11,7 +11,7 @@ from atlas.views.shared.texts import LONG_CHARACTERS
 from atlas.views.shared.wording import counted
 from atlas.views.trace.cost import Cost
 from atlas.views.trace.errors import has_error
-from atlas.views.trace.repairs import Repair, repairs_of
+from atlas.views.trace.passes import LaterPass, later_passes
 from atlas.views.trace.turns import Turn, is_run, note_of, turns_of
 
 MAX_STEPS = 100
@@ -74,7 +74,7 @@ def conversation_as_json(steps: Sequence[Step], reading: Reading = START) -> dic
     first = (max(at, 1) - 1) // MAX_STEPS * MAX_STEPS
     shown = steps[first : first + MAX_STEPS]
     errors = [number for number, step in enumerate(steps, start=1) if has_error(step)]
-    repairs, in_run = repairs_of(steps, {*errors}), is_run(steps)
+    passes, in_run = later_passes(steps, {*errors}), is_run(steps)
     turns = [turns_of(step, in_run=in_run) for step in shown]
     limit = PAGE_CHARACTERS // max(sum(map(len, turns)), 1)
     limit = min(max(limit, LEAST_CHARACTERS), LONG_CHARACTERS)
@@ -82,35 +82,36 @@ def conversation_as_json(steps: Sequence[Step], reading: Reading = START) -> dic
         "n": len(steps),
         "first": first + 1,
         "last": first + len(shown),
-        "summary": _summary(steps, len(errors), len(repairs)),
+        "summary": _summary(steps, len(errors), sum(each.is_same for each in passes.values())),
         "errors": errors,
         "words": reading.words,
         "matches": list(steps_with(steps, reading.words)),
         "at": at,
         "jump": reading.n_jumps,
         "steps": [
-            _step(number, step, step_turns, repairs.get(number), reading, limit)
+            _step(number, step, step_turns, passes.get(number), reading, limit)
             for number, (step, step_turns) in enumerate(zip(shown, turns, strict=True), start=first + 1)
         ],
     }
 
 
-def _summary(steps: Sequence[Step], n_errors: int, n_repaired: int) -> str:
-    """Return `31 steps · 2 with an error, 1 repaired · 1,991 tokens read`, or an empty string without steps."""
+def _summary(steps: Sequence[Step], n_errors: int, n_passing: int) -> str:
+    """Return `31 steps · 2 with an error, 1 passes later · 1,991 tokens read`, or an empty string without steps."""
     if not steps:
         return ""
-    repaired = "" if not n_repaired else ", repaired" if n_errors == 1 else f", {n_repaired:,} repaired"
-    errors = (f"{n_errors:,} with an error{repaired}",) if n_errors else ()
+    number = "" if n_errors == 1 else f"{n_passing:,} "
+    passing = f", {number}{'passes' if n_passing == 1 else 'pass'} later" if n_passing else ""
+    errors = (f"{n_errors:,} with an error{passing}",) if n_errors else ()
     return " · ".join((counted(len(steps), "step"), *errors, *Cost.sum(Cost.of(step.metadata) for step in steps).parts))
 
 
 def _step(
-    number: int, step: Step, turns: Sequence[Turn], repair: Repair | None, reading: Reading, limit: int
+    number: int, step: Step, turns: Sequence[Turn], later: LaterPass | None, reading: Reading, limit: int
 ) -> dict[str, Any]:
     return {
         "number": number,
         "is_error": has_error(step),
-        "repair": asdict(repair) if repair else None,
+        "passes": asdict(later) if later else None,
         "note": " · ".join(part for part in (note_of(step.metadata), *Cost.of(step.metadata).parts) if part),
         "turns": [_turn(turn, f"{number}.{index}", reading, limit) for index, turn in enumerate(turns)],
     }

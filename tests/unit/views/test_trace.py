@@ -204,28 +204,37 @@ def steps_of(*answers: tuple[str, str]) -> list[atlas.Step]:
 
 
 @pytest.mark.parametrize(
-    ("steps", "repairs"),
+    ("steps", "marks"),
     [
-        (steps_of(("test", "FAILED test_a - KeyError"), ("fix", "14 passed")), [(2, "The tests of step 2 pass.")]),
-        (steps_of(("make", "Error: no"), ("fix", ""), ("make", "ok")), [(3, "Step 3 does the same without an error.")]),
-        (steps_of(("test", "FAILED test_a"), ("fix", "1 failed, 13 passed")), [None]),
-        (steps_of(("test", "FAILED test_a"), ("submit", "done")), [None]),
+        (steps_of(("test", "FAILED a"), ("fix", ""), ("test", "14 passed")), ["error, passes in step 3"]),
+        (steps_of(("make", "Error: no"), ("fix", ""), ("make", "ok")), ["error, passes in step 3"]),
+        (steps_of(("make", "Error: no"), ("make", " ")), [None]),
+        (steps_of(("test", "FAILED a"), ("test", "2 failed, 1 passed")), [None]),
+        (steps_of(("test", "FAILED a"), ("b", "a.py::b PASSED\na PASSED")), ["error, passes in step 2"]),
+        (steps_of(("test", "FAILED a\nFAILED b"), ("b", "PASSED a")), [None]),
+        (steps_of(("test", "FAILED a - KeyError"), ("fix", "14 passed")), ["error; step 2 passes"]),
+        (steps_of(("test", "FAILED a"), ("fix", "== 14 passed, 1 skipped in 0.2s ==")), ["error; step 2 passes"]),
+        (steps_of(("test", "FAILED a"), ("fix", "5 passed, 2 errors")), [None]),
+        (steps_of(("test", "FAILED a"), ("fix", "1 failed, 13 passed")), [None]),
+        (steps_of(("test", "FAILED a"), ("cat notes", "2 passing cars seen")), [None]),
+        (steps_of(("test", "FAILED a"), ("submit", "done")), [None]),
         (steps_of(("look up", "KeyError: 'x'"), ("other", "3 passed")), [None]),
-        (steps_of(("other", "3 passed"), ("test", "FAILED test_a")), [None]),
-        (steps_of(("a", "FAILED x"), ("b", "2 passed"), ("c", "FAILED y")), [(2, "The tests of step 2 pass."), None]),
+        (steps_of(("other", "3 passed"), ("test", "FAILED a")), [None]),
+        (steps_of(("a", "FAILED x"), ("b", "2 passed"), ("c", "FAILED y")), ["error; step 2 passes", None]),
     ],
 )
-def test_an_error_is_repaired_only_by_what_a_later_step_reports(steps, repairs):
+def test_an_error_passes_later_only_by_what_a_later_step_reports(steps, marks):
     conversation = conversation_as_json(steps)
-    found = [step["repair"] and tuple(step["repair"].values()) for step in conversation["steps"] if step["is_error"]]
-    assert found == repairs
+    found = [step["passes"] and step["passes"]["mark"] for step in conversation["steps"] if step["is_error"]]
+    assert found == marks
 
 
-def test_the_summary_counts_errors_and_those_that_were_repaired():
-    failed, passed = ("test", "FAILED test_a"), ("fix", "2 passed")
-    assert conversation_as_json(steps_of(failed, passed))["summary"] == "2 steps · 1 with an error, repaired"
-    twice = conversation_as_json(steps_of(failed, passed, ("test b", "FAILED test_b")))
-    assert twice["summary"] == "3 steps · 2 with an error, 1 repaired"
+def test_the_summary_counts_errors_and_those_that_pass_later():
+    failed, passed, elsewhere = ("test", "FAILED a"), ("test", "2 passed"), ("check", "FAILED b")
+    assert conversation_as_json(steps_of(failed, passed))["summary"] == "2 steps · 1 with an error, passes later"
+    assert conversation_as_json(steps_of(failed, ("fix", "2 passed")))["summary"] == "2 steps · 1 with an error"
+    twice = conversation_as_json(steps_of(failed, passed, elsewhere))
+    assert twice["summary"] == "3 steps · 2 with an error, 1 passes later"
 
 
 def test_a_search_leads_to_the_first_step_that_contains_the_words():
