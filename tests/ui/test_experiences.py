@@ -182,6 +182,17 @@ def test_other_attempts_at_the_task_stand_in_the_order_of_time(dashboard: Dashbo
     assert app.query_params["id"] == ids[1]
 
 
+def test_an_attempt_opens_beside_one_of_the_other_outcome(dashboard: Dashboard, tmp_path):
+    _, failed = make_store(tmp_path, [attempt(task_id="egg"), attempt(success=False, task_id="egg", agent="b")])
+    app = dashboard(tmp_path, "experiences", id=failed)
+    assert conversation(app)["ending"].startswith("Outcome: ✗ failed")
+    compare = app.button(key="experience_compare")
+    assert compare.label == "Compare with one that succeeded …"
+    compare.click().run()
+    assert not app.exception
+    assert {"**✗ failed**", "**✓ succeeded**"} <= {element.value for element in app.markdown}
+
+
 def test_pinning_burying_and_tagging_are_undone_one_by_one(dashboard: Dashboard, tmp_path):
     (opened,) = make_store(tmp_path, [attempt()])
     app = dashboard(tmp_path, "experiences", id=opened)
@@ -434,7 +445,7 @@ def test_a_tick_beside_a_task_selects_all_attempts_at_it(dashboard: Dashboard, t
          attempt("Boil an egg", task_id="egg", agent="b")],
     )  # fmt: skip
     app = dashboard(tmp_path, "experiences")
-    assert {tuple(labels) for labels in table(app)["outcomes"]} == {("✓ 1 succeeded", "✗ 1 failed"), ("✓ succeeded",)}
+    assert {tuple(labels) for labels in table(app)["outcomes"]} == {("✗ failed", "✓ succeeded"), ("✓ succeeded",)}
     touch_table(app, "chosen", {"ids": [table(app)["id"][tasks(app).index("Boil an egg")]], "isChosen": True})
     assert {*app.session_state["selection"].ids} == {first, second}
     assert other not in app.session_state["selection"].ids

@@ -111,10 +111,11 @@ const FORMS = {
     image.alt = ''
     return [image]
   },
-  // Those of several attempts are numbers behind their signs, on one line.
+  // Those of several attempts are signs in the order of time, or numbers behind their signs, on one line.
   outcomes: (labels) => labels.map((label) => {
-    const [number] = label.match(/^. [\d,]+/) ?? [], chip = made('span', `chip ${signOf(label)}`, number ?? label)
-    if (number) {
+    const [short] = label.match(/^. [\d,]+/) ?? (labels.length > 1 ? [label[0]] : [])
+    const chip = made('span', `chip ${signOf(label)}${short?.length === 1 ? ' sign' : ''}`, short ?? label)
+    if (short) {
       chip.setAttribute('role', 'img')
       chip.title = chip.ariaLabel = label.slice(2)
     }

@@ -213,7 +213,7 @@ function conversation(trace, place, data, viewer) {
   if (!trace.n) list.append(made('li', 'step empty', 'The source kept no steps.'))
   else if (parting !== null && parting > trace.n) list.append(made('li', 'step parting', 'It ended here.'))
   const scrolled = made('div', 'scrolled', trace.task ? made('p', 'task', trace.task) : null, list,
-    trace.ending ? made('p', 'ending', trace.ending) : null)
+    trace.ending && trace.last === trace.n ? made('p', 'ending', trace.ending) : null)
   scrolled.tabIndex = 0
   scrolled.setAttribute('role', 'region')
   scrolled.setAttribute('aria-label', trace.heading ? `Steps: ${trace.heading}` : 'Steps')

@@ -27,6 +27,7 @@ from atlas.views.shared.rates import record_of
 from atlas.views.shared.scope import domain_names
 from atlas.views.shared.texts import Text, as_json, text_of
 from atlas.views.shared.wording import OUTCOMES, SIGNS, attempts_text, counted, day_text, moment, signed
+from atlas.views.trace.terminal import readable
 
 MAX_ATTEMPTS = 12
 
@@ -38,6 +39,9 @@ class Attempt:
     """One of the attempts at a task, as its place in a row of them shows it."""
 
     id: str
+    outcome: str
+    """`succeeded`, `failed` or `unknown`."""
+
     label: str
     """Its sign, its day and whether it used memory, as trusted text: `✓ 2026-03-01 with memory`."""
 
@@ -103,6 +107,17 @@ class ExperienceDetail:
 
     uses: tuple[Use, ...]
     """The uses of this experience, oldest first."""
+
+    @property
+    def closing(self) -> str:
+        """`Outcome: ✗ failed · Review: no expiry`, which stands below the steps."""
+        return " · ".join(filter(None, [f"Outcome: {signed(self.outcome)}", readable(self.ending)]))
+
+    @property
+    def counterpart(self) -> Attempt | None:
+        """The latest of the listed attempts that succeeded where this one failed, or the reverse, if there is one."""
+        other = {"failed": "succeeded", "succeeded": "failed"}.get(self.outcome)
+        return next((attempt for attempt in reversed(self.attempts) if attempt.outcome == other), None)
 
     @property
     def place(self) -> str:
@@ -189,8 +204,8 @@ def _attempts(memory: MemorySystem, experience: Experience) -> tuple[tuple[Attem
 
 
 def _attempt(experience_id: str, metadata: Mapping[str, Any], has_memory: bool) -> Attempt:
-    on = day_text(stored_instant(metadata).astimezone(UTC))
-    return Attempt(experience_id, f"{SIGNS[outcome_of(metadata)]} {on}{' with memory' if has_memory else ''}")
+    on, outcome = day_text(stored_instant(metadata).astimezone(UTC)), outcome_of(metadata)
+    return Attempt(experience_id, outcome, f"{SIGNS[outcome]} {on}{' with memory' if has_memory else ''}")
 
 
 def _facts(experience: Experience, usage: Usage, domain: str) -> tuple[Fact, ...]:

@@ -38,7 +38,7 @@ class ExperienceRow(Row):
     """One line of a list. Texts from the store are untrusted."""
 
     outcomes: tuple[str, ...]
-    """Outcomes of its attempts, as `outcome_labels` returns them."""
+    """Outcomes of its attempts, as `outcomes_in_time` or, of hits, `outcome_labels` returns them."""
 
     task: str
     """The beginning of its description."""

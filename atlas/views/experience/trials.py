@@ -21,7 +21,7 @@ from atlas.views.experience.list import (
 from atlas.views.kinds.experience import ATTEMPT, EXPERIENCE
 from atlas.views.lists.listing import listed_caption, order_of
 from atlas.views.lists.queries import Listing, Query, on_page
-from atlas.views.shared.wording import counted, outcome_labels
+from atlas.views.shared.wording import counted, outcomes_in_time
 
 TaskKey = tuple[str, str]
 """A task's domain and id, because two benchmarks may use the same ids."""
@@ -95,7 +95,7 @@ def _with_attempts(row: ExperienceRow, attempts: Sequence[Mapping[str, Any]], us
     ids = tuple(attempt["id"] for attempt in attempts)
     return replace(
         row,
-        outcomes=outcome_labels([outcome_of(attempt["metadata"]) for attempt in attempts]),
+        outcomes=outcomes_in_time([outcome_of(attempt["metadata"]) for attempt in attempts]),
         memory=memory_text(sum(each in users for each in ids), len(ids)),
         agent=agents_text(attempt["metadata"].get("agent_id", "") for attempt in attempts) if row.agent else "",
         attempt_ids=ids,

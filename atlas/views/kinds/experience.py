@@ -17,7 +17,7 @@ OUTCOME = Column(
     "Outcome",
     104,
     "outcomes",
-    help_text="How it ended, or the number of its attempts by how they ended",
+    help_text="How it ended. Several attempts at a task have a sign each, the newest last; many are counted",
 )
 TASK = Column("task", "Task", 460, "task", order_key="title")
 AGENT = Column(

@@ -20,6 +20,8 @@ READ_ONLY = "Nothing can be changed here: the store is open for reading only, or
 SIGNS = {"succeeded": "✓", "failed": "✗", "unknown": "?"}
 """Signs of outcomes, for people who cannot distinguish the colours."""
 
+MOST_SIGNS = 5
+"""Attempts up to which each has a sign of its own in a list."""
 
 MINUS = "\N{MINUS SIGN}"
 
@@ -87,6 +89,11 @@ def outcome_labels(outcomes: Sequence[str]) -> tuple[str, ...]:
     if len(outcomes) == 1:
         return (signed(outcomes[0]),)
     return tuple(f"{SIGNS[name]} {text}" for name, text in _counted_outcomes(Counter(outcomes)).items())
+
+
+def outcomes_in_time(outcomes: Sequence[str]) -> tuple[str, ...]:
+    """Return `✗ failed` and `✓ succeeded` of two attempts in that order, and the labels with numbers of many."""
+    return tuple(map(signed, outcomes)) if len(outcomes) <= MOST_SIGNS else outcome_labels(outcomes)
 
 
 def outcomes_text(counts: Mapping[str, int]) -> str:

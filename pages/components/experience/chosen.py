@@ -55,12 +55,13 @@ def draw_looking(memory: MemorySystem, now: SelectionSummary, is_planning: bool)
         help=None if is_few else f"Select 2 to {COMPARED} to see them side by side",
     )
     if is_asked and not is_planning:
-        show = _compare if is_few else _list
+        show = compare if is_few else _list
         show(memory, now.ids)
 
 
 @st.dialog("Side by side", width="large")
-def _compare(memory: MemorySystem, ids: Sequence[str]) -> None:
+def compare(memory: MemorySystem, ids: Sequence[str]) -> None:
+    """Draw the dialog that shows a few experiences side by side."""
     comparison = comparison_columns(memory, ids)
     for column, experience in zip(st.columns(len(comparison) or 1), comparison, strict=False):
         with column:

@@ -10,6 +10,7 @@ from atlas.views.journal.promotion import made_of
 from atlas.views.kinds.experience import EXPERIENCE
 from atlas.views.lists.facts import Badge, Head, Part
 from atlas.views.shared.wording import signed
+from pages.components.experience.chosen import compare
 from pages.components.experience.parts import draw_part
 from pages.components.experience.trace import draw_steps
 from pages.components.lists.editing import READ_ONLY
@@ -46,7 +47,7 @@ def _head(detail: ExperienceDetail) -> Head:
 
 def _draw_links(memory: MemorySystem, detail: ExperienceDetail) -> None:
     draw_record_links(detail.used, "Used")
-    _draw_attempts(detail)
+    _draw_attempts(memory, detail)
 
 
 def _draw_results(memory: MemorySystem, detail: ExperienceDetail, is_open: bool) -> None:
@@ -64,8 +65,8 @@ def _draw_background(memory: MemorySystem, detail: ExperienceDetail, is_open: bo
     _draw_parts(detail.background, key=detail.id)
 
 
-def _draw_attempts(detail: ExperienceDetail) -> None:
-    """Draw the attempts at the same task, oldest first, as buttons that open them."""
+def _draw_attempts(memory: MemorySystem, detail: ExperienceDetail) -> None:
+    """Draw the attempts at the same task, oldest first, as buttons that open them, and a comparison of two."""
     if not detail.attempts:
         return
     with st.container(horizontal=True, gap="xsmall", vertical_alignment="center", key="opened_attempts"):
@@ -75,10 +76,13 @@ def _draw_attempts(detail: ExperienceDetail) -> None:
                       on_click=open_experience, args=(attempt.id,))  # fmt: skip
         if detail.n_more_attempts:
             st.caption(f"and {detail.n_more_attempts:,} more", width="content")
+        if (other := detail.counterpart) and st.button(f"Compare with one that {other.outcome} …", type="tertiary",
+                                                       key="experience_compare"):  # fmt: skip
+            compare(memory, (detail.id, other.id))
 
 
 def _draw_steps(memory: MemorySystem, detail: ExperienceDetail, is_open: bool) -> None:
-    draw_steps(detail.steps, trace_id=detail.id)
+    draw_steps(detail.steps, trace_id=detail.id, ending=detail.closing)
 
 
 def _draw_parts(parts: tuple[Part, ...], *, key: str) -> None:

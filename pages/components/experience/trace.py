@@ -14,15 +14,16 @@ from atlas.views.trace.conversation import START, Reading, conversation_as_json
 _conversation = st.components.v2.component("trace", css=asset("trace.css"), js=asset("trace.js"))
 
 
-def draw_steps(steps: Sequence[Step], *, trace_id: str, key: str = "experience_trace") -> None:
+def draw_steps(steps: Sequence[Step], *, trace_id: str, ending: str = "", key: str = "experience_trace") -> None:
     """Draw the steps of one attempt.
 
     Args:
         trace_id: Id of what they are of. The state of another trace is discarded.
+        ending: How the attempt ended, below its last step, or empty.
         key: No other component on the page has it.
     """
     reading = current_reading(key, trace_id)
-    traces = [conversation_as_json(steps, reading)]
+    traces = [{**conversation_as_json(steps, reading), "ending": ending}]
     draw_trace({"traces": traces, "parting": None, "finds": True}, trace_id=trace_id, key=key,
                find=lambda words: current_reading(key, trace_id).search(words, steps))  # fmt: skip
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
-from datetime import date, timedelta
+from datetime import UTC, date, datetime, timedelta
 
 import numpy as np
 import pytest
@@ -223,6 +223,19 @@ def test_a_detail_says_what_an_attempt_took_and_what_its_outcome_does_not(memory
 def test_a_detail_says_which_of_the_attempts_at_its_task_it_is(memory):
     ids = memory.experience.store_many(attempt("Boil an egg", task_id="egg", agent=name) for name in "abc")
     assert experience_detail(memory, ids[1]).place == "Attempt 2 of 3 at this task"
+
+
+def test_an_attempt_is_compared_with_the_latest_of_the_other_outcome(memory):
+    made = [attempt("Boil an egg", success, task_id="egg", agent=str(n), at=datetime(2026, 5, 1 + n, tzinfo=UTC))
+            for n, success in enumerate((False, True, True, None))]  # fmt: skip
+    ids = memory.experience.store_many(made)
+    counterparts = [experience_detail(memory, each).counterpart for each in ids]
+    assert [each and each.id for each in counterparts] == [ids[2], ids[0], ids[0], None]
+
+
+def test_the_line_below_the_steps_says_the_outcome_and_why(memory):
+    experience_id = memory.experience.store(attempt(success=False, feedback="It never expires"))
+    assert experience_detail(memory, experience_id).closing == "Outcome: ✗ failed · It never expires"
 
 
 def test_a_partial_score_says_of_how_much_it_is(memory):

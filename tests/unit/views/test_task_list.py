@@ -18,7 +18,7 @@ from atlas.views.kinds.experience import EXPERIENCE
 from atlas.views.lists.cells import table_as_json
 from atlas.views.lists.listing import listed_page
 from atlas.views.lists.queries import Query
-from atlas.views.shared.wording import outcome_labels
+from atlas.views.shared.wording import outcomes_in_time
 from tests.support.records import attempt
 
 START = datetime(2026, 5, 1, tzinfo=UTC)
@@ -50,11 +50,11 @@ def agents_listed(memory) -> list[str]:
     return [row.agent for row in listed_page(memory, EXPERIENCES, Query(distinct=True)).rows]
 
 
-def test_attempts_at_a_task_are_one_line_with_their_outcomes_counted(memory):
+def test_attempts_at_a_task_are_one_line_with_their_outcomes_in_time(memory):
     ids = stored(memory, ("egg", False), ("milk", True), ("egg", None), ("egg", True))
     listing = listed_page(memory, EXPERIENCES, Query(distinct=True))
     assert [(row.id, row.outcomes, row.ids) for row in listing.rows] == [
-        (ids[3], ("✓ 1 succeeded", "✗ 1 failed", "? 1 unknown"), (ids[0], ids[2], ids[3])),
+        (ids[3], ("✗ failed", "? unknown", "✓ succeeded"), (ids[0], ids[2], ids[3])),
         (ids[1], ("✓ succeeded",), (ids[1],)),
     ]
     assert (listing.n, listing.n_records) == (2, 4)
@@ -103,7 +103,8 @@ def test_pages_hold_tasks_not_attempts(memory):
 
 
 def test_many_attempts_are_counted_by_outcome():
-    assert outcome_labels(["failed"] * 2 + ["succeeded"] * 4) == ("✓ 4 succeeded", "✗ 2 failed")
+    assert outcomes_in_time(["failed"] * 2 + ["succeeded"] * 4) == ("✓ 4 succeeded", "✗ 2 failed")
+    assert outcomes_in_time(["failed"] * 2 + ["succeeded"] * 3) == (*["✗ failed"] * 2, *["✓ succeeded"] * 3)
 
 
 def test_an_outcome_of_another_library_counts_as_unknown(memory, monkeypatch):
@@ -116,7 +117,7 @@ def test_an_outcome_of_another_library_counts_as_unknown(memory, monkeypatch):
 
     monkeypatch.setattr(memory.experience, "browse", with_other_outcome)
     (row,) = listed_page(memory, EXPERIENCES, Query(distinct=True)).rows
-    assert (row.outcomes, {*row.ids}) == (("? 2 unknown",), {*ids})
+    assert (row.outcomes, {*row.ids}) == (("? unknown", "? unknown"), {*ids})
 
 
 def test_a_line_counts_the_attempts_with_memory_and_a_record_names_what_it_used(memory):
