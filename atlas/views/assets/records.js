@@ -82,8 +82,17 @@ const facts = (texts) => texts.map((text) => made('span', '✓✗'.includes(text
 // Marks that differ in shape as well as in colour.
 const SEVERITIES = { urgent: '▲', important: '◆', routine: '●' }
 
+function emptyMark({ empty, empty_means: meaning }) {
+  const mark = made('span', 'empty', empty)
+  if (meaning) {
+    mark.setAttribute('role', 'img')
+    mark.title = mark.ariaLabel = meaning
+  }
+  return mark
+}
+
 const FORMS = {
-  text: (value, { empty }) => [value ? cuttable(made('span', 'clip'), value, signed) : empty && made('span', 'empty', empty)],
+  text: (value, column) => [value ? cuttable(made('span', 'clip'), value, signed) : column.empty && emptyMark(column)],
   number: (value) => [value],
   decimal: (value) => [value],
   time: (value) => [value],

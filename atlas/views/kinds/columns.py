@@ -56,6 +56,9 @@ class Column:
     empty: str = ""
     """Text that an empty cell of a text shows."""
 
+    empty_means: str = ""
+    """What that text means, in words."""
+
     order_key: str = ""
     """The stored field that it sorts by, or empty if its heading does not sort."""
 

@@ -115,6 +115,7 @@ def _column_as_json(column: Column, kind: Kind, order: str, *, opens: bool) -> d
         "grows": column.width >= WIDE,
         "help": column.help_text,
         "empty": column.empty,
+        "empty_means": column.empty_means,
         "opens": opens,
         "tones": TONES if column.form == "badge" else {},
         "orders": _orders(column, kind) if order else [],
