@@ -32,10 +32,10 @@ def test_operations_are_listed_newest_first_with_who_and_why(dashboard: Dashboar
     assert lines.index("Stored 3 experiences") > begin
 
 
-def test_the_undo_of_changes_of_several_sorts_names_the_most_frequent(dashboard: Dashboard, tmp_path, memory):
+def test_the_undo_of_several_sorts_of_changes_counts_all(dashboard: Dashboard, tmp_path, memory):
     memory.experience.apply_merge(memory.experience.plan_merge([memory.experience.ids()]))
     assert dict(memory.history(1)[0].counts) == {"changed": 1, "removed": 2}
-    button = line_button(dashboard(tmp_path, "history"), "Undo: bring back 2")
+    button = line_button(dashboard(tmp_path, "history"), "Undo: bring back 2 and 1 more change")
     assert button.help == "Undo brings back 2 experiences and puts 1 experience back as before"
 
 
@@ -95,8 +95,8 @@ def test_each_line_tells_what_undoing_it_would_do(dashboard: Dashboard, tmp_path
     app = dashboard(tmp_path, "history")
     undoing = [button for button in app.button if str(button.key).startswith("history_list")]
     assert [(button.label, button.disabled) for button in undoing] == [
-        ("Undo: put back 2", False),
-        ("Undo: put back 1", False),
+        ("Undo: remove the tag from 2", False),
+        ("Undo: restore the old text", False),
         ("Undo: delete 3", True),
     ]
     assert undoing[0].help == "Undo restores the former marks of 2 experiences"
@@ -105,6 +105,28 @@ def test_each_line_tells_what_undoing_it_would_do(dashboard: Dashboard, tmp_path
     for _ in range(2):
         memory.undo(next(each.id for each in memory.history(9) if each.kind != "undo" and not each.undone_by))
     assert not line_button(dashboard(tmp_path, "history"), "Undo: delete 3").disabled
+
+
+def test_the_undo_and_the_redo_of_a_mark_or_an_outcome_name_their_effect(dashboard: Dashboard, tmp_path, memory):
+    first, second, third = memory.experience.ids()
+    memory.experience.report_outcomes({third: None})
+    effects = {
+        lambda: memory.experience.change_marks([first], pinned=True): ("unpin", "pin"),
+        lambda: memory.experience.change_marks([first, second], buried=True): ("bring back 2", "retire 2"),
+        lambda: memory.experience.report_outcomes({third: True}): ("back to unknown", "back to succeeded"),
+    }
+    for act, (undoing, redoing) in effects.items():
+        act()
+        app = dashboard(tmp_path, "history")
+        line_button(app, f"Undo: {undoing}").click().run()
+        assert line_button(app, f"Redo: {redoing}")
+
+
+def test_an_undo_that_deletes_many_is_drawn_in_the_colour_of_danger(dashboard: Dashboard, tmp_path, memory):
+    memory.experience.store_many([attempt(f"Water plant {number}") for number in range(4)])
+    assert {"Undo: delete 3", ":red[Undo: delete 4]"} <= {
+        button.label for button in dashboard(tmp_path, "history").button
+    }
 
 
 def test_operations_of_one_sort_are_listed_alone(dashboard: Dashboard, tmp_path, memory):

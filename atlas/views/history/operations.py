@@ -10,7 +10,15 @@ from datetime import datetime
 from atlas.core.errors import NotFound
 from atlas.core.operations import ANY_OPERATION, UNDO, Operation, Operations, RecordChange
 from atlas.memory.system import MemorySystem
-from atlas.views.history.sentences import change_of, only_kind, reason_of, sentence_of, undo_label, undo_sentence
+from atlas.views.history.sentences import (
+    change_of,
+    only_kind,
+    reason_of,
+    sentence_of,
+    undo_deletes_many,
+    undo_label,
+    undo_sentence,
+)
 from atlas.views.kinds.experience import EXPERIENCE
 from atlas.views.kinds.kind import Kind
 from atlas.views.kinds.titles import task_title
@@ -104,6 +112,9 @@ class OperationRow:
 
     undo_label: str
     """Label of the button that takes it back, or does it again if it was undone: `Undo: bring back 12`."""
+
+    undo_deletes_many: bool
+    """True if that deletes more than a few records."""
 
     undo_id: str
     """The operation to undo for that."""
@@ -390,7 +401,8 @@ def _row(memory: MemorySystem, operation: Operation, first: RecordChange | None)
         sentence=sentence_of(memory, operation, first, only),
         change=change_of(operation, first),
         kind=operation.kind,
-        undo_label=undo_label(operation),
+        undo_label=undo_label(operation, first),
+        undo_deletes_many=undo_deletes_many(operation),
         undo_id=operation.undone_by or operation.id,
         undo_sentence="" if _is_purge(operation, first) else undo_sentence(operation, only),
         is_final=_is_purge(operation, first),

@@ -55,12 +55,21 @@ _UNDOING = {
 """The effects of undoing and of redoing a change of records, by the kind of change."""
 
 _UNDOING_SHORT = {
-    "removed": ("bring back {:,}", "delete {:,}"),
-    "added": ("delete {:,}", "bring back {:,}"),
-    "changed": ("put back {:,}", "change {:,}"),
-    "marked": ("put back {:,}", "mark {:,}"),
+    "removed": ("bring back{}", "delete{}"),
+    "added": ("delete{}", "bring back{}"),
+    "changed": ("put back{}", "change{}"),
+    "marked": ("put back{}", "mark{}"),
 }
 """The same on a button."""
+
+_UNDOING_MARKS = {
+    "Pinned": ("unpin{}", "pin{}"),
+    "Unpinned": ("pin{}", "unpin{}"),
+    "Retired": ("bring back{}", "retire{}"),
+    "Brought": ("retire{}", "bring back{}"),
+    "Tagged": ("remove the tag{from}", "add the tag{to}"),
+}
+"""The same for a change of marks, by the first word of its sentence."""
 
 _OWN_REASONS = {UNDO: "took back ", "outcome": "outcome "}
 """How the reason begins that an operation gets by itself, by its kind."""
@@ -96,12 +105,46 @@ def undo_sentence(operation: Operation, kind: Kind | None) -> str:
     return f"{'Redo' if is_undone else 'Undo'} {in_words(effects)}" if effects else ""
 
 
-def undo_label(operation: Operation) -> str:
-    """Return `Undo: bring back 12` or `Redo: delete 3`. Of several kinds of changes, it is the most frequent one."""
+def undo_label(operation: Operation, first: RecordChange | None) -> str:
+    """Return `Undo: unpin`, or `Undo: bring back 12 and 5 more changes`, named after the most frequent change.
+
+    Args:
+        first: Its first change, or None if it has none.
+    """
     is_undone = operation.undone_by is not None
-    counts = {name: n for name, n in operation.counts.items() if n and name in _UNDOING_SHORT}
-    verb, main = "Redo" if is_undone else "Undo", max(counts, key=counts.__getitem__, default="")
-    return f"{verb}: {_UNDOING_SHORT[main][is_undone].format(counts[main])}" if main else verb
+    counts = Counter({name: n for name, n in operation.counts.items() if n and name in _UNDOING_SHORT})
+    verb = "Redo" if is_undone else "Undo"
+    if not counts:
+        return verb
+    (main, n), n_more = counts.most_common(1)[0], counts.total()
+    if n == n_more and (named := _named_effect(operation, first, n)):
+        return f"{verb}: {named}"
+    more = f" and {counted(n_more - n, 'more change')}" if n_more > n else ""
+    return f"{verb}: {_UNDOING_SHORT[main][is_undone].format(f' {n:,}')}{more}"
+
+
+def undo_deletes_many(operation: Operation) -> bool:
+    """Return whether undoing an operation, or doing it again, deletes more than `FEW` records."""
+    return operation.counts.get("removed" if operation.undone_by is not None else "added", 0) > FEW
+
+
+def _named_effect(operation: Operation, first: RecordChange | None, n: int) -> str:
+    """Return `unpin`, `back to unknown` or `restore the old text`, or an empty string for most operations."""
+    if first is None:
+        return ""
+    is_undone = operation.undone_by is not None
+    if operation.kind == "mark":
+        effects = _UNDOING_MARKS.get(_marking(first).split(" ", 1)[0], ("", ""))
+        words = {"from": f" from {n:,}", "to": f" to {n:,}"} if n > 1 else {"from": "", "to": ""}
+        return effects[is_undone].format(f" {n:,}" if n > 1 else "", **words)
+    of_many = f" of {n:,}" if n > 1 else ""
+    if operation.kind == "edit" and operation.counts.get("changed"):
+        return f"restore the {'new' if is_undone else 'old'} text{of_many}"
+    if operation.kind != "outcome":
+        return ""
+    # Records that got one outcome may have had different ones before.
+    outcomes = [_OUTCOMES.get(texts[is_undone], "") for name, *texts in first.fields if name == "outcome.success"]
+    return f"back to {outcomes[0]}" if n == 1 and outcomes and outcomes[0] else f"restore the outcome{of_many}"
 
 
 def reason_of(operation: Operation) -> str:

@@ -33,7 +33,7 @@ CHANGE_COLUMNS = {
     "difference": st.column_config.TextColumn("What differs", width="large"),
 }
 
-UNDO_PIXELS = 150
+UNDO_PIXELS = 210
 """Width of the undo button in a list, so that what stands beside it is aligned."""
 
 SIGNS = {"added": ":material/add:", "removed": ":material/delete:", "purged": ":material/delete_forever:"}
@@ -70,16 +70,22 @@ def draw_undo(memory: MemorySystem, row: OperationRow, *, key: str, is_main: boo
         return
     why_not = READ_ONLY if memory.storage.read_only else row.blocked or None
     st.button(
-        row.undo_label,
+        f":red[{row.undo_label}]" if row.undo_deletes_many else row.undo_label,
         key=f"{key}_{row.undo_id}",  # a button that was clicked already has no effect
         icon=f":material/{'redo' if row.is_undone else 'undo'}:",
-        type="primary" if is_main else "tertiary",
+        type=_button_type(row, is_main=is_main),
         width="content" if is_main else UNDO_PIXELS,
         disabled=why_not is not None,
         help=why_not or row.undo_sentence or None,
         on_click=undo_and_announce,
         args=(memory, row.undo_id, row.sentence, REDONE if row.is_undone else UNDONE),
     )
+
+
+def _button_type(row: OperationRow, *, is_main: bool) -> Literal["primary", "secondary", "tertiary"]:
+    if not is_main:
+        return "tertiary"
+    return "secondary" if row.undo_deletes_many else "primary"  # red words cannot be read on the main colour
 
 
 def _draw_changes(diffs: Sequence[RecordDiff], *, key: str) -> None:
