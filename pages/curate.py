@@ -28,6 +28,7 @@ from atlas.views.curate.queues import (
 from atlas.views.curate.review import n_waiting
 from atlas.views.shared.wording import counted
 from pages.components.concepts.compression import draw_compression
+from pages.components.curate.case_list import draw_undo
 from pages.components.curate.duplicates import page_duplicates
 from pages.components.curate.health import page_health
 from pages.components.curate.inbox import draw_inbox, page_cases
@@ -51,7 +52,7 @@ from pages.components.shared.snapshot import page_memory
 from pages.frame.address import QUEUE, parameter, set_parameter
 
 
-def ask(titles: dict[str, str]) -> tuple[str, DeltaGenerator]:
+def ask(memory: MemorySystem, titles: dict[str, str]) -> tuple[str, DeltaGenerator]:
     """Return the open queue or rule, which is in the URL, so that it can be linked, and a container beside it."""
     opened = parameter(QUEUE)
     current = opened if opened in titles else next(iter(titles))
@@ -82,6 +83,7 @@ def ask(titles: dict[str, str]) -> tuple[str, DeltaGenerator]:
             on_change=_open,
             args=(key,),
         )
+        draw_undo(memory)
         beside = st.container(width="stretch")
     return current, beside
 
@@ -98,7 +100,7 @@ def draw(memory: MemorySystem) -> None:
     scope = current_where(memory)
     scanned = page_scan(memory)
     cases = page_cases(memory, found, duplicates, scope, scanned)
-    queue, beside = ask(tabs(cases.counts(), parameter(QUEUE)))
+    queue, beside = ask(memory, tabs(cases.counts(), parameter(QUEUE)))
     if queue != INBOX:
         st.caption(MEANINGS[queue])
     if queue == SUSPICIOUS and scanned.n_left:

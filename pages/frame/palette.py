@@ -13,7 +13,7 @@ from atlas.views.lists.palette import Entry, found_records
 from atlas.views.settings.parts import settings_parts
 from atlas.views.shared.browser import asset
 from pages.components.shared.narrowing import go_to
-from pages.components.shared.undo_toast import has_undo, undo_last
+from pages.components.shared.undo_toast import last_act, undo_last
 
 _KEY, _ASKED, _CHOSEN = "palette", "palette_asked", "palette_chosen"
 UNDO = "undo"
@@ -48,7 +48,8 @@ def draw_palette(memory: MemorySystem, entries: Sequence[Entry]) -> None:
     """Draw the palette, which is opened by its key or button."""
     _follow(memory)
     asked: str = st.session_state.get(_ASKED, "")
-    undo = [Entry(group="Acts", label="Undo what was done last", detail="U", act=UNDO)] if has_undo() else []
+    act = last_act()
+    undo = [Entry(group="Acts", label="Undo what was done last", detail=act.sentence, act=UNDO)] if act else []
     data = {
         "entries": [entry.as_json() for entry in (*entries, *undo)],
         "asked": asked,

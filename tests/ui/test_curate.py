@@ -338,11 +338,45 @@ def test_what_is_kept_leaves_the_inbox_and_comes_back_with_undo(dashboard: Dashb
     assert "Kept 1 experience as it is" in texts(app)
     assert tabs(dashboard(tmp_path, "curate"))[0] == "Inbox 2"
     assert app.button(key="curate_undo").proto.shortcut == "u"
+    assert app.button(key="curate_undo").help == "Undoes: Kept 1 experience as it is"
     app.button(key="curate_undo").click().run()
     assert tabs(app)[0] == "Inbox 3"
     assert app.button(key="curate_undo").disabled
     assert "Mend report 0" in texts(app)
     assert_no_problem(app)
+
+
+@pytest.mark.parametrize("queue", ["rule", "compress", "never"])
+def test_undo_stays_on_the_page_whichever_queue_is_open(dashboard: Dashboard, tmp_path, unjudged, queue):
+    first, *_ = unjudged.experience.ids()
+    app = dashboard(tmp_path, "curate")
+    app.button(key=f"curate_keep_{first}").click().run()
+    app.query_params["curate_queue"] = queue
+    app.run()
+    assert not app.button(key="curate_undo").disabled
+    app.button(key="curate_undo").click().run()
+    app.query_params["curate_queue"] = "inbox"
+    assert tabs(app.run())[0] == "Inbox 3"
+
+
+def test_the_keys_of_curate_rest_while_a_dialog_or_a_record_covers_it(dashboard: Dashboard, tmp_path, unjudged):
+    first, *_ = unjudged.experience.ids()
+
+    def keys(app: AppTest) -> set[str]:
+        return {button.proto.shortcut for button in app.button if str(button.key).startswith("curate_")} - {""}
+
+    def selected() -> AppTest:
+        app = dashboard(tmp_path, "curate")
+        app.session_state["selection"] = Selection((first,), "rows", 1)
+        return app.run()
+
+    app = selected()
+    assert keys(app) >= {"u", "s", "f", "x", "a", "j", "k"}
+    for opening in ("tray_show", "tray_delete"):
+        app = selected()
+        app.button(key=opening).click().run()
+        assert not keys(app), opening
+    assert not keys(dashboard(tmp_path, "curate", id=first))
 
 
 def test_a_decision_holds_for_those_like_it_once_its_preview_is_applied(dashboard: Dashboard, tmp_path, unjudged):

@@ -31,10 +31,18 @@ _PYTHON = re.compile(
     re.M,
 )
 
+_MARKDOWN = re.compile(r"[!-/:-@\[-`{-~]")
+"""The characters that Markdown lets one write with a backslash before them."""
+
 _SEPARATOR = re.compile(r" *(?:[.,;:\u2013\u2014\u3002]|-(?=\s))?\s*")
 """Between a title and the text after it."""
 
 _DIFF = re.compile(r"\A(?:diff --git |--- \S.*\n\+\+\+ |Index: )")
+
+
+def as_written(text: str) -> str:
+    """Return Markdown that shows an untrusted text as it is, on one line."""
+    return _MARKDOWN.sub(r"\\\g<0>", " ".join(text.split()))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -11,9 +11,12 @@ import streamlit as st
 from atlas import MemorySystem
 from atlas.views.curate.case_rows import CASE_COLUMNS, case_rows
 from atlas.views.curate.cases import Case
+from atlas.views.shared.texts import as_written
+from pages.components.experience.chosen import is_looking
 from pages.components.lists.record_table import opened_id, plain_table
 from pages.components.shared.plans import is_planning
-from pages.components.shared.undo_toast import has_undo, undo_last
+from pages.components.shared.purging import is_purging
+from pages.components.shared.undo_toast import last_act, undo_last
 
 _PLACES = "curate_places"
 """Key of the place that was gone to in each queue: the name of its case, and its index in case it is decided."""
@@ -38,7 +41,7 @@ def draw_case_list(memory: MemorySystem, cases: Sequence[Case], at: int, queue: 
     """
     names = [case.name for case in cases]
     with st.container(key="curate_list", gap="xsmall"):
-        _draw_walk(memory, names, at, queue)
+        _draw_walk(names, at, queue)
         first = at - at % MAX_LISTED
         go = None if is_planning() else partial(_go, names, queue)
         rows = case_rows(memory, cases[first : first + MAX_LISTED], Counter(case.queue for case in cases))
@@ -48,27 +51,36 @@ def draw_case_list(memory: MemorySystem, cases: Sequence[Case], at: int, queue: 
 
 
 def draw_undo(memory: MemorySystem) -> None:
-    """Draw the button that takes the last decision back."""
-    st.button("Undo", key="curate_undo", shortcut="u", icon=":material/undo:", type="tertiary",
-              disabled=not has_undo() or is_planning(), on_click=undo_last, args=(memory,),
-              help="Takes the last decision back")  # fmt: skip
+    """Draw the button that undoes the last act of this session, on whichever page it was done."""
+    act = last_act()
+    st.button("Undo", key="curate_undo", shortcut=unless_covered("u"), icon=":material/undo:", type="tertiary",
+              disabled=act is None or is_planning(), on_click=undo_last, args=(memory,),
+              help=f"Undoes: {as_written(act.sentence)}" if act else "Nothing to undo")  # fmt: skip
 
 
-def _draw_walk(memory: MemorySystem, names: Sequence[str], at: int, queue: str) -> None:
+def is_covered() -> bool:
+    """Return whether a dialog or an opened record covers the page."""
+    return is_planning() or is_purging() or is_looking() or opened_id() is not None
+
+
+def unless_covered(key: str) -> str | None:
+    """Return the shortcut of a button of this page, or None while the page is covered."""
+    return None if is_covered() else key
+
+
+def _draw_walk(names: Sequence[str], at: int, queue: str) -> None:
     with st.container(horizontal=True, vertical_alignment="center", gap=None, key="curate_walk"):
         _draw_step("Previous", "k", names, at - 1, queue)
         st.caption(f"{at + 1:,} of {len(names):,}", width="content")
         _draw_step("Next", "j", names, at + 1, queue)
-        draw_undo(memory)
 
 
 def _draw_step(label: str, key: str, names: Sequence[str], to: int, queue: str) -> None:
     """Draw a button to the case with an index, which may lie outside the list."""
     name = names[to] if 0 <= to < len(names) else ""
-    is_covered = is_planning() or opened_id() is not None
-    st.button(label, key=f"curate_{label.lower()}", shortcut=key, help=f"{label} case",
+    st.button(label, key=f"curate_{label.lower()}", shortcut=unless_covered(key), help=f"{label} case",
               icon=f":material/keyboard_arrow_{'up' if label == 'Previous' else 'down'}:",
-              disabled=not name or is_covered, on_click=_go, args=(names, queue, name))  # fmt: skip
+              disabled=not name or is_covered(), on_click=_go, args=(names, queue, name))  # fmt: skip
 
 
 def _go(names: Sequence[str], queue: str, name: str) -> None:

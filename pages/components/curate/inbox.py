@@ -43,7 +43,7 @@ from atlas.views.shared.kinds import KINDS
 from atlas.views.shared.scope import Scope
 from atlas.views.shared.state import StoreState, uses_seen
 from atlas.views.shared.texts import Text
-from pages.components.curate.case_list import current_index, draw_case_list, draw_undo
+from pages.components.curate.case_list import current_index, draw_case_list, unless_covered
 from pages.components.curate.queues import ids_in_scope
 from pages.components.curate.review import NOT_ALLOWED
 from pages.components.experience.trace import draw_steps
@@ -124,7 +124,6 @@ def draw_inbox(memory: MemorySystem, cases: Sequence[Case], queue: str, beside: 
     if view is None:
         if queue == INBOX:  # the queue in the tab below shows its own message when it is empty
             st.info("Nothing is left to decide here.", icon=":material/check:")
-            draw_undo(memory)
         return
     listing, shown = st.columns(WIDTHS, gap="small")
     with listing:
@@ -162,8 +161,8 @@ def _draw_case(memory: MemorySystem, view: CaseView, others: tuple[Case, ...]) -
 
 def _draw_opening(case: Case) -> None:
     label = "Show on the map" if case.domain is not None else "Open and edit"
-    st.button(label, key=f"curate_open_{_key(case)}", icon=":material/open_in_full:", type="tertiary", shortcut="o",
-              disabled=is_planning(), on_click=_open, args=(case,))  # fmt: skip
+    st.button(label, key=f"curate_open_{_key(case)}", icon=":material/open_in_full:", type="tertiary",
+              shortcut=unless_covered("o"), disabled=is_planning(), on_click=_open, args=(case,))  # fmt: skip
 
 
 def _draw_evidence(view: CaseView, key: str) -> None:
@@ -217,11 +216,11 @@ def _draw_decisions(memory: MemorySystem, case: Case, cases: tuple[Case, ...], o
         for decision in decisions:
             st.button(decision.label, key=f"curate_{decision.name}_{key}", icon=ICONS[decision.name],
                       type="primary" if advice is not None and advice.decision is decision else "secondary",
-                      shortcut=decision.key, disabled=is_off, help=why or decision.help_text, on_click=_decide,
-                      args=(memory, decision, cases))  # fmt: skip
+                      shortcut=unless_covered(decision.key), disabled=is_off,
+                      help=why or decision.help_text, on_click=_decide, args=(memory, decision, cases))  # fmt: skip
         if others:
             is_on = len(cases) > 1
-            st.button(f"With {len(others):,} more like it", key=f"curate_alike_{key}", shortcut="l",
+            st.button(f"With {len(others):,} more like it", key=f"curate_alike_{key}", shortcut=unless_covered("l"),
                       icon=f":material/{'check_box' if is_on else 'check_box_outline_blank'}:", disabled=is_off,
                       on_click=_choose_alike, args=(None if is_on else case,), type="tertiary",
                       help="The next decision holds for these too.")  # fmt: skip

@@ -28,6 +28,8 @@ LIST_COLUMNS = {
 }
 
 
+_SHOW = "tray_show"
+
 ICONS = {"Succeeded": ":material/check:", "Failed": ":material/close:", "Unknown": ":material/question_mark:"}
 OUTCOMES = {"Succeeded": True, "Failed": False, "Unknown": None}
 
@@ -43,13 +45,18 @@ def draw_outcomes(memory: MemorySystem, now: SelectionSummary) -> None:
                            key=f"tray_outcome_{name.lower()}", icon=ICONS[name], help_text="")  # fmt: skip
 
 
+def is_looking() -> bool:
+    """Return whether a selection is being shown in a dialog."""
+    return bool(st.session_state.get(_SHOW))
+
+
 def draw_looking(memory: MemorySystem, now: SelectionSummary, is_planning: bool) -> None:
     """Draw the button that lists a selection, or shows a few side by side."""
     is_few = 1 < len(now.ids) <= COMPARED
     label, icon = ("Compare", ":material/compare:") if is_few else ("Show", ":material/list:")
     is_asked = st.button(
         label,
-        key="tray_show",
+        key=_SHOW,
         icon=icon,
         disabled=not now.ids,
         help=None if is_few else f"Select 2 to {COMPARED} to see them side by side",
@@ -59,7 +66,7 @@ def draw_looking(memory: MemorySystem, now: SelectionSummary, is_planning: bool)
         show(memory, now.ids)
 
 
-@st.dialog("Side by side", width="large")
+@st.dialog("Side by side", width="large", on_dismiss="rerun")
 def compare(memory: MemorySystem, ids: Sequence[str]) -> None:
     """Draw the dialog that shows a few experiences side by side."""
     comparison = comparison_columns(memory, ids)
@@ -87,7 +94,7 @@ def _draw_compared(experience: ComparisonColumn) -> None:
         draw_code(experience.solution, key=f"tray_solution_{experience.id}")
 
 
-@st.dialog("Selected", width="large")
+@st.dialog("Selected", width="large", on_dismiss="rerun")
 def _list(memory: MemorySystem, ids: Sequence[str]) -> None:
     rows = selection_rows(memory, ids)
     st.caption(f"The first {LISTED} of {len(ids):,}" if len(ids) > LISTED else counted(len(ids), "experience"))

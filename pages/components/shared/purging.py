@@ -38,10 +38,15 @@ def draw_purging(memory: MemorySystem, kind: Kind, ids: Sequence[str], *, key: s
 
 def draw_purge(memory: MemorySystem) -> bool:
     """Draw the open purge, and return whether there is one."""
-    if st.session_state.get(_PROPOSAL) is None:
+    if not is_purging():
         return False
     st.dialog("Purge for good", width="large", on_dismiss=_close)(_draw)(memory)
     return True
+
+
+def is_purging() -> bool:
+    """Return whether the dialog of a purge is open."""
+    return st.session_state.get(_PROPOSAL) is not None
 
 
 def _propose(memory: MemorySystem, ids: tuple[str, ...], kind: Kind) -> None:

@@ -98,16 +98,16 @@ def draw_act(memory: MemorySystem) -> None:
                           args=(memory, act))  # fmt: skip
 
 
-def has_undo() -> bool:
-    """Return whether this session has an action that can be undone."""
+def last_act() -> Act | None:
+    """Return the last action of this session, on whichever page, or None if there is none to undo."""
     act: Act | None = st.session_state.get(_DONE)
-    return act is not None and act.turn is not None and act.state != UNDONE
+    return act if act is not None and act.turn is not None and act.state != UNDONE else None
 
 
 def undo_last(memory: MemorySystem) -> None:
     """Undo the last action, unless it is undone already."""
-    if has_undo():
-        _turn(memory, st.session_state[_DONE])
+    if (act := last_act()) is not None:
+        _turn(memory, act)
 
 
 @contextmanager

@@ -6,7 +6,7 @@ import json
 
 import pytest
 
-from atlas.views.shared.texts import LONG_CHARACTERS, Text, as_json, language_of, text_of
+from atlas.views.shared.texts import LONG_CHARACTERS, Text, as_json, as_written, language_of, text_of
 
 
 @pytest.mark.parametrize(
@@ -86,6 +86,10 @@ def test_a_tall_text_gets_a_frame():
     assert Text("line\n" * 30).is_tall
     assert Text("word " * 400).is_tall
     assert not Text("one line").is_tall
+
+
+def test_markup_in_a_text_is_shown_as_written():
+    assert as_written("[a](b)\n:red[*c*] d") == r"\[a\]\(b\) \:red\[\*c\*\] d"
 
 
 def test_what_is_blank_is_nothing():
