@@ -91,6 +91,10 @@ def test_the_rule_behind_a_verdict_stands_where_verdicts_are_counted_and_listed(
     (counts, rule) = [element for element in app.caption if "reliable" in element.value.lower()]
     assert counts.value == "2 strategies · 1 reliable · 1 not clear yet"
     assert rule.value == "Reliable: likely at least half of its uses succeed."
+    [bad] = add(memory, strategy(2))
+    tried(memory, bad, *[False] * 9)
+    rules = [element.value for element in dashboard(tmp_path, "strategies").caption]
+    assert f"{rule.value} Clearly worse: than the other active strategies." in rules
     assert counts.proto.help == VERDICTS_MEAN
     (heading,) = [column for column in drawn_by(app, "records")[0]["columns"] if column["name"] == "record"]
     assert VERDICTS_MEAN in heading["help"]

@@ -31,7 +31,7 @@ from atlas.views.journal.kind import ENTRIES
 from atlas.views.kinds.experience import EXPERIENCE
 from atlas.views.kinds.kind import Kind
 from atlas.views.kinds.strategy import STRATEGY
-from atlas.views.kinds.uses import worse_ids
+from atlas.views.kinds.uses import worse_than
 from atlas.views.lists.kind_views import KindViews
 from atlas.views.shared.kinds import KINDS
 from atlas.views.strategies.kind import STRATEGIES
@@ -132,7 +132,7 @@ def find_cases(
         QUARANTINE: _quarantined(memory, hidden),
         FAILING: [*_failing_strategies(memory), *_failing_domains(memory, health)],
         DUPLICATES: _alike(memory, duplicates, inside),
-        REPEATED: _repeated(memory, duplicates, inside),
+        REPEATED: _repeated(memory, duplicates, inside, frozenset(singles[BURIED])),
         UNKNOWN: _single(memory, UNKNOWN, _most_retrieved_first(memory, singles[UNKNOWN])),
         STALE: _single(memory, STALE, singles[STALE]),
         NEVER: _single(memory, NEVER, singles[NEVER]),
@@ -207,7 +207,7 @@ def _of_memory(memory: MemorySystem, queue: str, name: str, record_id: str, **pa
 
 def failing_strategies(memory: MemorySystem) -> tuple[str, ...]:
     """Return the ids of strategies with a clearly lower success rate than all strategies together, worst first."""
-    return worse_ids(memory.strategies, memory.strategies.retired())
+    return tuple(worse_than(memory.strategies, memory.strategies.retired()))
 
 
 def _failing_strategies(memory: MemorySystem) -> Iterator[Case]:
@@ -233,10 +233,12 @@ def _alike(memory: MemorySystem, duplicates: DuplicatesResult, inside: AbstractS
             yield from _same_texts(memory, kind)
 
 
-def _repeated(memory: MemorySystem, duplicates: DuplicatesResult, inside: AbstractSet[str] | None) -> Iterator[Case]:
-    """Yield groups of attempts that differ in their solutions or actions."""
+def _repeated(
+    memory: MemorySystem, duplicates: DuplicatesResult, inside: AbstractSet[str] | None, retired: AbstractSet[str]
+) -> Iterator[Case]:
+    """Yield groups of attempts that differ in their solutions or actions. Retired attempts are decided already."""
     collection, noun = memory.experience.collection_name, EXPERIENCE.noun
-    for ids in groups_within(duplicates.repeated, inside):
+    for ids in groups_within(duplicates.repeated, inside, retired):
         yield Case(queue=REPEATED, noun=noun, collection=collection, ids=ids)
 
 

@@ -190,11 +190,13 @@ def queue_page(memory: MemorySystem, ids: Sequence[str], page: int = 1) -> tuple
     return tuple(sorted(rows, key=lambda row: rank_by_id[row.id]))
 
 
-def groups_within(groups: Sequence[tuple[str, ...]], inside: AbstractSet[str] | None) -> tuple[tuple[str, ...], ...]:
-    """Return the groups without the records outside the scope."""
-    if inside is None:
-        return tuple(groups)
-    left = [tuple(record_id for record_id in group if record_id in inside) for group in groups]
+def groups_within(
+    groups: Sequence[tuple[str, ...]], inside: AbstractSet[str] | None, without: AbstractSet[str] = frozenset()
+) -> tuple[tuple[str, ...], ...]:
+    """Return the groups without the records outside the scope and without some others."""
+    left = [
+        tuple(each for each in group if (inside is None or each in inside) and each not in without) for group in groups
+    ]
     return tuple(group for group in left if len(group) > 1)
 
 

@@ -15,6 +15,7 @@ RELIABLE_MEANS = "Reliable: likely at least half of its uses succeed."
 VERDICTS_MEAN = (
     f"{RELIABLE_MEANS} Even the low end of its likely range is at least 50%. "
     "Mostly fails: even its high end is at most 50%. "
+    "Worse than the others: clearly below the rate of the other active ones. "
     f"About half: the range lies around 50% and is at most {100 * NARROW:.0f} points wide. Not clear yet: it is wider."
 )
 """The rule of the verdicts on success rates in words, for the help of what shows one."""

@@ -27,22 +27,30 @@ def use_rates(records: Memory[Any], where: Where | None = None) -> dict[str, Suc
     }
 
 
-def worse_ids(records: Memory[Any], retired: Collection[str] = ()) -> tuple[str, ...]:
-    """Return the records with a clearly lower success rate than all active ones together, worst first.
+def worse_than(records: Memory[Any], retired: Collection[str] = ()) -> dict[str, SuccessRate]:
+    """Return the records with a clearly lower success rate than all active ones together, and the rate of the others.
+
+    The worst come first.
 
     Args:
         records: The memory of the records.
         retired: Ids that are compared, but not returned.
     """
     rates = use_rates(records, ACTIVE)
-    n_succeeded = sum(rate.n_succeeded for rate in rates.values())
-    whole = SuccessRate.of({"succeeded": n_succeeded, "failed": sum(rate.n_failed for rate in rates.values())})
-    return tuple(each for each in worst_first(rates) if each not in retired and is_failing(rates[each], whole))
+    n_succeeded, n_failed = (
+        sum(getattr(rate, name) for rate in rates.values()) for name in ("n_succeeded", "n_failed")
+    )
+    whole = SuccessRate(n_succeeded=n_succeeded, n_failed=n_failed)
+    return {
+        each: SuccessRate(n_succeeded=n_succeeded - rates[each].n_succeeded, n_failed=n_failed - rates[each].n_failed)
+        for each in worst_first(rates)
+        if each not in retired and is_failing(rates[each], whole)
+    }
 
 
 def in_use_state(records: Memory[Any], state: str, retired: Collection[str] = ()) -> Any:
     """Return a filter on the ids of records that are clearly worse than the others, or that were not used yet."""
     if state == WORSE:
-        return {"$in": list(worse_ids(records, retired))}
+        return {"$in": list(worse_than(records, retired))}
     used = use_rates(records)
     return {"$in": [each for each in records.ids() if each not in used]}

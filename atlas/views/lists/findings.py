@@ -7,7 +7,7 @@ from collections import Counter
 from atlas.memory.base.success_rates import credible_interval
 from atlas.memory.system import MemorySystem
 from atlas.views.kinds.kind import Kind
-from atlas.views.kinds.uses import WORSE, use_rates, worse_ids
+from atlas.views.kinds.uses import WORSE, use_rates, worse_than
 from atlas.views.lists.queries import Count, Narrowing, Query
 from atlas.views.shared.rates import CLEARLY_WORSE, FAILING, HALF, NOT_CLEAR, NOT_USED, RELIABLE, verdict_of
 from atlas.views.shared.wording import look_at
@@ -25,7 +25,7 @@ def count_with_uses(memory: MemorySystem, kind: Kind, query: Query) -> Count:
         return Count(n)
     records = kind.records(memory)
     retired = set(kind.left_out(memory))
-    rates, worse = use_rates(records), worse_ids(records, retired)
+    rates, worse = use_rates(records), worse_than(records, retired)
     if not rates:
         return Count(n, "none was used yet")
     verdicts = Counter(verdict_of(credible_interval(rate.n_succeeded, rate.n_known))

@@ -21,7 +21,7 @@ RELIABLE, FAILING, HALF, NOT_CLEAR = "reliable", "mostly fails", "about half", "
 """Verdicts on a rate, from its interval."""
 
 CLEARLY_WORSE = "clearly worse"
-"""Verdict on a rate that is clearly below those of the others of its kind."""
+"""Word for records whose rate is clearly below that of the other active ones of their kind."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -42,7 +42,10 @@ class Record:
     """`likely 55–80%`, or empty before any try."""
 
     verdict: str = ""
-    """`CLEARLY_WORSE` or one of `verdict_of`, or empty before any try."""
+    """`worse than the others (93%)` if it is clearly worse, or one of `verdict_of`, or empty before any try."""
+
+    is_worse: bool = False
+    """True if it is clearly worse than the other active ones of its kind."""
 
     tone: str = ""
     """`good`, `bad`, or empty for neither."""
@@ -51,14 +54,14 @@ class Record:
     """`↗ 40 to 80%`, or empty if it is level."""
 
 
-def record_of(n_succeeded: int, n: int, *, trend: str = "", is_worse: bool = False) -> Record:
+def record_of(n_succeeded: int, n: int, *, trend: str = "", others: SuccessRate | None = None) -> Record:
     """Return the record of something that was used, by how many of its uses succeeded.
 
     Args:
         n_succeeded: Number of uses that succeeded.
         n: Number of uses.
         trend: How the rate changed.
-        is_worse: Whether it is clearly worse than the others of its kind.
+        others: The rate of the other active ones of its kind, if it is clearly worse.
     """
     if not n:
         return Record(tries=NOT_USED)
@@ -69,8 +72,9 @@ def record_of(n_succeeded: int, n: int, *, trend: str = "", is_worse: bool = Fal
         low=interval.low,
         high=interval.high,
         range=likely(interval),
-        verdict=CLEARLY_WORSE if is_worse else verdict_of(interval),
-        tone="good" if interval.low >= 0.5 else "bad" if is_worse or interval.high <= 0.5 else "",
+        verdict=f"worse than the others ({rate_text(others)})" if others else verdict_of(interval),
+        is_worse=others is not None,
+        tone="good" if interval.low >= 0.5 else "bad" if others or interval.high <= 0.5 else "",
         trend=trend,
     )
 

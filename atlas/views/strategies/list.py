@@ -17,7 +17,7 @@ from atlas.memory.strategies.records import is_warning
 from atlas.memory.strategy_sources import rates_without
 from atlas.memory.system import MemorySystem
 from atlas.views.charts.interval_bars import interval_bar
-from atlas.views.kinds.uses import worse_ids
+from atlas.views.kinds.uses import worse_than
 from atlas.views.lists.cells import Heading
 from atlas.views.lists.queries import Row, last_use, marks_text, ranking, row_state
 from atlas.views.shared.rates import NOT_USED, Record, likely, record_of
@@ -81,7 +81,7 @@ def strategy_rows(
     ids, bank = [strategy.id for strategy in strategies], memory.strategies
     marks, rates, usage = bank.marks(ids), bank.rates(ids), bank.usage(ids)
     uses, without = bank.attempts_of(ids), rates_without(bank, memory.experience, strategies)
-    worse = worse_ids(bank, bank.retired())
+    worse = worse_than(bank, bank.retired())
     return tuple(
         StrategyRow(
             id=each.id,
@@ -94,7 +94,7 @@ def strategy_rows(
                 rates[each.id].n_succeeded,
                 rates[each.id].n,
                 trend=trend_text([use.success for use in uses[each.id]]),
-                is_worse=each.id in worse,
+                others=worse.get(each.id),
             ),
             bar=rate_bar(rates[each.id]),
             last_used=last_use(usage[each.id]),

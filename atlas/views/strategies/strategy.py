@@ -16,7 +16,7 @@ from atlas.memory.strategies.writing import SEPARATION_REASON
 from atlas.memory.strategy_sources import rates_without, stored_attempts
 from atlas.memory.system import MemorySystem
 from atlas.views.charts.interval_bars import interval_bar
-from atlas.views.kinds.uses import worse_ids
+from atlas.views.kinds.uses import worse_than
 from atlas.views.lists.editable import EditableFields
 from atlas.views.lists.facts import Fact, facts_of, plain_facts
 from atlas.views.shared.rates import Record, likely, record_of
@@ -149,6 +149,7 @@ def strategy_detail(memory: MemorySystem, strategy_id: str) -> StrategyDetail | 
     rate, attempts = memory.strategies.rate(strategy_id), memory.strategies.attempts(strategy_id)
     usage = memory.strategies.usage([strategy_id]).get(strategy_id, NO_USAGE)
     without = rates_without(memory.strategies, memory.experience, [strategy])[strategy_id]
+    worse = worse_than(memory.strategies, memory.strategies.retired())
     return StrategyDetail(
         id=strategy.id,
         title=Text(readable_title(strategy.title)),
@@ -164,9 +165,7 @@ def strategy_detail(memory: MemorySystem, strategy_id: str) -> StrategyDetail | 
         rate=rate,
         headline=_headline(rate),
         used=_effect_row(WITH, Tries(n=rate.n, n_succeeded=rate.n_succeeded)) if rate.n else None,
-        record=record_of(
-            rate.n_succeeded, rate.n, is_worse=strategy_id in worse_ids(memory.strategies, memory.strategies.retired())
-        ),
+        record=record_of(rate.n_succeeded, rate.n, others=worse.get(strategy_id)),
         facts=_facts(strategy, rate, attempts, without),
         more_facts=_more_facts(strategy, usage),
         attempts=tuple(attempts),

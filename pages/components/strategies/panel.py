@@ -9,7 +9,6 @@ from atlas import EmbeddingUnavailable, MemorySystem, NotFound
 from atlas.views.journal.promotion import made_of
 from atlas.views.kinds.strategy import STRATEGY
 from atlas.views.lists.facts import Badge, Head
-from atlas.views.shared.rates import CLEARLY_WORSE
 from atlas.views.shared.state import StoreState, uses_seen
 from atlas.views.shared.texts import Headline, Text
 from atlas.views.shared.wording import percent
@@ -52,11 +51,10 @@ def _draw_acts(memory: MemorySystem, detail: StrategyDetail) -> None:
 
 
 def _head(detail: StrategyDetail) -> Head:
-    is_worse = detail.record.verdict == CLEARLY_WORSE
-    badge = Badge("retired", "gray") if detail.rate.retired else Badge("clearly worse than others", "red")
+    badge = Badge("retired", "gray") if detail.rate.retired else Badge(detail.record.verdict, "red")
     return Head(
         headline=Headline(title=detail.title.whole, rest=""),
-        badges=(badge,) if detail.rate.retired or is_worse else (),
+        badges=(badge,) if detail.rate.retired or detail.record.is_worse else (),
         facts=detail.facts,
     )
 

@@ -119,6 +119,15 @@ def test_groups_that_differ_in_their_solution_are_judged_apart(memory):
     assert "Merging keeps one solution." in case_view(memory, repeated).reason
 
 
+def test_retired_attempts_are_no_repeated_attempts_to_decide(memory):
+    ids = fill(memory)
+    memory.experience.change_marks([ids["same"][0]], buried=True)
+    (repeated,) = cases_of(memory).of(REPEATED)
+    assert {*repeated.ids} == {*ids["same"][1:], ids["other"]}
+    memory.experience.change_marks(ids["same"], buried=True)
+    assert cases_of(memory).of(REPEATED) == ()
+
+
 def test_what_is_kept_leaves_every_queue_and_stays_out_until_it_is_undone(memory, tmp_path):
     ids = fill(memory)
     before = cases_of(memory)

@@ -135,7 +135,7 @@ def test_a_strategy_is_called_clearly_worse_in_its_row_and_by_the_finding(memory
     rows = listed_page(memory, STRATEGIES, Query()).rows
     assert {row.title: row.state for row in rows} == {"good": "", "worse": "problem", "unclear": ""}
     verdicts = {row.title: row.record.verdict for row in rows}
-    assert verdicts == {"good": "reliable", "worse": "clearly worse", "unclear": "not clear yet"}
+    assert verdicts == {"good": "reliable", "worse": "worse than the others (95%)", "unclear": "not clear yet"}
     finding = count_with_uses(memory, STRATEGY, Query())
     assert (finding.n, finding.note) == (3, "1 reliable · 1 not clear yet · 1 clearly worse")
     assert finding.narrowing == Narrowing("1 clearly worse: look at it", "state", WORSE)
