@@ -8,27 +8,41 @@ from atlas.core.statistics import Interval
 from atlas.views.charts.palette import GREY, PALETTE
 
 WIDTH, HEIGHT, MARGIN = 120, 28, 5
+LABEL_PIXELS = 10
+"""Height of the labels below a picture with a scale."""
 
 COLOUR = PALETTE[0]
 
 
-def interval_bar(interval: Interval, rate: float) -> str:
+def interval_bar(interval: Interval, rate: float, *, has_scale: bool = False) -> str:
     """Return a data URL of a picture: a line from 0 to 100%, on it the interval as a band, and the rate as a stroke.
 
     Args:
         interval: In [0, 1], as the rate.
+        has_scale: Whether 0, 50 and 100% are written below the line.
     """
     low, high, at = (_x(share) for share in (interval.low, interval.high, rate))
     middle = HEIGHT / 2
     ticks = "".join(f'<line x1="{_x(s):.1f}" x2="{_x(s):.1f}" y1="7" y2="21" stroke="{GREY}"/>' for s in (0, 0.5, 1))
+    height = HEIGHT + (LABEL_PIXELS if has_scale else 0)
     svg = (
-        f'<svg xmlns="http://www.w3.org/2000/svg" width="{WIDTH}" height="{HEIGHT}" viewBox="0 0 {WIDTH} {HEIGHT}">'
+        f'<svg xmlns="http://www.w3.org/2000/svg" width="{WIDTH}" height="{height}" viewBox="0 0 {WIDTH} {height}">'
         f'<line x1="{_x(0)}" x2="{_x(1)}" y1="{middle}" y2="{middle}" stroke="{GREY}"/>{ticks}'
         f'<rect x="{low:.1f}" y="8" width="{max(high - low, 1):.1f}" height="12" rx="2" fill="{COLOUR}" '
         f'fill-opacity="0.45" stroke="{COLOUR}"/>'
-        f'<line x1="{at:.1f}" x2="{at:.1f}" y1="4" y2="24" stroke="{COLOUR}" stroke-width="3"/></svg>'
+        f'<line x1="{at:.1f}" x2="{at:.1f}" y1="4" y2="24" stroke="{COLOUR}" stroke-width="3"/>{_scale() if has_scale else ""}</svg>'
     )
     return f"data:image/svg+xml;base64,{base64.b64encode(svg.encode()).decode()}"
+
+
+def _scale() -> str:
+    """Return the labels of the ends and of the middle."""
+    places = ((0, 0, "start"), (_x(0.5), 50, "middle"), (WIDTH, 100, "end"))
+    return "".join(
+        f'<text x="{x}" y="{HEIGHT + LABEL_PIXELS - 2}" text-anchor="{anchor}" font-family="sans-serif" font-size="10" '
+        f'fill="{GREY}">{percent}%</text>'
+        for x, percent, anchor in places
+    )
 
 
 def _x(share: float) -> float:

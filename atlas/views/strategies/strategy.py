@@ -208,7 +208,7 @@ def _effect_row(what: str, tries: Tries) -> EffectRow:
     share = tries.n_succeeded / tries.n
     return EffectRow(
         what=what,
-        bar=interval_bar(tries.interval, share),
+        bar=interval_bar(tries.interval, share, has_scale=True),
         counts=f"{tries.n_succeeded:,} of {tries.n:,}",
         range=f"{percent(share)}, {likely(tries.interval)}",
     )

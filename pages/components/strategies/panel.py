@@ -31,6 +31,9 @@ HOW_COUNTED = (
     "The attempts that it was learned from are among those without it.",
 )
 
+LEAST_CHARTED = 8
+"""Least number of uses from which a chart shows more than the list of them."""
+
 CHART = {"displayModeBar": False, "scrollZoom": False}
 
 PARAMETER_COLUMNS = {"name": "Parameter", "type": "Type", "description": "What it is", "example": "Example"}
@@ -60,7 +63,8 @@ def _head(detail: StrategyDetail) -> Head:
 
 
 def _draw_story(memory: MemorySystem, detail: StrategyDetail) -> Finish | None:
-    """Draw how often it worked. Returns the comparison with similar tasks without it."""
+    """Draw what it says and how often it worked. Returns the comparison with similar tasks without it."""
+    _draw_advice(detail)
     with st.container(gap="xsmall", key="opened_story"):
         verdict, rates = st.empty(), st.empty()
     key = (store_state(memory), uses_seen(memory, STRATEGY), detail.id)
@@ -106,13 +110,16 @@ def _effect(state: StoreState, n_uses: int, strategy_id: str, *, _memory: Memory
     return effect_view(_memory, strategy_id)
 
 
-def _draw_content(memory: MemorySystem, detail: StrategyDetail, is_open: bool) -> None:
+def _draw_advice(detail: StrategyDetail) -> None:
     with st.container(gap="xsmall"):
         st.caption("When to apply it")
         draw_prose(detail.situation, key=f"strategy_situation_{detail.id}")
     with st.container(gap="xsmall"):
         st.caption("What to do")
         _draw_steps(detail)
+
+
+def _draw_background(memory: MemorySystem, detail: StrategyDetail, is_open: bool) -> None:
     if detail.parameters:
         _draw_parameters(detail)
     if detail.rationale is not None:
@@ -153,9 +160,10 @@ def _draw_steps(detail: StrategyDetail) -> None:
 def _draw_evidence(memory: MemorySystem, detail: StrategyDetail, is_open: bool) -> None:
     """Draw a strategy's uses, and how its success rate changed with them."""
     draw_uses(memory, detail.attempts, key=f"strategy_uses_{detail.id}")
-    st.caption("Success rate after each use, with the range in which it likely lies")
-    st.plotly_chart(tries_chart(detail.attempts), key=f"strategy_tries_{detail.id}", config=CHART,
-                    alt=tries_caption(detail.attempts))  # fmt: skip
+    if len(detail.attempts) >= LEAST_CHARTED:
+        st.caption("Success rate after each use, with the range in which it likely lies")
+        st.plotly_chart(tries_chart(detail.attempts), key=f"strategy_tries_{detail.id}", config=CHART,
+                        alt=tries_caption(detail.attempts))  # fmt: skip
     draw_how_counted(key=f"strategy_how_{detail.id}")
     with st.expander("Other ways to estimate its rate", key=f"strategy_estimates_{detail.id}"):
         _draw_updaters(detail)
@@ -186,6 +194,6 @@ PANEL = Panel(
     draw_acts=_draw_acts,
     head=_head,
     draw_story=_draw_story,
-    tabs={"What to do": _draw_content, "Uses": _draw_evidence},
+    tabs={"Background": _draw_background, "Uses": _draw_evidence},
     lacks=lambda detail, tab: tab == "Uses" and not detail.attempts,
 )

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import base64
+import re
 from dataclasses import replace
 from datetime import timedelta
 
@@ -269,6 +270,12 @@ def test_a_bar_is_where_the_interval_is():
     svg = base64.b64decode(interval_bar(Interval(0.25, 0.75), 0.5).partition(",")[2]).decode()
     assert '<rect x="32.5" y="8" width="55.0"' in svg
     assert '<line x1="60.0" x2="60.0" y1="4"' in svg
+    assert "<text" not in svg
+
+
+def test_a_bar_has_a_scale_if_it_is_asked_for():
+    svg = base64.b64decode(interval_bar(Interval(0.25, 0.75), 0.5, has_scale=True).partition(",")[2]).decode()
+    assert re.findall(r">(\d+%)</text>", svg) == ["0%", "50%", "100%"]
 
 
 @pytest.mark.parametrize(
