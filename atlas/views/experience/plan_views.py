@@ -41,11 +41,12 @@ def prune_plan_view(plan: PrunePlan, unticked: Collection[str] = ()) -> PlanView
     outcomes = Counter(decision.outcome for decision in plan.removals if decision.outcome)
     verb = "Prune" if has_rule(plan) else "Delete"
     protected = f" {n_saved:,} more {'is' if n_saved == 1 else 'are'} protected." if n_saved else ""
+    button = f"{verb} {counted(n_going, 'experience')}" if n_going else ""
     return PlanView(
         title=verb,
         headline=f"{deletion_words(n_going, plan.n_total, 'experience')}.{protected}",
-        button=f"{verb} {counted(n_going, 'experience')}" if n_going else "",
-        outcomes=outcomes_text(outcomes),
+        button=button,
+        outcome_heading=_outcome_heading(button, outcomes, n_going),
         rule=_rule(plan),
         notes=tuple(_prune_notes(plan)),
         undo=undo_of_removals(n_going, "experience"),
@@ -57,6 +58,14 @@ def prune_plan_view(plan: PrunePlan, unticked: Collection[str] = ()) -> PlanView
         share=plan.share,
         loss=plan.loss,
     )
+
+
+def _outcome_heading(button: str, outcomes: Counter[str], n: int) -> str:
+    """Return `Delete 9 failed experiences`, or `Delete 12 experiences: 2 succeeded, 10 failed`."""
+    for outcome, adjective in (("succeeded", "successful"), ("failed", "failed")):
+        if n and outcomes[outcome] == n:
+            return button.replace(f" {n:,} ", f" {n:,} {adjective} ", 1)
+    return ": ".join(filter(None, (button, outcomes_text(outcomes)))) if n else ""
 
 
 def merge_plan_view(plan: MergePlan, n_gone: int = 0) -> PlanView:

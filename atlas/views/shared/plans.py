@@ -108,8 +108,8 @@ class PlanView:
     button: str
     """Label of the button that applies it: `Prune 9 experiences`, or empty for a plan without changes."""
 
-    outcomes: str = ""
-    """Outcomes of the records that a deletion removes: `2 succeeded, 10 failed`, or empty if they have none."""
+    outcome_heading: str = ""
+    """The button's words with the outcomes that leave: `Delete 9 failed experiences`, or empty if there are none."""
 
     rule: str = ""
     """The sentence on the rule that chose the records and what it spares, or empty if a person chose them."""
@@ -150,8 +150,8 @@ class PlanView:
 
     @property
     def heading(self) -> str:
-        """The change: `Delete 12 experiences: 2 succeeded, 10 failed`, or the title if nothing changes."""
-        return ": ".join(filter(None, (self.button or self.title, self.outcomes)))
+        """The change: `Delete 9 failed experiences`, or the title if nothing changes."""
+        return self.outcome_heading or self.button or self.title
 
     @property
     def is_large(self) -> bool:

@@ -172,7 +172,10 @@ def _draw_effect(view: PlanView) -> None:
     parts, loss = [*map(_figure_text, view.figures)], view.loss
     if loss is not None and loss.n_removed:
         words = loss_words(loss)
-        parts.append(f":red[**{words}**]" if loss.lost else words if parts else words.capitalize())
+        words = words if parts else words.capitalize()
+        parts.append(
+            f":red[**{words}**]" if loss.lost else f":green[:material/check:] {words}" if loss.n_tasks else words
+        )
     if parts:
         with st.container(horizontal=True, vertical_alignment="center"):
             st.markdown(" · ".join(parts), width="content")

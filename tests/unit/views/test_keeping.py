@@ -52,11 +52,11 @@ def test_an_offer_unticks_what_tasks_need_and_follows_the_ticks(memory):
     assert (advised.kept, {*advised.plan.removed_ids}) == (needed, {*ids[:3]} - needed)
     assert advised.plan.view.loss.n_losing == 0
     assert (advised.plan.view.heading, *advised.reasons) == (
-        "Delete 1 experience: 1 succeeded", "2 of the 3 you chose stay: they are the best records for 2 tasks.",
+        "Delete 1 successful experience", "2 of the 3 you chose stay: they are the best records for 2 tasks.",
     )  # fmt: skip
     ticked = advised.keeping(memory, ())
     assert ticked.plan is advised.whole
-    assert (ticked.plan.view.heading, ticked.reasons) == ("Delete 3 experiences: 3 succeeded", ())
+    assert (ticked.plan.view.heading, ticked.reasons) == ("Delete 3 successful experiences", ())
     assert offer(memory, ticked.request, ids[1:3]).plan.removed_ids == (ids[0],)
     assert offer(memory, ticked.request, ticked.kept).plan.view.heading == ticked.plan.view.heading
 
