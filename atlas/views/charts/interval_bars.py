@@ -24,13 +24,13 @@ def interval_bar(interval: Interval, rate: float, *, has_scale: bool = False) ->
     low, high, at = (_x(share) for share in (interval.low, interval.high, rate))
     middle = HEIGHT / 2
     ticks = "".join(f'<line x1="{_x(s):.1f}" x2="{_x(s):.1f}" y1="7" y2="21" stroke="{GREY}"/>' for s in (0, 0.5, 1))
-    height = HEIGHT + (LABEL_PIXELS if has_scale else 0)
+    height, labels = (HEIGHT + LABEL_PIXELS, _scale()) if has_scale else (HEIGHT, "")
     svg = (
         f'<svg xmlns="http://www.w3.org/2000/svg" width="{WIDTH}" height="{height}" viewBox="0 0 {WIDTH} {height}">'
         f'<line x1="{_x(0)}" x2="{_x(1)}" y1="{middle}" y2="{middle}" stroke="{GREY}"/>{ticks}'
         f'<rect x="{low:.1f}" y="8" width="{max(high - low, 1):.1f}" height="12" rx="2" fill="{COLOUR}" '
         f'fill-opacity="0.45" stroke="{COLOUR}"/>'
-        f'<line x1="{at:.1f}" x2="{at:.1f}" y1="4" y2="24" stroke="{COLOUR}" stroke-width="3"/>{_scale() if has_scale else ""}</svg>'
+        f'<line x1="{at:.1f}" x2="{at:.1f}" y1="4" y2="24" stroke="{COLOUR}" stroke-width="3"/>{labels}</svg>'
     )
     return f"data:image/svg+xml;base64,{base64.b64encode(svg.encode()).decode()}"
 

@@ -171,11 +171,9 @@ def _draw_effect(view: PlanView) -> None:
     """Draw on one line what changes, and what tasks would lose."""
     parts, loss = [*map(_figure_text, view.figures)], view.loss
     if loss is not None and loss.n_removed:
-        words = loss_words(loss)
-        words = words if parts else words.capitalize()
-        parts.append(
-            f":red[**{words}**]" if loss.lost else f":green[:material/check:] {words}" if loss.n_tasks else words
-        )
+        words = loss_words(loss) if parts else loss_words(loss).capitalize()
+        safe = f":green[:material/check:] {words}" if loss.n_tasks else words
+        parts.append(f":red[**{words}**]" if loss.lost else safe)
     if parts:
         with st.container(horizontal=True, vertical_alignment="center"):
             st.markdown(" · ".join(parts), width="content")
