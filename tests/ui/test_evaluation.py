@@ -138,7 +138,8 @@ def test_a_stricter_search_is_applied_beside_what_it_changes_tried_and_taken_bac
     app.button(key="evaluation_stricter").click().run()
     assert strictness_of(tmp_path) == 1.8
     assert app.subheader[0].value == (
-        "Search finds the right attempt first in 100% of cases and answers 10% of off-topic questions."
+        "The first hit is right for 100% of judged queries (100% when an attempt is looked up again), and 10% of "
+        "off-topic questions get an answer."
     )
     assert "Keep strictness 1.8: search finds the right memories, and little that is off topic." in texts(app)
     with opened_store(tmp_path) as memory:
@@ -152,7 +153,7 @@ def test_before_queries_are_judged_the_page_leads_to_judging_them(dashboard: Das
     make_store(tmp_path, repeated(6))
     measure(tmp_path, strictness=(step(1.0, 1.0, 0.65, n_judged=5), step(1.8, 1.0, 0.1, n_judged=5)))
     app = dashboard(tmp_path, "evaluation")
-    assert app.subheader[0].value.endswith("but answers 65% of off-topic questions.")
+    assert app.subheader[0].value.endswith("and 65% of off-topic questions still get an answer.")
     assert "Judge 15 more to learn whether it should be stricter" in [link.label for link in app.get("page_link")]
     assert not [button for button in app.button if str(button.key).startswith("evaluation_stricter")]
     assert_no_problem(app)
@@ -196,7 +197,7 @@ def test_what_was_measured_is_shown_with_its_intervals_and_its_size(dashboard: D
     save(tmp_path, HOSTILE, success=100)
     measure(tmp_path)
     app = dashboard(tmp_path, "evaluation")
-    assert app.subheader[0].value.startswith("Search finds the right attempt first in 100% of cases")
+    assert app.subheader[0].value.startswith("The first hit is right for 100% of attempts that are looked up again")
     own = drawn_table(app).iloc[0]
     assert (own["label"], own["rate"]["text"], own["counts"]) == (
         "Own attempts: first hit right",

@@ -60,10 +60,6 @@ SETTINGS: Mapping[str, str] = {"BM25": WORDS, "dense": MEANING}
 NOW = "As an agent gets it"
 UNHIDDEN = "The same, nothing hidden"
 
-ANSWERED: Mapping[str, str] = {WORDS: "up to 100%", MEANING: "100%"}
-"""Share of off-topic questions that simpler searches answer: no hit is too irrelevant for them. A search by words
-finds nothing for a question that shares no word with the store."""
-
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SearchRow(RateRow):
@@ -225,8 +221,6 @@ def simpler_searches(evaluation: OwnEvaluation, strictness: float) -> list[Searc
 
 
 def _off_topic_text(evaluation: OwnEvaluation, setting: str, strictness: float) -> str:
-    if setting in ANSWERED:
-        return ANSWERED[setting]
     rate = foreign_rate(evaluation, strictness) if setting.startswith(NOW) else None
     return percent(rate.mean) if rate is not None else ""
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from atlas.core.statistics import Estimate
@@ -13,8 +14,6 @@ from atlas.evaluation.metrics import EMPTY_SHARE
 from atlas.evaluation.report import OwnEvaluation
 from atlas.evaluation.tasks import AGENT
 from atlas.views.evaluation.own import (
-    ANSWERED,
-    WORDS,
     foreign_rate,
     foreign_result,
     interval_text,
@@ -23,7 +22,7 @@ from atlas.views.evaluation.own import (
 )
 from atlas.views.lists.cells import FAIR, GOOD, POOR, Meter
 from atlas.views.lists.queries import Row
-from atlas.views.shared.wording import counted, in_words, percent
+from atlas.views.shared.wording import counted, percent
 
 MANY_ANSWERED = 0.1
 """Share of foreign questions with an answer above which searches should be stricter. The level is chosen for 0.03."""
@@ -82,7 +81,7 @@ class Verdict:
     """How well a store is searched, in words of our own."""
 
     headline: str
-    """The figures: `Search finds the right attempt first in 98% of cases, but answers 65% of off-topic questions.`."""
+    """The figures, those of judged queries first where there are enough."""
 
     finding: str
     """Meaning of the figures: `Search hides too much of what this store holds.`."""
@@ -141,25 +140,49 @@ def verdict(evaluation: OwnEvaluation, strictness: float) -> Verdict | None:
     if first is None and answered is None:
         return None
     finding, advice, part = _finding(evaluation, strictness)
-    return Verdict(headline=_headline(first, nothing, answered), finding=finding, advice=advice, part=part)
+    right = _right_first_part(first, _judged_rate(evaluation, strictness))
+    headline = _headline(right, nothing, answered)
+    return Verdict(headline=headline, finding=finding, advice=advice, part=part)
 
 
-def _headline(first: Estimate | None, nothing: Estimate | None, answered: Estimate | None) -> str:
-    parts = list[str]()
-    if first is not None:
-        parts.append(f"finds the right attempt first in {percent(first.mean)} of cases")
+def _headline(right: str, nothing: Estimate | None, answered: Estimate | None) -> str:
+    parts = [right] if right else []
     if nothing is not None and nothing.mean > MUCH_HIDDEN:
-        parts.append(f"finds nothing in {percent(nothing.mean)}")
-    is_contrast = bool(parts) and _mean(answered, 0.0) > MANY_ANSWERED
+        parts.append(f"nothing is found for {percent(nothing.mean)} of attempts")
     if answered is not None:
-        parts.append(f"{'but ' if is_contrast else ''}answers {percent(answered.mean)} of off-topic questions")
-    return f"Search {', '.join(parts) if is_contrast else in_words(parts)}."
+        still = "still get" if answered.mean > MANY_ANSWERED else "get"
+        parts.append(f"{percent(answered.mean)} of off-topic questions {still} an answer")
+    return _sentence(parts)
+
+
+def _right_first_part(own: Estimate | None, judged: Estimate | None) -> str:
+    """Return how often the first hit is right. Own attempts, which are easier, come second."""
+    if judged is None:
+        return f"the first hit is right for {percent(own.mean)} of attempts that are looked up again" if own else ""
+    again = f" ({percent(own.mean)} when an attempt is looked up again)" if own is not None else ""
+    return f"the first hit is right for {percent(judged.mean)} of judged queries{again}"
+
+
+def _sentence(parts: Sequence[str]) -> str:
+    """Return clauses as a sentence."""
+    *before, last = parts
+    text = f"{', '.join(before)}, and {last}" if before else last
+    return f"{text[0].upper()}{text[1:]}."
 
 
 def n_judgements_missing(evaluation: OwnEvaluation) -> int:
     """Return how many more judged queries show whether a stricter search hides right hits. 0 if there are enough."""
     n_judged = max((step.n_judged for step in evaluation.report.strictness), default=0)
     return max(0, ENOUGH_JUDGED - n_judged)
+
+
+def _judged_rate(evaluation: OwnEvaluation, strictness: float) -> Estimate | None:
+    """Return how often the first hit of judged queries is right, or None if too few were judged."""
+    step = measured_step(evaluation, strictness)
+    if step is not None:
+        return None if n_judgements_missing(evaluation) else step.judged_right
+    task = _task(evaluation, JUDGED_TASK)
+    return _agent_rate(task, "hit@1") if task is not None and task.n_queries >= ENOUGH_JUDGED else None
 
 
 def stricter(evaluation: OwnEvaluation, strictness: float) -> Stricter | None:
@@ -223,9 +246,7 @@ def figures(evaluation: OwnEvaluation, strictness: float) -> list[FigureRow]:
     if answered is not None and questions is not None:
         n = questions.n_queries
         mark = GOOD if answered.mean <= GOOD_TO else POOR if answered.mean > POOR_ABOVE else FAIR
-        rows.append(
-            _row(OFF_TOPIC_LABEL, answered, n, n, noun="question", mark=mark, better=LOWER, words_alone=ANSWERED[WORDS])
-        )
+        rows.append(_row(OFF_TOPIC_LABEL, answered, n, n, noun="question", mark=mark, better=LOWER))
     if own is not None and nothing is not None and nothing.mean > MUCH_HIDDEN:
         n, n_groups = own.n_queries, own.n_groups
         rows.append(_row(NOTHING_LABEL, nothing, n, n_groups, noun="attempt", mark=POOR, better=LOWER))
@@ -299,24 +320,41 @@ def _answering(evaluation: OwnEvaluation, strictness: float) -> tuple[str, str, 
         queries = f"{n_missing} queries" if n_missing == ENOUGH_JUDGED else f"{n_missing} more"
         advice = f"Judge {queries} to learn whether it should be stricter."
         return "Search answers many off-topic questions.", advice, JUDGED
-    return f"Keep strictness {strictness:g}: {_loss(evaluation, strictness, now)}.", "", ""
+    return f"{_limit(evaluation, strictness, now)}{_loss(evaluation, strictness, now)}", "", ""
+
+
+def _limit(evaluation: OwnEvaluation, strictness: float, now: StrictnessStep) -> str:
+    """Return why no stricter search is advised."""
+    if not _clearly_stricter(evaluation, strictness, now):
+        return "No stricter search answers clearly fewer off-topic questions."
+    if now.strictness == strictness and _loses_none_judged(evaluation, now):
+        return f"Strictness {strictness:g} is the strictest that loses no judged query."
+    return "Each search that answers clearly fewer off-topic questions hides too much."
+
+
+def _loses_none_judged(evaluation: OwnEvaluation, now: StrictnessStep) -> bool:
+    """Return whether a step has as many right first hits of judged queries as any, and each stricter one fewer."""
+    right = _mean(now.judged_right, 0.0)
+    steps = [(step.strictness > now.strictness, _mean(step.judged_right, 0.0)) for step in evaluation.report.strictness]
+    return all(other < right if is_stricter else other <= right for is_stricter, other in steps)
 
 
 def _loss(evaluation: OwnEvaluation, strictness: float, now: StrictnessStep) -> str:
-    """Return what the next clearly stricter search would lose."""
+    """Return what the next clearly stricter search would answer and lose, as a sentence, or empty without one."""
     then = next(iter(_clearly_stricter(evaluation, strictness, now)), None)
     if then is None:
-        return "no stricter search answers clearly fewer of them"
+        return ""
     own = _task(evaluation, OWN_ATTEMPTS)
     n_judged = _n_fewer(now.judged_right, then.judged_right, now.n_judged)
     n_own = _n_fewer(now.first_right, then.first_right, own.n_queries if own is not None else 0)
-    losses = [
-        f"get {n_judged} more of {now.n_judged:,} judged queries wrong" if n_judged else "",
-        f"get {n_own} more of {counted(own.n_queries, 'own attempt')} wrong" if own is not None and n_own else "",
-        f"find nothing in {percent(then.found_nothing.mean)} of cases" if then.found_nothing.mean > MUCH_HIDDEN else "",
+    nothing = f"nothing would be found for {percent(then.found_nothing.mean)} of attempts"
+    parts = [
+        f"at {then.strictness:g}, off-topic answers would fall to {percent(then.foreign_answered.mean)}",
+        f"{n_judged} more of {now.n_judged:,} judged queries would be wrong" if n_judged else "",
+        f"{n_own} more of {counted(own.n_queries, 'own attempt')} would be wrong" if own is not None and n_own else "",
+        nothing if then.found_nothing.mean > MUCH_HIDDEN else "",
     ]
-    answered = f"{percent(then.foreign_answered.mean)} of off-topic questions"
-    return f"at {then.strictness:g}, search would answer {answered}, but {in_words([*filter(None, losses)])}"
+    return f" {_sentence([*filter(None, parts)])}"
 
 
 def _n_fewer(now: Estimate | None, then: Estimate | None, n: int) -> int:
@@ -327,8 +365,7 @@ def _n_fewer(now: Estimate | None, then: Estimate | None, n: int) -> int:
 
 def _finds_judged(evaluation: OwnEvaluation, strictness: float) -> bool:
     """Return whether the first hit is right for most judged queries, or too few were judged."""
-    step = measured_step(evaluation, strictness)
-    return step is None or n_judgements_missing(evaluation) > 0 or _mean(step.judged_right, 1.0) >= MANY_FOUND
+    return _mean(_judged_rate(evaluation, strictness), 1.0) >= MANY_FOUND
 
 
 def _mean(rate: Estimate | None, absent: float) -> float:
@@ -339,13 +376,13 @@ def _rates(evaluation: OwnEvaluation, strictness: float) -> tuple[Estimate | Non
     """Return how often the first hit is right, nothing is found, and a foreign question is answered."""
     step = measured_step(evaluation, strictness)
     if step is None:
-        return _own_rate(evaluation, "hit@1"), _own_rate(evaluation, EMPTY_SHARE), foreign_rate(evaluation)
+        own = _task(evaluation, OWN_ATTEMPTS)
+        return _agent_rate(own, "hit@1"), _agent_rate(own, EMPTY_SHARE), foreign_rate(evaluation)
     return step.first_right, step.found_nothing, step.foreign_answered
 
 
-def _own_rate(evaluation: OwnEvaluation, measure: str) -> Estimate | None:
-    """Return a measure of the search for agents, on the store's own attempts."""
-    task = _task(evaluation, OWN_ATTEMPTS)
+def _agent_rate(task: TaskResult | None, measure: str) -> Estimate | None:
+    """Return a measure of the search for agents, on the queries of a task."""
     row = next((row for row in task.rows if row.name == AGENT), None) if task is not None else None
     return row.estimates[measure] if row is not None else None
 

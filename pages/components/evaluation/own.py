@@ -71,7 +71,7 @@ COMPARED = (
     ),
     Column(
         "off_topic", "Off-topic answered", 140, help_text="Share of off-topic questions that get an answer. Less is "
-        "better. A search that hides nothing answers each that has any hit.", is_optional=True,
+        "better. Only the search of agents was asked them: the others hide nothing.", is_optional=True,
     ),
 )  # fmt: skip
 

@@ -68,30 +68,32 @@ def values(found: OwnEvaluation, strictness: float) -> list[str]:
         (
             0.0,
             0.64,
-            "Search finds the right attempt first in 98% of cases, but answers 64% of off-topic questions.",
+            "The first hit is right for 98% of attempts that are looked up again, and 64% of off-topic questions still "
+            "get an answer.",
             "Search answers many off-topic questions.",
             "",
         ),
         (
             0.5,
             0.02,
-            "Search finds the right attempt first in 98% of cases, finds nothing in 50% and answers 2% of off-topic "
-            "questions.",
+            "The first hit is right for 98% of attempts that are looked up again, nothing is found for 50% of "
+            "attempts, and 2% of off-topic questions get an answer.",
             "Search hides too much of what this store holds.",
             LESS_STRICT,
         ),
         (
             0.1,
             0.05,
-            "Search finds the right attempt first in 98% of cases and answers 5% of off-topic questions.",
+            "The first hit is right for 98% of attempts that are looked up again, and 5% of off-topic questions get an "
+            "answer.",
             "Keep strictness 1: search finds the right memories, and little that is off topic.",
             "",
         ),
         (
             0.5,
             0.64,
-            "Search finds the right attempt first in 98% of cases, finds nothing in 50%, but answers 64% of off-topic "
-            "questions.",
+            "The first hit is right for 98% of attempts that are looked up again, nothing is found for 50% of "
+            "attempts, and 64% of off-topic questions still get an answer.",
             "Search cannot tell well what this store holds from what it does not.",
             "",
         ),
@@ -138,7 +140,7 @@ def test_every_figure_has_its_counts_and_a_range_that_no_rate_of_zero_narrows_to
         GOOD,
         "higher is better",
     )
-    assert own.words_alone == "100%"
+    assert (own.words_alone, off_topic.words_alone) == ("100%", ""), "no search by words was asked these questions"
     assert (off_topic.counts, off_topic.interval, off_topic.mark) == ("200 of 200 questions", "98–100%", POOR)
     assert (off_topic.better, off_topic.rate.weak, own.rate.weak) == ("lower is better", True, False)
 
@@ -154,15 +156,15 @@ def test_simpler_searches_differ_only_where_their_interval_leaves_no_doubt(measu
     found = replace(found, report=replace(found.report, tasks=(replace(task, rows=rows),), strictness=()))
     assert [(row.name, row.difference, row.off_topic) for row in simpler_searches(found, 1.0)] == [
         ("As an agent gets it", "", "64%"),
-        ("Words alone", "6\xa0points less (likely 2–10)", "up to 100%"),
-        ("Meaning alone", "no clear difference", "100%"),
+        ("Words alone", "6\xa0points less (likely 2–10)", ""),
+        ("Meaning alone", "no clear difference", ""),
         ("By chance", "", ""),
     ]
 
 
 def test_what_was_not_measured_is_not_judged(measured):
     found = without_steps(with_rates(measured, first=0.98, nothing=0.0, foreign=None))
-    assert verdict(found, 1.0).headline == "Search finds the right attempt first in 98% of cases."
+    assert verdict(found, 1.0).headline == "The first hit is right for 98% of attempts that are looked up again."
     assert verdict(replace(found, report=replace(found.report, tasks=())), 1.0) is None
 
 
@@ -203,8 +205,8 @@ def test_no_stricter_search_is_advised_that_hides_what_was_judged_right(measured
     loses = with_steps(measured, STEPS[0], step(1.8, 0.97, 0.14, judged=0.3))
     assert stricter(loses, 1.0) is None
     assert verdict(loses, 1.0).finding == (
-        "Keep strictness 1: at 1.8, search would answer 14% of off-topic questions, but get 12 more of 20 judged "
-        "queries wrong."
+        "Strictness 1 is the strictest that loses no judged query. At 1.8, off-topic answers would fall to 14%, and 12 "
+        "more of 20 judged queries would be wrong."
     )
     assert search_row(loses, 1.0) is None
     keeps_some = with_steps(measured, STEPS[0], step(1.5, 0.98, 0.3), step(1.8, 0.97, 0.14, judged=0.3))
@@ -213,10 +215,25 @@ def test_no_stricter_search_is_advised_that_hides_what_was_judged_right(measured
 
 def test_a_search_that_misses_judged_queries_is_not_said_to_find_the_right_memories(measured):
     found = with_steps(measured, step(1.0, 0.98, 0.65, judged=0.51), step(1.8, 0.97, 0.14, judged=0.27))
-    assert verdict(found, 1.0).finding.startswith("Keep strictness 1: at 1.8, search would answer 14% of off-topic")
+    judged = verdict(found, 1.0)
+    assert judged.finding.startswith("Strictness 1 is the strictest that loses no judged query. At 1.8,")
+    assert judged.headline == (
+        "The first hit is right for 51% of judged queries (98% when an attempt is looked up again), and 65% of "
+        "off-topic questions still get an answer."
+    )
 
     precise = with_steps(measured, step(1.0, 0.98, 0.05, judged=0.3))
     assert verdict(precise, 1.0).finding == "Search often misses what was judged right."
+
+
+def test_a_strictness_is_the_strictest_without_a_loss_only_if_no_other_finds_more_and_each_stricter_one_less(measured):
+    here, beyond = step(1.0, 0.98, 0.65, judged=0.5), step(1.8, 0.97, 0.14, judged=0.3)
+    loses_already = with_steps(measured, step(0.5, 0.98, 0.9, judged=0.6), here, beyond)
+    loses_later = with_steps(measured, here, step(1.1, 0.98, 0.63, judged=0.5), beyond)
+    for found, strictness in ((loses_already, 1.0), (loses_later, 1.0), (with_steps(measured, here, beyond), 1.05)):
+        assert verdict(found, strictness).finding.startswith("Each search that answers clearly fewer off-topic")
+    stricter_hardly = with_steps(measured, here, step(1.1, 0.98, 0.62, judged=0.4))
+    assert verdict(stricter_hardly, 1.0).finding == "No stricter search answers clearly fewer off-topic questions."
 
 
 @pytest.mark.parametrize(("n_judged", "queries"), [(0, "20 queries"), (19, "1 more")])
@@ -225,6 +242,7 @@ def test_with_few_judged_queries_the_advice_is_to_judge_more(measured, n_judged,
     found = with_steps(measured, *(replace(each, n_judged=n_judged) for each in STEPS))
     assert stricter(found, 1.0) is None
     judged = verdict(found, 1.0)
+    assert judged.headline.startswith("The first hit is right for 98% of attempts that are looked up again, and 65%")
     assert judged.finding == "Search answers many off-topic questions."
     assert judged.advice == f"Judge {queries} to learn whether it should be stricter."
     row = search_row(found, 1.0)
@@ -238,8 +256,8 @@ def test_at_the_advised_strictness_nothing_is_advised_and_its_figures_are_shown(
     assert stricter(found, 1.8) is None
     assert search_row(found, 1.8) is None
     assert verdict(found, 1.8).finding == (
-        "Keep strictness 1.8: at 2, search would answer 0% of off-topic questions, but get 1 more of 12 own attempts "
-        "wrong."
+        "Each search that answers clearly fewer off-topic questions hides too much. At 2, off-topic answers would fall "
+        "to 0%, and 1 more of 12 own attempts would be wrong."
     )
     assert values(found, 1.8) == ["97%", "90%", "14%"]
 
@@ -280,7 +298,8 @@ def test_nothing_stricter_is_offered_where_search_hides_much_or_would(measured):
     would_hide = with_steps(measured, *steps)
     assert stricter(would_hide, 1.0).strictness == 1.2
     assert verdict(would_hide, 1.2).finding == (
-        "Keep strictness 1.2: at 1.5, search would answer 0% of off-topic questions, but find nothing in 35% of cases."
+        "Each search that answers clearly fewer off-topic questions hides too much. At 1.5, off-topic answers would "
+        "fall to 0%, and nothing would be found for 35% of attempts."
     )
     assert stricter(with_steps(measured, steps[0], steps[2]), 1.0) is None
 
