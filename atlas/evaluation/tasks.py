@@ -365,7 +365,7 @@ def evaluate_own(memory: MemorySystem, *, half: Half, seed: int, watch: Watch, r
         for row in agents
     ]  # fmt: skip
     judged = answerable_queries(tasks[JUDGEMENTS_TASK], texts, half) if JUDGEMENTS_TASK in tasks else []
-    missed = [missed_queries(row, judged, memory.strictness()) for row in agents if judged]
+    missed = [missed_queries(row, judged, memory.strictness()) for row in agents]
     if not any(result.rows for result in results) and outcomes is None:
         raise NotFound(
             "an evaluation needs a task with several attempts, a known outcome, or a hit judged right, but the "

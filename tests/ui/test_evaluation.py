@@ -28,6 +28,7 @@ from atlas.storage.profiles import DEFAULT
 from atlas.views.evaluation.verdict import MARKS_MEAN, RULE
 from atlas.views.lists.cells import GOOD
 from atlas.views.shared.rates import LIKELY_MEANS
+from pages.components.evaluation import strictness as strictness_part
 from tests.support.dashboard import (
     Dashboard,
     assert_no_problem,
@@ -168,6 +169,7 @@ def test_nothing_is_advised_from_a_measurement_with_other_weights(dashboard: Das
         memory.storage.profiles.use("eager")
     app = dashboard(tmp_path, "evaluation")
     assert "Profiles have changed since this was measured." in texts(app)
+    assert "Search answers too many" not in texts(app)
     assert not [button for button in app.button if str(button.key).startswith("evaluation_stricter")]
     app = dashboard(tmp_path, "overview")
     assert "Search answers" not in str(drawn_by(app, "records"))
@@ -444,6 +446,17 @@ def test_judged_queries_whose_first_hit_is_wrong_are_listed_with_what_was_right(
     assert_no_problem(app)
 
 
+def test_where_no_query_was_judged_right_nothing_is_listed_or_asked_for(dashboard: Dashboard, tmp_path):
+    ids = make_store(tmp_path, repeated(6))
+    with opened_store(tmp_path) as memory:
+        memory.judge("lamb tagine", ids[0], False)
+    measure(tmp_path)
+    app = dashboard(tmp_path, "evaluation")
+    assert "Judged queries that search gets wrong" not in str([element.value for element in app.markdown])
+    assert "Measure again to list" not in texts(app)
+    assert_no_problem(app)
+
+
 def test_judged_queries_alone_can_be_measured(dashboard: Dashboard, tmp_path):
     [record_id] = make_store(tmp_path, [attempt(success=None)])
     with opened_store(tmp_path) as memory:
@@ -502,6 +515,8 @@ def test_strictness_is_previewed_applied_undone_and_one_click_from_the_calibrate
     assert strictness_of(tmp_path) == 1
     app.button(key="evaluation_strictness_apply").click().run()
     assert strictness_of(tmp_path) == 3
+    assert "of this store" not in texts(app), "the present strictness changes nothing, so no query is asked"
+    assert app.button(key="evaluation_strictness_calibrated").label == "Back to the measured level"
     undo_button(app).click().run()
     assert strictness_of(tmp_path) == 1
     undo_button(app).click().run()
@@ -527,6 +542,26 @@ def test_strictness_shows_the_tasks_that_lose_their_best_record_before_it_is_app
     with opened_store(tmp_path) as memory:
         assert plan.loss_sentence in memory.history(1)[0].reason
     assert_no_problem(app)
+
+
+def test_without_its_model_the_page_shows_its_figures_below_a_strictness_that_cannot_be_tried(
+    dashboard: Dashboard, tmp_path, monkeypatch
+):
+    make_store(tmp_path, repeated(6))
+    measure(tmp_path)
+    with opened_store(tmp_path) as memory:
+        memory.apply_strictness(memory.plan_strictness(0.5))
+
+    def without_model(memory: atlas.MemorySystem) -> None:
+        raise atlas.EmbeddingUnavailable("its files are gone")
+
+    monkeypatch.setattr(strictness_part, "strictness_queries", without_model)
+    app = dashboard(tmp_path, "evaluation")
+    assert not app.warning
+    [slider] = app.slider
+    slider.set_value(2.0).run()
+    assert [warning.value for warning in app.warning] == ["What it would change cannot be shown."]
+    assert "All figures" in [element.label for element in app.expander]
 
 
 def trial_report() -> str:

@@ -59,7 +59,7 @@ def misses_sentence(missed: MissedQueries, n_listed: int, strictness: float) -> 
     """
     at = "" if missed.strictness == strictness else f"At strictness {missed.strictness:g}, for "
     of = f"{at or 'For '}{missed.n_missed:,} of {counted(missed.n_judged, 'judged query')}"
-    listed = f" The {n_listed} worst:" if 0 < n_listed < missed.n_missed else ""
+    listed = f" {n_listed} of them:" if 0 < n_listed < missed.n_missed else ""
     return f"{of}, the first hit is not one that was judged right.{listed}"
 
 

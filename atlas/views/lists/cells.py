@@ -23,7 +23,7 @@ MAX_CHARACTERS = 400
 GOOD, FAIR, POOR = "●●● good", "●●○ fair", "●○○ poor"
 """Marks of a figure, best first."""
 
-TONES = {type_word(CRASH): "var(--red)", GOOD: "var(--green)", FAIR: "var(--orange)", POOR: "var(--red)"}
+TONES = {type_word(CRASH): "var(--red)", GOOD: "var(--green)", FAIR: "var(--amber)", POOR: "var(--red)"}
 """Colours of badges in the browser, by their texts. Others are grey."""
 
 _PICTOGRAPHS = re.compile("[\U0001f000-\U0001faff\ufe0f\u200d]+")

@@ -23,7 +23,7 @@ COLUMNS = (
 
 def draw_misses(memory: MemorySystem, missed: MissedQueries | None) -> None:
     """Draw the judged queries that search answered worst when it was measured, if any are judged."""
-    if not memory.storage.judgements.state():
+    if not memory.storage.judgements.state() or (missed is not None and not missed.n_judged):
         return
     st.markdown(f"##### {TITLE}")
     if missed is None:

@@ -98,13 +98,18 @@ def draw_own(memory: MemorySystem) -> None:
 
 
 def draw_head(memory: MemorySystem, prospects: Prospects, evaluation: OwnEvaluation | None) -> None:
-    """Draw the verdict with its advice, and when it was measured with a button that measures again."""
+    """Draw the verdict with its advice, and when it was measured with a button that measures again.
+
+    An outdated measurement advises nothing, as its figures are of other searches.
+    """
+    is_present = evaluation is not None and not is_outdated(memory, evaluation)
     conclusion = verdict(evaluation, memory.strictness()) if evaluation is not None else None
     if conclusion is not None:
         st.subheader(conclusion.headline, anchor=False)
-        with st.container(horizontal=True, vertical_alignment="center", gap="small", key="evaluation_finding"):
-            st.text(conclusion.finding, width="content")
-            draw_advice(conclusion)
+        if is_present:
+            with st.container(horizontal=True, vertical_alignment="center", gap="small", key="evaluation_finding"):
+                st.text(conclusion.finding, width="content")
+                draw_advice(conclusion)
     elif evaluation is None:
         is_first = is_running(live_result(memory, LiveEvaluation))
         st.subheader("Search is measured for the first time." if is_first else "Not measured yet.", anchor=False)

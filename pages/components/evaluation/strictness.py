@@ -7,7 +7,7 @@ from typing import Any
 
 import streamlit as st
 
-from atlas import MemorySystem
+from atlas import EmbeddingUnavailable, MemorySystem
 from atlas.views.evaluation.own import LiveEvaluation
 from atlas.views.evaluation.strictness import (
     ABOUT,
@@ -60,9 +60,15 @@ def draw_strictness(memory: MemorySystem, suggested: float | None) -> None:
         st.markdown("##### What another strictness would change", width="content")
         st.caption(HOW_SURE, width="content")
     _draw_curves(memory, now, suggested if suggested is not None and chosen == now else chosen)
-    st.slider("Try another strictness", 0.0, max(MOST, now), step=STEP, format="%.1f", key=slider, help=ABOUT)
-    if chosen != now or now != DEFAULT_STRICTNESS:
+    most = max(MOST, now)
+    with st.container(horizontal=True, vertical_alignment="bottom", wrap=False, key="evaluation_strictness_ends"):
+        st.caption("0", width="content")
+        st.slider("Try another strictness", 0.0, most, step=STEP, format="%.1f", key=slider, help=ABOUT)
+        st.caption(f"{most:g}", width="content")
+    if chosen != now:
         _draw_plan(memory, chosen)
+    elif now != DEFAULT_STRICTNESS:
+        _draw_back(memory)
 
 
 def _draw_curves(memory: MemorySystem, now: float, then: float) -> None:
@@ -77,16 +83,22 @@ def _draw_curves(memory: MemorySystem, now: float, then: float) -> None:
 
 
 def _draw_plan(memory: MemorySystem, chosen: float) -> None:
-    """Draw what a strictness changes for the store's own queries, and buttons that apply it or go back."""
+    """Draw what another strictness changes for the store's own queries, and buttons that apply it or go back."""
     if draw_awaited(memory):
         return
-    with st.spinner("Asking the store's own queries …"):
-        asked = _asked(store_state(memory), _memory=memory)
-        plan = strictness_plan(memory, chosen, asked)
+    try:
+        with st.spinner("Asking the store's own queries …"):
+            plan = strictness_plan(memory, chosen, _asked(store_state(memory), _memory=memory))
+    except EmbeddingUnavailable as error:  # the measured figures below can be read
+        st.warning("What it would change cannot be shown.", icon=":material/error:")
+        st.text(str(error))
+        return
     st.text(plan_sentence(plan))
-    if plan.after != plan.before:
-        _draw_loss(plan)
-    _draw_acts(memory, plan, strictness_plan(memory, DEFAULT_STRICTNESS, asked))
+    _draw_loss(plan)
+    with st.container(horizontal=True):
+        _draw_apply(memory, plan)
+        if plan.before != DEFAULT_STRICTNESS != plan.after:
+            _draw_back(memory)
     if plan.changed:
         rows = [asdict(row) for row in change_rows(plan.changed)]
         st.dataframe(rows, column_config=COLUMNS, column_order=list(COLUMNS), hide_index=True,
@@ -127,18 +139,22 @@ def _draw_loss(plan: StrictnessPlan) -> None:
     st.caption(detail)
 
 
-def _draw_acts(memory: MemorySystem, plan: StrictnessPlan, back: StrictnessPlan) -> None:
-    """Draw the buttons that apply the plan, and another one that goes back to the measured level."""
-    disabled = memory.storage.read_only
-    why = READ_ONLY if disabled else "Changes what agents find too. It can be undone."
-    with st.container(horizontal=True):
-        st.button("Apply", key="evaluation_strictness_apply", type="primary", icon=":material/check:",
-                  disabled=disabled or plan.after == plan.before, help=why, on_click=apply_strictness,
-                  args=(memory, plan))  # fmt: skip
-        st.button("Back to the measured level", key="evaluation_strictness_calibrated", icon=":material/restart_alt:",
-                  disabled=disabled or plan.before == DEFAULT_STRICTNESS,
-                  help=why if disabled else loss_sentences(back)[0],
-                  on_click=apply_strictness, args=(memory, back))  # fmt: skip
+def _draw_apply(memory: MemorySystem, plan: StrictnessPlan) -> None:
+    """Draw the button that applies a plan."""
+    st.button("Apply", key="evaluation_strictness_apply", type="primary", icon=":material/check:",
+              disabled=memory.storage.read_only, help=_help(memory), on_click=apply_strictness,
+              args=(memory, plan))  # fmt: skip
+
+
+def _draw_back(memory: MemorySystem) -> None:
+    """Draw the button that goes back to the measured level."""
+    st.button("Back to the measured level", key="evaluation_strictness_calibrated", icon=":material/restart_alt:",
+              disabled=memory.storage.read_only, help=_help(memory), on_click=plan_and_apply_strictness,
+              args=(memory, DEFAULT_STRICTNESS))  # fmt: skip
+
+
+def _help(memory: MemorySystem) -> str:
+    return READ_ONLY if memory.storage.read_only else "Changes what agents find too. It can be undone."
 
 
 @st.cache_data(max_entries=8, show_spinner=False)

@@ -47,7 +47,7 @@ def test_only_queries_whose_first_hit_is_not_right_are_listed(memory, ids):
     sentence = "For 1 of 2 judged queries, the first hit is not one that was judged right."
     assert misses_sentence(found, 1, 1.0) == sentence
     assert misses_sentence(found, 1, 1.5) == f"At strictness 1, f{sentence[1:]}"
-    assert misses_sentence(replace(found, n_missed=2), 1, 1.0) == sentence.replace("1 of", "2 of") + " The 1 worst:"
+    assert misses_sentence(replace(found, n_missed=2), 1, 1.0) == sentence.replace("1 of", "2 of") + " 1 of them:"
 
 
 def test_the_report_has_no_text_of_the_query_or_its_records(memory, ids):
@@ -85,9 +85,10 @@ def test_a_record_that_no_search_may_find_is_not_missed(memory):
     right, _ = memory.experience.store_many([attempt(RIGHT), attempt(WRONG)])
     memory.judge(RIGHT, right, True)
     memory.quarantine([right], reason="it looks like an instruction")
-    assert missed(memory) is None
+    assert missed(memory).n_judged == 0
 
 
 def test_nothing_is_listed_without_judged_queries(memory):
     memory.experience.store(attempt(RIGHT))
-    assert missed(memory) is None
+    found = missed(memory)
+    assert (found.n_judged, found.worst) == (0, ())

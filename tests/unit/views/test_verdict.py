@@ -325,7 +325,7 @@ def test_the_parts_count_the_tasks_that_were_tried_both_ways(memory):
             )
     memory.store(attempt("Something else"))
     view = effect_view(memory)
-    assert (view.without, view.with_it) == ("0%", "50%")
+    assert (view.without, view.with_memory) == ("0%", "50%")
     assert [(part.words, part.n) for part in view.parts] == [("better at 1", 1), ("equal at 0", 0), ("worse at 0", 0)]
     bar, words = split_bar(view.parts).split("</div>", 1)
     assert (bar.count("<span"), words.count("■")) == (1, 3)  # what is empty has words only
