@@ -57,7 +57,9 @@ def test_the_overview_counts_by_outcome_source_and_day(memory):
     view = overview(memory, TODAY)
     assert (view.rate.n_succeeded, view.rate.n_failed, view.rate.n_unknown) == (3, 2, 2)
     assert [(group.name, group.n) for group in view.sources.rows] == [("north", 3), ("south", 3), (UNKNOWN_VALUE, 1)]
-    assert [(str(day.on), day.rate.n) for day in view.days] == [("2026-03-01", 7)]
+    assert view.trend is None, "all attempts are of one day"
+    memory.experience.store_many([attempt(f"task {n}", n > 2, at=START + timedelta(days=1 + n % 2)) for n in range(12)])
+    assert [day.rate.n for day in overview(memory, TODAY).trend.line.days] == [7, 6, 6]
 
 
 def test_the_overview_shows_the_largest_sources_and_counts_the_rest(memory):
