@@ -44,10 +44,13 @@ class Proxy:
             InvalidInput: A variable is malformed, or headers are configured without a proxy.
         """
         environment = os.environ if environ is None else environ
-        user, name, groups = (environment.get(f"ATLAS_PROXY_{part}", "") for part in ("USER", "NAME", "GROUPS"))
-        for header in (user, name, groups):
+        headers = {part: environment.get(f"ATLAS_PROXY_{part}", "") for part in ("USER", "NAME", "GROUPS")}
+        for part, header in headers.items():
             if header and not _HEADER.fullmatch(header):
-                raise InvalidInput(f"expected a header such as X-Forwarded-User, got {header!r:.80}")
+                raise InvalidInput(
+                    f"expected the name of a header in ATLAS_PROXY_{part}, such as X-Forwarded-User, got {header!r:.80}"
+                )
+        user, name, groups = headers.values()
         addresses = frozenset(map(_address, environment.get("ATLAS_PROXY", "").replace(",", " ").split()))
         has_headers = bool(user or name or groups)
         is_complete = bool(addresses and user)

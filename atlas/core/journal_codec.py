@@ -48,7 +48,9 @@ def validate_entry(entry: JournalEntry) -> JournalEntry:
     check_entry_arguments(entry.entry_type, entry.content, entry.metadata, entry.links)
     _check_not_blank("id", entry.id)
     if isinstance(entry.generation, bool) or not isinstance(entry.generation, int):
-        raise InvalidInput(f"expected a whole number for an entry's generation, got {entry.generation!r}")
+        raise InvalidInput(
+            f"expected a whole number for an entry's generation, got {entry.generation!r}; give the agent's own count"
+        )
     if not -MAX_GENERATIONS <= entry.generation <= MAX_GENERATIONS:
         raise InvalidInput(
             f"expected a number from -{MAX_GENERATIONS:,} to {MAX_GENERATIONS:,} for an entry's generation, got "

@@ -13,7 +13,7 @@ from atlas.learning.analysis.functions import Function, program_source
 from atlas.learning.reading import Originals, StarNames, as_programs, make_tool_lookup, read_programs, unused_prefix
 from atlas.learning.results import Abstraction, Compression, Library, RewrittenProgram
 from atlas.learning.rewrite.additions import add_functions, generalise_functions
-from atlas.learning.rewrite.applying import apply_again, apply_library
+from atlas.learning.rewrite.applying import apply_library, rewrite_from_originals
 from atlas.learning.rewrite.executable import Executables, sources
 from atlas.learning.rewrite.lengths import Lengths
 from atlas.learning.rewrite.merging import merge
@@ -241,7 +241,7 @@ def _add_statements(workspace: Workspace, functions: dict[str, Function], prefix
     run.progress("searching", 1)
     tasks = _tasks(workspace, run)
     n_changed = generalise_functions(workspace, functions, run.raise_if_cancelled)
-    n_changed += apply_again(workspace, functions, run.raise_if_cancelled)
+    n_changed += rewrite_from_originals(workspace, functions, run.raise_if_cancelled)
     candidates = statement_patterns(workspace.programs, tasks, f"{CALL}s")
     n_added = add_functions(workspace, functions, candidates, tasks, run.limits, prefix, first, run.raise_if_cancelled)
     if n_added or n_changed:

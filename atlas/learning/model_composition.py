@@ -204,7 +204,7 @@ def _validate(answer: Mapping[str, Any], concepts: Sequence[CodeConcept]) -> Cod
     by_name = {concept.name: concept for concept in concepts}
     name, code = answer["name"], answer["code"]
     if name in by_name:
-        raise InvalidInput(f"expected an unused identifier for `name`, got that of a given function: {name[:80]!r}")
+        raise InvalidInput(f"expected a new name, got that of a given function: {name[:80]!r}; choose another one")
     if not is_available(name):
         raise InvalidInput(
             f"expected an identifier that is not a keyword or builtin for `name`, got {name[:80]!r}; choose another one"

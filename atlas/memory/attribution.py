@@ -283,7 +283,7 @@ def _as_ids(value: Any) -> tuple[str, ...] | None:
 
 
 def _task_key(task: Task) -> tuple[str, str]:
-    """Return the actor and the task's id or description, so that agents at the same task do not share a delivery."""
+    """Return the key of what was delivered for a task: the actor, so that two agents share nothing, and the task."""
     return actor_name(""), task.id or task.description
 
 

@@ -54,8 +54,7 @@ class WholeEmbedder(Embedder, Protocol):
     - `encode_with_tokens(texts) -> (vectors, tokens)` also returns the vectors of each document's word pieces, and
     `query_tokens(text)` those of a query, for late interaction. See `atlas.storage.late_interaction`.
     - `word_vectors(text)` returns the words of a text with their vectors, so that a hit can show pairs of similar
-    words. See
-      `atlas.embedding.met_words`.
+    words. See `atlas.embedding.met_words`.
     """
 
     @property

@@ -173,7 +173,7 @@ class Profiles:
             # Cached results are keyed by the revision, so it has to change.
             before = self._notes.write(rows, expected=expected, increases_revision=True)
         except PlanOutdated as error:
-            raise PlanOutdated("the profile has changed since, so nothing was written; reload it") from error
+            raise PlanOutdated("the profile has changed since it was read; nothing was written. Reload it") from error
         return ProfileChange(rows=before, written=dict(rows))
 
 

@@ -101,7 +101,7 @@ def test_a_plan_whose_experiences_have_changed_is_not_applied(dashboard: Dashboa
     app.button(key="refine_apply").click().run()
     assert "plan_apply" not in keys(app)
     assert "has changed since it was read; nothing was done" in said(app)
-    assert "An experience that it touches has changed since, so it cannot be applied." in said(app)
+    assert "An experience that it touches has changed since the plan was made, so it cannot be applied." in said(app)
     assert len(memory.experience) == 15
 
 

@@ -40,10 +40,10 @@ def apply_library(
     return workspace
 
 
-def apply_again(
+def rewrite_from_originals(
     library: Workspace, functions: Mapping[str, Function], raise_if_cancelled: RaiseIfCancelled = lambda: None
 ) -> int:
-    """Rewrite the programs of a library again, starting from their originals. Return how many became shorter."""
+    """Rewrite the programs of a library, each from its original. Return how many became shorter."""
     anew = apply_library(library, functions, library.originals, library.removable_imports, raise_if_cancelled)
     lengths = Lengths(library, functions)
     shorter = {name: term for name, term in anew.programs.items() if lengths.of(name, term) < lengths.of(name)}

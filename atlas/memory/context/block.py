@@ -301,9 +301,11 @@ class _Draft:
     """A context block that is being filled within its budget."""
 
     def __init__(self, counter: TokenCounter, budget: int, headings: Mapping[str, str]) -> None:
+        """Start an empty block."""
         self._budget, self._headings = budget, headings
-        self._count = cache(counter.count)
-        """Start an empty block. Tokens are counted piece by piece, which is ten times faster and nearly exact."""
+        self._count = cache(
+            counter.count
+        )  # of each piece, which is ten times faster than of the block, and nearly exact
 
         self._texts: dict[_BlockPart, RecordText] = {}
         """The text of each part that is shown, the best first."""

@@ -337,7 +337,7 @@ def _is_cold(subject: Subject, types: EntryTypes, now: datetime) -> bool:
 
 
 def _summary_entry(log: EntryLog, draft: SummaryDraft, kind: EntryType) -> JournalEntry:
-    """Return a drafted summary as an entry, with a position in the log after its last source."""
+    """Return a drafted summary as an entry with the generation and time of its last source."""
     [last] = log.get(draft.source_ids[-1:])
     return JournalEntry(
         id=_summary_id(draft),

@@ -226,7 +226,7 @@ def add_link(link: LinkInput, memory: LazyMemory) -> NewLink:
 
 @router.post("/links/{link_id}/end")
 def end(link_id: Id, memory: LazyMemory) -> SharedLink:
-    """End a link, and remove its copy."""
+    """End a link for guests, and delete the copy of the store that it showed."""
     return end_link(memory, link_id)
 
 

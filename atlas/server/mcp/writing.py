@@ -228,8 +228,8 @@ def _metadata(metadata: Mapping[str, Any] | None, scope: Mapping[str, str] | Non
     """
     if parts := scope_of(metadata or {}):
         raise InvalidInput(
-            "expected the scope in `scope`, such as {'project': 'shop'}, but `metadata` contains "
-            f"{next(iter(parts))!r}; move it there"
+            f"expected no part of the scope in `metadata`, got {next(iter(parts))!r}; "
+            "move it to `scope`, such as {'project': 'shop'}"
         )
     return {**(metadata or {}), **scope_metadata(scope or {})}
 

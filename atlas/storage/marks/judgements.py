@@ -112,7 +112,7 @@ class Judgements:
             self._notes.write(forgotten, expected=dict.fromkeys(forgotten), records=records)
         except PlanOutdated as error:
             raise PlanOutdated(
-                "one of these hits has been judged again since; nothing was undone. Reload the page"
+                "one of these hits was judged again after the deletion; nothing was undone. Reload the page"
             ) from error
 
 

@@ -58,7 +58,7 @@ class Postings:
         return cls(owners[starts], frequencies, occurrences)
 
     def followed_by(self, word: Postings) -> Postings:
-        """Return the postings of the phrase of this word and another one, at the positions of the latter."""
+        """Return the postings of the phrase of this word and the given one, at the positions of the given one."""
         after = self.occurrences + 1
         fewer, more = (after, word.occurrences) if len(after) < len(word.occurrences) else (word.occurrences, after)
         if not len(fewer):

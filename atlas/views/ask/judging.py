@@ -20,8 +20,8 @@ Judged = Mapping[tuple[str, str], str]
 """`RIGHT` or `WRONG`, by the name of a memory and the id of a record."""
 
 
-def judged_hits(memory: MemorySystem, text: str) -> Judged:
-    """Return the judgements of hits for a task."""
+def judgements_of(memory: MemorySystem, text: str) -> Judged:
+    """Return which records were judged right or wrong as hits for the task with this text."""
     names = {getattr(memory, name).collection_name: name for name in SECTIONS}
     return {
         (names[judgement.collection], judgement.record_id): RIGHT if judgement.is_right else WRONG

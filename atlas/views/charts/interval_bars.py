@@ -15,10 +15,11 @@ COLOUR = PALETTE[0]
 
 
 def interval_bar(interval: Interval, rate: float, *, has_scale: bool = False) -> str:
-    """Return a data URL of a picture: a line from 0 to 100%, on it the interval as a band, and the rate as a stroke.
+    """Return a picture of a rate with its interval, as a data URL: a line from 0 to 100%, a band on it, and a stroke.
 
     Args:
-        interval: In [0, 1], as the rate.
+        interval: The band, in [0, 1].
+        rate: The stroke, in [0, 1].
         has_scale: Whether 0, 50 and 100% are written below the line.
     """
     low, high, at = (_x(share) for share in (interval.low, interval.high, rate))

@@ -97,7 +97,9 @@ class RejectProposal:
             PlanOutdated: A record was accepted or changed since. No record of its kind was deleted.
         """
         if self.request.propose(memory).view != self.view:
-            raise PlanOutdated("some of these were accepted or changed since; nothing was done. Reload the list")
+            raise PlanOutdated(
+                "some of these were accepted or changed since the list was read; nothing was done. Reload the list"
+            )
         operation_id: str | None = None
         moments = {row.id: row.moment for row in self.rows}
         for kind, ids in _by_kind(self.rows):

@@ -113,7 +113,7 @@ def staleness(memory: MemorySystem, plan: RefinePlan, where: Mapping[str, Any]) 
     try:
         memory.experience.check_refine(plan)
     except PlanOutdated:
-        return "An experience that it touches has changed since, so it cannot be applied. Plan again."
+        return "An experience that it touches has changed since the plan was made, so it cannot be applied. Plan again."
     return "" if dict(plan.where) == dict(where) else "This was planned in another scope than the current one."
 
 

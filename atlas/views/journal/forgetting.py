@@ -35,7 +35,7 @@ def staleness(memory: MemorySystem, plan: CompactPlan) -> str:
     except PlanOutdated:
         if _is_applied(memory, plan):
             return "The entries are where it would move them. The plan may have been applied."
-        return "An entry that it touches has changed since, so it cannot be applied. Plan again."
+        return "An entry that it touches has changed since the plan was made, so it cannot be applied. Plan again."
     return ""
 
 

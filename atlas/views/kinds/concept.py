@@ -11,7 +11,7 @@ from atlas.views.kinds.filters import TAGS, Choices, OneOf
 from atlas.views.kinds.kind import BY_TIME, SUREST_FIRST, Kind, Order
 from atlas.views.kinds.uses import USE_STATES, in_use_state
 
-MAX_USED = "Most used first"
+MOST_USED_FIRST = "Most used first"
 
 NAME = Column("name", "Name", 150)
 DESCRIPTION = Column("description", "What it does", 345)
@@ -51,7 +51,7 @@ CONCEPT = Kind(
         **SUREST_FIRST,
         **BY_TIME,
         "Name, A to Z": Order("title"),
-        MAX_USED: Order("created_at", worth=lambda n_succeeded, n: (n,)),
+        MOST_USED_FIRST: Order("created_at", worth=lambda n_succeeded, n: (n,)),
     },
     question="What should it do?",
     tables=Tables(

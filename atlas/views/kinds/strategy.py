@@ -12,7 +12,7 @@ from atlas.views.kinds.filters import TAGS, Choices, OneOf
 from atlas.views.kinds.kind import BY_TIME, SUREST_FIRST, Kind, Order
 from atlas.views.kinds.uses import EVERY, USE_STATES, in_use_state
 
-HIGHEST, MAX_TRIED = "Highest rate first", "Most used first"
+HIGHEST, MOST_TRIED_FIRST = "Highest rate first", "Most used first"
 """Orders by uses. The most reliable has the highest lower end of the 95% interval."""
 
 READ, RETIRED = "Read by agents", "Retired"
@@ -66,7 +66,7 @@ STRATEGY = Kind(
     orders={
         **SUREST_FIRST,
         HIGHEST: Order("created_at", True, worth=lambda n_succeeded, n: (n_succeeded / n, n)),
-        MAX_TRIED: Order("created_at", True, worth=lambda n_succeeded, n: (n, n_succeeded)),
+        MOST_TRIED_FIRST: Order("created_at", True, worth=lambda n_succeeded, n: (n, n_succeeded)),
         **BY_TIME,
         "Title, A to Z": Order("title"),
     },

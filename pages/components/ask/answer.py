@@ -18,7 +18,7 @@ from atlas.views.ask.answer import (
 )
 from atlas.views.ask.cards import VIEWS, hit_card_of
 from atlas.views.ask.comparison import RankingWeights
-from atlas.views.ask.judging import Judged, judged_hits
+from atlas.views.ask.judging import Judged, judgements_of
 from atlas.views.lists.hits import HitCard
 from atlas.views.shared.browser import asset
 from atlas.views.shared.state import StoreState
@@ -93,7 +93,7 @@ def draw_found_heading(caption: str, missing: str = "") -> None:
 
 def draw_parts(memory: MemorySystem, text: str, side: Side, answer: Answer) -> None:
     """Draw the hits as cards, memory by memory, and a line for each memory without hits."""
-    judged = judged_hits(memory, text)
+    judged = judgements_of(memory, text)
     for part in answer.ordered_parts:
         if part.hits:
             _draw_part(memory, text, side, part, judged)

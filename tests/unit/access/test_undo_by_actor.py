@@ -162,7 +162,9 @@ def test_where_some_of_it_was_undone_since_nothing_is_undone(memory):
     store(memory, CRAWLER, "two")
     plan = memory.plan_undo(CRAWLED)
     memory.undo(plan.undone[1].id)
-    with pytest.raises(PlanOutdated, match="1 of these operations has been undone since; nothing was done"):
+    with pytest.raises(
+        PlanOutdated, match="1 of these operations has been undone since the plan was made; nothing was done"
+    ):
         memory.apply_undo(CRAWLED, plan)
     assert there(memory) == ["two"]
 

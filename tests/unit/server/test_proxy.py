@@ -162,7 +162,7 @@ def test_proxies_come_from_the_environment():
         ({"ATLAS_PROXY": "proxy.example"}, "addresses such as 127.0.0.1"),
         ({"ATLAS_PROXY_USER": "X-Forwarded-User"}, "needs ATLAS_PROXY"),
         ({"ATLAS_PROXY": "127.0.0.1", "ATLAS_PROXY_GROUPS": "X-Groups"}, "ATLAS_PROXY_USER"),
-        ({"ATLAS_PROXY": "127.0.0.1", "ATLAS_PROXY_USER": "a header"}, "X-Forwarded-User"),
+        ({"ATLAS_PROXY": "127.0.0.1", "ATLAS_PROXY_USER": "a header"}, "ATLAS_PROXY_USER, such as X-Forwarded-User"),
     ],
 )
 def test_what_is_half_given_is_refused_with_what_to_do(given, said):

@@ -20,7 +20,7 @@ from atlas.views.concepts.lineage import quoted
 from atlas.views.concepts.parameters import parameters_of
 from atlas.views.concepts.primitives import load_primitives, loader_names, n_missing, n_updates, update_primitives
 from atlas.views.history.operations import operation_detail, operation_page
-from atlas.views.kinds.concept import CONCEPT, MAX_USED
+from atlas.views.kinds.concept import CONCEPT, MOST_USED_FIRST
 from atlas.views.lists.listing import found_page, listed_page
 from atlas.views.lists.queries import Query, search
 from atlas.views.lists.tables import exported_lines
@@ -170,7 +170,7 @@ def test_an_earlier_version_is_restored_whole(memory):
 def test_a_list_by_use_begins_with_the_most_used(memory):
     ids = memory.concepts.add_many([calling(f"use_{number}", "crop") for number in range(3)])
     memory.concepts.update_stats(ids[1], success=True)
-    rows = listed_page(memory, CONCEPTS, Query(order=MAX_USED)).rows
+    rows = listed_page(memory, CONCEPTS, Query(order=MOST_USED_FIRST)).rows
     assert [row.id for row in rows] == [ids[1], ids[0], ids[2]]
     assert (rows[0].record.tries, rows[1].record.tries) == ("1 of 1 use", "not used yet")
 

@@ -20,7 +20,7 @@ from atlas.views.charts.interval_bars import interval_bar
 from atlas.views.history.operations import operation_detail, operation_page
 from atlas.views.kinds.filters import options_of
 from atlas.views.kinds.kind import SUREST
-from atlas.views.kinds.strategy import HIGHEST, MAX_TRIED, READ, RETIRED, STRATEGY
+from atlas.views.kinds.strategy import HIGHEST, MOST_TRIED_FIRST, READ, RETIRED, STRATEGY
 from atlas.views.kinds.uses import UNUSED, WORSE
 from atlas.views.lists.findings import count_with_uses
 from atlas.views.lists.listing import found_page, listed_page
@@ -105,7 +105,7 @@ def test_strategies_that_were_not_tried_are_last_in_every_order_by_tries(memory)
     memory.strategies.add(strategy("older", title="older", sources=ids, created_at=NOW - timedelta(days=1)))
     memory.strategies.add(strategy("newer", title="newer", created_at=NOW))
     tried(memory, bad, 0, 5)
-    for order in (SUREST, HIGHEST, MAX_TRIED):
+    for order in (SUREST, HIGHEST, MOST_TRIED_FIRST):
         assert listed(memory, order=order) == ["bad", "newer", "older"]
 
 
@@ -115,7 +115,7 @@ def test_the_list_is_sorted_by_how_sure_how_high_and_how_much_tried(memory):
     tried(memory, once, 1, 1)
     assert listed(memory, order=SUREST) == ["often", "once", "never"]
     assert listed(memory, order=HIGHEST) == ["once", "often", "never"]
-    assert listed(memory, order=MAX_TRIED) == ["often", "once", "never"]
+    assert listed(memory, order=MOST_TRIED_FIRST) == ["often", "once", "never"]
     assert listed(memory, order="Title, A to Z") == ["never", "often", "once"]
     assert uses_seen(memory, STRATEGY) == 11
     assert never

@@ -136,7 +136,8 @@ def _undo_expected(writer: LedgerWriter, operations: Sequence[Operation], expect
         n_gone = len(expected_ids) - len(result.undone)
         have = "has" if n_gone == 1 else "have"
         raise PlanOutdated(
-            f"{n_gone:,} of these operations {have} been undone since; nothing was done. Reload the history"
+            f"{n_gone:,} of these operations {have} been undone since the plan was made; nothing was done. "
+            "Reload the history"
         )
     n_later = sum(operation.id not in expected_ids and operation.id not in refused_ids for operation in operations)
     return replace(result, refused=expected.refused, n_later=n_later)

@@ -210,7 +210,7 @@ class IndexNotes:
         return self._encode(self._decode(text).drop_namespace())
 
     def _change(self, change: Callable[[IndexNote], IndexNote]) -> IndexNote:
-        """Change the note, without the lease, and return it."""
+        """Change the note and return it, again if another process was faster. It needs no lease."""
         while True:
             text = self._read_text(self._name)
             new_note = change(self._decode(text))

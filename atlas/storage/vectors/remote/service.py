@@ -73,10 +73,10 @@ class VectorService(Protocol):
         """Create a namespace for vectors of this dimension."""
 
     def upsert(self, namespace: str, keys: Sequence[str], vectors: Vectors) -> int:
-        """Store at most `max_written` vectors under these keys, and return the position of the write."""
+        """Store vectors under these keys, and return the position of the write. ATLAS passes at most `max_written`."""
 
     def remove(self, namespace: str, keys: Sequence[str]) -> None:
-        """Remove at most `max_removed` keys. Unknown keys are ignored."""
+        """Remove keys, of which ATLAS passes at most `max_removed`. Unknown ones are ignored."""
 
     def query(self, namespace: str, vector: Vector, k: int) -> Answer:
         """Return the keys of at most k nearest vectors. Approximate."""

@@ -149,7 +149,7 @@ def test_queries_that_are_forgotten_come_back_unless_judged_again(memory, judgem
     assert judgements.all() == before
     forgotten = judgements.forget([ASKED])
     memory.judge(ASKED, ids[2], True)
-    with pytest.raises(atlas.PlanOutdated, match="judged again since"):
+    with pytest.raises(atlas.PlanOutdated, match="judged again after the deletion"):
         judgements.restore(forgotten)
     assert said(judgements)[(ASKED, ids[2])] is True
 
