@@ -55,7 +55,7 @@ class EntryRow(Row):
     """Name of the agent or person who wrote it, or empty if all rows have the same writer. Untrusted."""
 
     links: str
-    """`✓ fixed 2 Nov 2026` of a crash, `✓ fixes the crash of 26 Oct 2026` of what fixed it, or empty."""
+    """`✓ fixed 2 Nov 2026` or `✗ no fix yet · 18 days` of a crash, `✓ fixes the crash of 26 Oct 2026`, or empty."""
 
     created_at: datetime | None
     """Time in UTC."""
@@ -76,7 +76,7 @@ def entry_rows(
     Args:
         hits: The hits of the search that found the entries, by id. None without a search.
     """
-    marks = memory.journal.marks([entry.id for entry in entries])
+    marks, now = memory.journal.marks([entry.id for entry in entries]), memory.storage.ledger.clock.now()
     fixes = fix_texts(memory, {entry.id: _fixes(entry) for entry in entries if entry.entry_type == CRASH})
     solved = solved_texts(memory, [entry.id for entry in entries])
     writers = writers_of(memory, {entry.id: entry.metadata.get(AGENT) for entry in entries})
@@ -89,7 +89,7 @@ def entry_rows(
             importance=entry.importance,
             tier=state_word(entry.tier),
             writer=writers.get(entry.id, ""),
-            links=fixes.get(entry.id) or solved.get(entry.id, ""),
+            links=_with_age(fixes.get(entry.id, ""), entry.created_at, now) or solved.get(entry.id, ""),
             created_at=entry.created_at.astimezone(UTC) if entry.created_at else None,
             marks=_marks(entry.tier, marks.get(entry.id, NO_MARKS)),
             state=_state(entry.tier, marks.get(entry.id, NO_MARKS), fixes.get(entry.id)),
@@ -101,7 +101,7 @@ def entry_rows(
 
 def light_rows(memory: MemorySystem, rows: Sequence[Mapping[str, Any]]) -> tuple[EntryRow, ...]:
     """Return lines for rows of the store, without their whole content."""
-    marks = memory.journal.marks([row["id"] for row in rows])
+    marks, now = memory.journal.marks([row["id"] for row in rows]), memory.storage.ledger.clock.now()
     listed = {row["id"]: row["metadata"] for row in rows}
     crashes = {each: found.get("fixed_by", ()) for each, found in listed.items() if found["entry_type"] == CRASH}
     fixes, solved = fix_texts(memory, crashes), solved_texts(memory, [*listed])
@@ -115,7 +115,7 @@ def light_rows(memory: MemorySystem, rows: Sequence[Mapping[str, Any]]) -> tuple
             importance=found["importance"],
             tier=state_word(found["tier"]),
             writer=writers.get(entry_id, ""),
-            links=fixes.get(entry_id) or solved.get(entry_id, ""),
+            links=_with_age(fixes.get(entry_id, ""), stored_instant(found), now) or solved.get(entry_id, ""),
             created_at=stored_instant(found),
             marks=_marks(found["tier"], marks.get(entry_id, NO_MARKS)),
             state=_state(found["tier"], marks.get(entry_id, NO_MARKS), fixes.get(entry_id)),
@@ -179,6 +179,12 @@ def _marks(tier: str, marks: Marks) -> str:
 def _state(tier: str, marks: Marks, fix: str | None) -> RowState:
     """Return whether an entry is archived, or a crash without a fix, given the text of its fix."""
     return row_state(marks, is_problem=fix == NO_FIX, is_retired=tier == TIERS[-1])
+
+
+def _with_age(fix: str, at: datetime | None, now: datetime) -> str:
+    """Return the text of a crash's fix, and behind `✗ no fix yet` the whole days since the crash."""
+    n_days = (now - at).days if fix == NO_FIX and at else 0
+    return f"{fix} · {counted(n_days, 'day')}" if n_days > 0 else fix
 
 
 def fix_texts(memory: MemorySystem, fixes: Mapping[str, Sequence[str]]) -> dict[str, str]:

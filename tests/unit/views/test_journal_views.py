@@ -443,6 +443,12 @@ def test_a_crash_says_whether_it_is_fixed(memory):
     )
 
 
+def test_a_crash_without_a_fix_says_for_how_many_days(memory):
+    memory.journal.add_entries([entry(1, entry_type="crash_log", created_at=START - timedelta(days=18))])
+    assert links_shown(memory) == ["✗ no fix yet · 18 days"]
+    assert [row.state for row in listed_page(memory, ENTRIES, Query()).rows] == ["problem"]
+
+
 def test_a_crash_and_its_fix_name_each_others_day_and_stand_in_the_order_of_time(memory):
     kinds = ("crash_log", "crash_log", "task", "reflection", "reflection")
     first, second, task, fix, last = memory.journal.add_entries(
