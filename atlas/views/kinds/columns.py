@@ -58,7 +58,7 @@ class Column:
     """Text that an empty cell of a text shows."""
 
     empty_means: str = ""
-    """What that text means, in words."""
+    """Meaning of that text in words, or empty."""
 
     order_key: str = ""
     """The stored field that it sorts by, or empty if its heading does not sort."""
