@@ -61,7 +61,7 @@ def test_a_strategy_says_how_often_it_worked_and_leads_to_the_attempts_behind_th
     expect(page.get_by_text(re.compile("(better|worse) than similar tasks without it"))).to_be_visible()
     page.get_by_role("tab", name="Uses").click()
     expect(page.get_by_role("grid", name="Uses")).to_contain_text("Velotec")
-    expect(page.get_by_text("Success rate after each use")).to_be_attached()
+    expect(page.get_by_text("Success rate after each use")).to_have_count(0)  # 8 uses make a chart
     settle(page)
     shoot(page, "story-strategy")
     page.get_by_role("tab", name="Background").click()
