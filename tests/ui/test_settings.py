@@ -55,10 +55,14 @@ def test_the_status_counts_records_names_the_last_agents_and_tells_how_to_connec
     app = dashboard(tmp_path / "mine", "settings")
     assert "Experiences\xa03" in [caption.value for caption in app.caption]
     [agent] = table(app).to_dict("records")
-    assert (agent["name"], agent["n_attempts"], agent["rate"]["text"]) == ("**scout**", "1", "100%")
+    assert (agent["name"], agent["n_attempts"], agent["rate"]["text"]) == (
+        "**scout**",
+        "1",
+        "100% of 1 (likely 21–100%)",
+    )
     shown = [text.value for text in app.text]
-    assert shown.count("none yet") == 1  # no near-duplicates were looked for
-    assert "none since the dashboard started" in shown
+    assert shown.count("not run") == 2  # neither were near-duplicates looked for, nor was the store checked
+    assert {"off (optional)", "exact search of every record"} < {*shown}
     claude, python = (code.value for code in app.code)
     assert claude.startswith("claude mcp add atlas -- ")
     assert claude.endswith(f" --store {tmp_path / 'mine'} mcp")
@@ -91,6 +95,9 @@ def test_the_doctor_shows_each_check_and_mends_what_it_can(dashboard: Dashboard,
     app.button(key="settings_doctor").click().run()
     assert app.warning[-1].value == "1 check found a problem."
     assert app.subheader[0].value.endswith("1 check found a problem: repair the store.")
+    make_store(tmp_path, [attempt("Bake")])
+    app.run()
+    assert "found a problem" not in app.subheader[0].value, "it is of an earlier state"
     app.button(key="settings_doctor_fix").click().run()
     assert app.success[0].value == "All 11 checks are fine."
     assert any("(repaired)" in verdict for verdict in app.dataframe[0].value["verdict"])

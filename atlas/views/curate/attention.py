@@ -16,8 +16,7 @@ from atlas.views.evaluation.verdict import JUDGED, stricter, verdict
 from atlas.views.kinds.journal import JOURNAL, NOT_FIXED, fix_condition
 from atlas.views.kinds.strategy import STRATEGY
 from atlas.views.lists.queries import Row
-from atlas.views.settings.copies import backup_state
-from atlas.views.settings.roles import may_administer
+from atlas.views.settings.copies import backup_state, needs_backup
 from atlas.views.shared.wording import counted, day_text
 from atlas.views.strategies.titles import readable_title
 
@@ -68,7 +67,7 @@ def attention(
         search: Result of `search_row`.
         has_failed: True if the search for near-duplicates failed.
     """
-    backup = _backup(memory, now) if n_own else ()
+    backup = _backup(memory, now) if needs_backup(memory, n_own) else ()
     records = (*_failing_strategy(memory), *_open_crashes(memory), *_undecided(waiting, has_failed))
     return (*backup, *filter(None, [search]), *records)
 
@@ -151,8 +150,6 @@ def _undecided(waiting: Mapping[str, int], has_failed: bool) -> Iterator[Attenti
 
 def _backup(memory: MemorySystem, now: datetime) -> Iterator[AttentionRow]:
     """Yield that the store has no backup, or that its newest one is old."""
-    if memory.storage.read_only or not may_administer():
-        return
     backup = backup_state(memory, now)
     if backup.made_at is None:
         yield _settings_row("urgent", "No backup", "If this disk fails, the store is lost")

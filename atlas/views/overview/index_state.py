@@ -12,7 +12,7 @@ def index_state(memory: MemorySystem) -> str:
     """Return the state of the vector index as last seen by this process."""
     store, name = memory.storage, memory.experience.collection_name
     if store.model is None or store.collection(name).parts.nearest.is_exact():
-        return "none needed: each search looks at every record"
+        return "exact search of every record"
     if store.ledger.is_file and not store.indexes.location and (missing := missing_package("chroma", "the index")):
         return f"none: every record is compared, which takes longer the more there are; {missing}"
     if store.indexes.fault:

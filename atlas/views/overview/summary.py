@@ -95,6 +95,11 @@ def overview(memory: MemorySystem, today: date) -> Overview:
     )
 
 
+def n_own_experiences(memory: MemorySystem) -> int:
+    """Return how many experiences are not sample data."""
+    return memory.experience.count() - sample.n_sample_experiences(memory)
+
+
 def rate_finding(rate: SuccessRate) -> str:
     """Return `65% of attempts succeeded (likely 60–70%).`, and that some outcomes are unknown if so."""
     if not rate.n_known:

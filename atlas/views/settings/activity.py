@@ -16,13 +16,16 @@ from atlas.storage.damage import stored_instant
 from atlas.views.lists.cells import Meter
 from atlas.views.lists.queries import Row
 from atlas.views.settings.store import names_of_collections, record_counts
-from atlas.views.shared.rates import rate_text
+from atlas.views.shared.rates import rate_line
 from atlas.views.shared.results import LiveResult
 from atlas.views.shared.state import may_name_paths, path_text
 from atlas.views.shared.wording import NO_BREAK, moment
 
 MAX_AGENTS = 5
 """Most agents that are listed."""
+
+FEW_FOR_BAR = 5
+"""Known outcomes below which a rate has no bar."""
 
 CLAUDE = "Claude Code, in a terminal"
 
@@ -40,7 +43,7 @@ class AgentRow(Row):
     name: str
     n_attempts: int
     rate: Meter
-    """Share of its attempts with a known outcome that succeeded."""
+    """Share of its attempts with a known outcome that succeeded: `65% of 69 (likely 53–75%)`. Few have no bar."""
 
     last_at: datetime
     """Time of its latest attempt, in UTC."""
@@ -69,7 +72,17 @@ def agent_rows(memory: MemorySystem) -> tuple[AgentRow, ...]:
 
 def _rate(memory: MemorySystem, agent: str) -> Meter:
     rate = SuccessRate.of(memory.experience.values("outcome", {"agent_id": agent}))
-    return Meter(rate.share, rate_text(rate))
+    return Meter(rate.share if rate.n_known >= FEW_FOR_BAR else None, rate_line(rate))
+
+
+def agents_caption(n_listed: int, n_agents: int) -> str:
+    """Return `The latest 5 of 40 agents`, or an empty string if all are listed."""
+    return f"The latest {n_listed:,} of {n_agents:,} agents" if n_listed < n_agents else ""
+
+
+def count_agents(memory: MemorySystem) -> int:
+    """Return the number of agents that wrote attempts."""
+    return sum(bool(agent) for agent in memory.experience.values("agent_id"))
 
 
 def work_facts(results: Mapping[str, LiveResult[Any]]) -> dict[str, str]:
@@ -103,5 +116,5 @@ def _work_text(result: LiveResult[Any]) -> str:
     status, at = result.status(), result.written_at
     if status is not None and status.state in ("queued", "running"):
         return "running now"
-    done = moment(datetime.fromtimestamp(at / 1e9, UTC)) if at else "none yet"
+    done = moment(datetime.fromtimestamp(at / 1e9, UTC)) if at else "not run"
     return f"failed, last done: {done}" if status is not None and status.state == "failed" else done

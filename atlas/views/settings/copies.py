@@ -21,6 +21,7 @@ from atlas.views.kinds.concept import CONCEPT
 from atlas.views.kinds.experience import EXPERIENCE
 from atlas.views.kinds.kind import Kind
 from atlas.views.overview.summary import size_text
+from atlas.views.settings.roles import may_administer
 from atlas.views.settings.store import names_of_collections, record_counts
 from atlas.views.shared.kinds import KINDS
 from atlas.views.shared.state import may_name_paths
@@ -161,6 +162,15 @@ def backup_state(memory: MemorySystem, now: datetime) -> BackupState:
     is_old = made_at is not None and now - made_at > timedelta(days=OLD_DAYS)
     is_outdated = is_old and made_at is not None and any(each.created_at > made_at for each in memory.history(1))
     return BackupState(made_at=made_at, is_outdated=is_outdated)
+
+
+def needs_backup(memory: MemorySystem, n_own: int) -> bool:
+    """Return whether the visitor should see to backups: an admin of a store that has more than sample data.
+
+    Args:
+        n_own: Number of experiences that are not sample data.
+    """
+    return n_own > 0 and not memory.storage.read_only and may_administer()
 
 
 def backup_directory(memory: MemorySystem) -> Path:

@@ -7,8 +7,9 @@ from datetime import datetime
 from typing import Literal
 
 from atlas.memory.system import MemorySystem
-from atlas.views.settings.copies import backup_state
-from atlas.views.settings.roles import may_administer
+from atlas.views.overview.summary import n_own_experiences
+from atlas.views.settings.copies import backup_state, needs_backup
+from atlas.views.settings.roles import may_import, may_repair
 from atlas.views.settings.store import record_counts
 from atlas.views.shared.wording import counted, moment
 
@@ -28,27 +29,34 @@ class Headline:
 
 
 def store_headline(memory: MemorySystem, now: datetime, n_problems: int) -> Headline:
-    """Return the state of a store.
+    """Return the state of a store. Only what this visitor can do is advised.
 
     Args:
         memory: The memories of the store.
         now: The current time, to which the last backup is compared.
-        n_problems: Number of checks that found a problem.
+        n_problems: Number of checks that found a problem, in its present state.
     """
+    can_write = not memory.storage.read_only
     if n_problems:
-        return Headline(
-            sentence=f"{counted(n_problems, 'check')} found a problem: repair the store.", next_step="repair"
-        )
+        step = ": repair the store." if can_write and may_repair() else "."
+        return Headline(sentence=f"{counted(n_problems, 'check')} found a problem{step}", next_step="repair")
     if not any(record_counts(memory).values()):
-        return Headline(sentence="The store is empty: import runs of an agent.", next_step="import", is_filled=False)
+        if can_write and may_import():
+            sentence = "The store is empty: import runs of an agent."
+            return Headline(sentence=sentence, next_step="import", is_filled=False)
+        return Headline(sentence="The store is empty.", is_filled=False)
+    return _backup_headline(memory, now)
+
+
+def _backup_headline(memory: MemorySystem, now: datetime) -> Headline:
+    """Return the state of the last backup, with advice where the visitor should make another one."""
     backup = backup_state(memory, now)
-    may_back_up = may_administer()
-    if backup.made_at is None:
-        sentence = "There is no backup. If this disk fails, the store is lost"
-        step = ": back it up now." if may_back_up else ": ask an admin to back it up."
-        return Headline(sentence=f"{sentence}{step}", next_step="back up" if may_back_up else "")
-    if backup.is_outdated:
+    is_needed = needs_backup(memory, n_own_experiences(memory))
+    if is_needed and backup.made_at is None:
+        sentence = "There is no backup. If this disk fails, the store is lost: back it up now."
+        return Headline(sentence=sentence, next_step="back up")
+    if is_needed and backup.made_at is not None and backup.is_outdated:
         days = counted((now - backup.made_at).days, "day")
         sentence = f"The last backup is {days} old, and the store has changed since: back it up again."
-        return Headline(sentence=sentence, next_step="back up" if may_back_up else "")
-    return Headline(sentence=f"Nothing to do. Last backup: {moment(backup.made_at)}.")
+        return Headline(sentence=sentence, next_step="back up")
+    return Headline(sentence=f"Last backup: {moment(backup.made_at) if backup.made_at else 'none'}.")

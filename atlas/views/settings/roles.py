@@ -14,6 +14,16 @@ def may_administer() -> bool:
     return has_role(Role.ADMIN)
 
 
+def may_import() -> bool:
+    """Return whether the visitor may add records."""
+    return has_role(Role.WRITER)
+
+
+def may_repair() -> bool:
+    """Return whether the visitor may repair the store."""
+    return has_role(Role.CURATOR)
+
+
 def check_admin(act: str) -> None:
     """Raise `NotAllowed` unless the actor is an admin.
 

@@ -14,10 +14,19 @@ import streamlit as st
 from atlas import MemorySystem
 from atlas.views.curate.queues import LiveDuplicates
 from atlas.views.kinds.columns import Column
-from atlas.views.settings.activity import NEXT, AgentRow, agent_rows, connecting_lines, records_sentence, work_facts
+from atlas.views.settings.activity import (
+    NEXT,
+    AgentRow,
+    agent_rows,
+    agents_caption,
+    connecting_lines,
+    count_agents,
+    records_sentence,
+    work_facts,
+)
 from atlas.views.settings.doctor import Examination, examined
 from atlas.views.settings.headline import Headline, store_headline
-from atlas.views.settings.roles import may_administer
+from atlas.views.settings.roles import may_administer, may_repair
 from atlas.views.settings.store import search_facts, store_facts
 from atlas.views.shared.results import LiveResult
 from atlas.views.shared.scope import scope_with
@@ -73,7 +82,7 @@ def draw_store(memory: MemorySystem) -> None:
 
 def _store_facts(memory: MemorySystem) -> dict[str, str]:
     state = store_state(memory)
-    last_check = _last_check(state.path, state.ledger_id).get("text", "none since the dashboard started")
+    last_check = _last_check(state.path, state.ledger_id).get("text", "not run")
     return store_facts(memory, _n_free_bytes(memory)) | {"Last check": last_check}
 
 
@@ -81,9 +90,9 @@ def _work_facts(memory: MemorySystem) -> dict[str, str]:
     model = opening_model()
     results: dict[str, LiveResult[Any]] = {
         "Last map": live_map(memory),
-        "Last duplicate search": live_result(memory, LiveDuplicates),
+        "Near-duplicates by meaning": live_result(memory, LiveDuplicates),
     }
-    language_model = {"Language model": model.badge if model.client else "none, and none is needed"}
+    language_model = {"Language model": model.badge if model.client else "off (optional)"}
     return language_model | search_facts(memory) | work_facts(results)
 
 
@@ -102,10 +111,12 @@ def _draw_connecting(memory: MemorySystem) -> None:
 
 def _draw_agents(memory: MemorySystem) -> None:
     """Draw the agents that wrote last. A click lists the attempts of one."""
-    rows = _agents(store_state(memory), _memory=memory)
+    rows, n_agents = _agents(store_state(memory), _memory=memory)
     st.markdown("##### Agents that wrote last")
     if rows:
         plain_table(rows, columns=AGENT_COLUMNS, key="settings_agents", label="Agents", on_opened=_list_attempts)
+        if caption := agents_caption(len(rows), n_agents):
+            st.caption(caption)
     else:
         st.caption("No attempt names its agent yet.")
 
@@ -118,8 +129,9 @@ def _list_attempts(agent: str) -> None:
 
 def _draw_headline(memory: MemorySystem) -> None:
     """Draw the state of the store, with buttons for what is to be done."""
-    _, examination = st.session_state.get(_FOUND) or (None, None)
-    headline = store_headline(memory, datetime.now(UTC), examination.n_left if examination is not None else 0)
+    state, examination = st.session_state.get(_FOUND) or (None, None)
+    n_problems = examination.n_left if examination is not None and state == store_state(memory) else 0
+    headline = store_headline(memory, datetime.now(UTC), n_problems)
     sign = ":orange[:material/warning:] " if headline.next_step in ("repair", "back up") else ""
     with st.container(horizontal=True, horizontal_alignment="distribute", vertical_alignment="center"):
         st.subheader(f"{sign}{headline.sentence}", anchor=False, width="content")
@@ -137,10 +149,10 @@ def _draw_headline(memory: MemorySystem) -> None:
 
 def _draw_next(memory: MemorySystem, headline: Headline) -> None:
     """Draw the button that fills an empty store, or those that make and download a backup."""
-    if not headline.is_filled:
+    if headline.next_step == "import":
         st.button("Import", key="settings_to_import", icon=":material/upload:", type="primary", on_click=open_part,
                   args=("Import",))  # fmt: skip
-    elif may_administer():
+    elif headline.is_filled and may_administer():
         st.button("Back it up", key="settings_back_up", icon=":material/archive:", on_click=back_up_beside,
                   args=(memory,), type="primary" if headline.next_step == "back up" else "secondary")  # fmt: skip
         draw_download(memory, key="settings_download")
@@ -182,7 +194,7 @@ def _draw_found(memory: MemorySystem, examination: Examination) -> None:
     rows = [{"sign": "✓" if row.is_ok else "✗", **asdict(row)} for row in examination.rows]
     st.dataframe(rows, column_config=FINDING_COLUMNS, column_order=list(FINDING_COLUMNS), hide_index=True,
                  alt="What each check found")  # fmt: skip
-    if examination.n_left:
+    if examination.n_left and may_repair():
         disabled = memory.storage.read_only
         st.button("Repair what can be repaired", key="settings_doctor_fix", type="primary", disabled=disabled,
                   on_click=_examine, args=(memory,), kwargs={"fix": True},
@@ -209,5 +221,5 @@ def _records(state: StoreState, *, _memory: MemorySystem) -> str:
 
 
 @st.cache_data(max_entries=8, show_spinner=False)
-def _agents(state: StoreState, *, _memory: MemorySystem) -> tuple[AgentRow, ...]:
-    return agent_rows(_memory)
+def _agents(state: StoreState, *, _memory: MemorySystem) -> tuple[tuple[AgentRow, ...], int]:
+    return agent_rows(_memory), count_agents(_memory)

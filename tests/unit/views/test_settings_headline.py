@@ -7,6 +7,7 @@ from datetime import UTC, datetime, timedelta
 import pytest
 
 import atlas
+from atlas.infra.actor import Actor, Role, acting
 from atlas.testing import FixedClock, HashEmbedder
 from atlas.views.settings.copies import make_own_backup
 from atlas.views.settings.headline import store_headline
@@ -35,7 +36,7 @@ def test_a_store_goes_from_empty_to_without_a_backup_to_nothing_to_do(memory):
     assert unsafe.next_step == "back up"
     make_own_backup(memory)
     safe = store_headline(memory, NOW, 0)
-    assert (safe.sentence, safe.next_step) == ("Nothing to do. Last backup: 1 Mar 2026, 09:00 UTC.", "")
+    assert (safe.sentence, safe.next_step) == ("Last backup: 1 Mar 2026, 09:00 UTC.", "")
     assert store_headline(memory, NOW, 2).sentence == "2 checks found a problem: repair the store."
 
 
@@ -49,3 +50,29 @@ def test_an_old_backup_is_to_be_made_again_once_the_store_has_changed(memory, cl
     old = store_headline(memory, later, 0)
     assert old.sentence == "The last backup is 40 days old, and the store has changed since: back it up again."
     assert old.next_step == "back up"
+
+
+def test_sample_data_alone_need_no_backup(memory):
+    memory.experience.store(attempt("Bake", is_sample=True))
+    only_sample = store_headline(memory, NOW, 0)
+    assert (only_sample.sentence, only_sample.next_step) == ("Last backup: none.", "")
+
+
+def test_a_store_for_reading_only_is_told_to_do_nothing(memory, tmp_path):
+    memory.experience.store(attempt("Bake"))
+    memory.close()
+    with atlas.open_memory(tmp_path / "store", embedder=HashEmbedder(), read_only=True) as memory:
+        headline = store_headline(memory, NOW, 0)
+        assert (headline.sentence, headline.next_step) == ("Last backup: none.", "")
+        assert store_headline(memory, NOW, 1).sentence == "1 check found a problem."
+
+
+def test_no_act_is_advised_that_the_visitor_may_not_do(memory):
+    with acting(Actor("guest", Role.VIEWER)):
+        assert store_headline(memory, NOW, 0).sentence == "The store is empty."
+    memory.experience.store(attempt("Bake"))
+    with acting(Actor("guest", Role.VIEWER)):
+        assert store_headline(memory, NOW, 0).sentence == "Last backup: none."
+        assert store_headline(memory, NOW, 1).sentence == "1 check found a problem."
+    with acting(Actor("cora", Role.CURATOR)):
+        assert store_headline(memory, NOW, 1).sentence == "1 check found a problem: repair the store."
