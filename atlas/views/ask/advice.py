@@ -11,8 +11,8 @@ from atlas.memory.system import MemorySystem
 from atlas.views.ask.answer import Answer, Part, RankedHit
 from atlas.views.ask.cards import VIEWS
 from atlas.views.experience.ending import is_code
-from atlas.views.kinds.uses import worse_ids
-from atlas.views.shared.rates import CLEARLY_WORSE, FAILING, RELIABLE, record_of
+from atlas.views.kinds.uses import worse_than
+from atlas.views.shared.rates import FAILING, RELIABLE, record_of
 from atlas.views.shared.wording import first_sentences, shortened
 
 MIN_RELEVANCE_SHARE = 1 / 3
@@ -22,9 +22,6 @@ TEXT_CHARACTERS, TITLE_CHARACTERS = 240, 90
 
 PROVEN, UNPROVEN, OTHER, LESSON = range(4)
 """Preference of a hit: a strategy that reliably succeeds, another one, another memory, and a failed attempt."""
-
-POOR = (CLEARLY_WORSE, FAILING)
-"""Verdicts on a strategy or a concept that gives no advice."""
 
 _PROSE_END = re.compile(r"[.!?…。\uff01\uff1f]$")
 
@@ -53,7 +50,7 @@ def advice_of(memory: MemorySystem, answer: Answer) -> Advice | None:
     or does clearly worse than the others gives no advice, nor do weak matches, warnings, and hits that the block does
     not show.
     """
-    worse = {*worse_ids(memory.strategies, memory.strategies.retired()), *worse_ids(memory.concepts)}
+    worse = {*worse_than(memory.strategies, memory.strategies.retired()), *worse_than(memory.concepts)}
     least = MIN_RELEVANCE_SHARE * max((hit.hit.relevance for part in answer.parts for hit in part.hits), default=0.0)
     candidates = [candidate for part in answer.parts for candidate in _candidates(part, least, worse)]
     if not candidates:
@@ -75,8 +72,9 @@ def _preference(record: object, worse: Collection[str]) -> int | None:
     """Return the preference of a record, or None if it gives no advice."""
     match record:
         case Strategy():
-            verdict = record_of(record.n_succeeded, record.usage_count, is_worse=record.id in worse).verdict
-            return None if verdict in POOR else PROVEN if verdict == RELIABLE else UNPROVEN
+            verdict = record_of(record.n_succeeded, record.usage_count).verdict
+            is_poor = record.id in worse or verdict == FAILING
+            return None if is_poor else PROVEN if verdict == RELIABLE else UNPROVEN
         case CodeConcept():
             return None if record.id in worse else OTHER
         case Experience(success=True) if record.solution_output.strip():
