@@ -78,19 +78,19 @@ def test_an_open_page_says_that_the_store_is_gone_and_does_not_make_it_again(das
     remove_store(store)
     for _ in range(2):
         app.run()
-        assert f"the store {store} was removed or moved" in refused(app)
+        assert f"the store {store} has been removed or moved" in refused(app)
         assert not store.exists()
 
 
 def test_a_store_that_was_gone_is_shown_when_it_is_back(dashboard: Dashboard, store, tmp_path):
     app = dashboard(store, "overview")
     store.rename(tmp_path / "elsewhere")
-    assert "was removed or moved" in refused(app.run())
+    assert "has been removed or moved" in refused(app.run())
     (tmp_path / "elsewhere").rename(store)
     app.run()
     assert counted_on(app) == 60
     remove_store(store)
-    assert "was removed or moved" in refused(app.run())
+    assert "has been removed or moved" in refused(app.run())
     make_store(store, attempts(3))
     app.run()
     assert counted_on(app) == 3

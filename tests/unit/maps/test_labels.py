@@ -91,5 +91,5 @@ def test_an_entry_that_cannot_be_read_costs_no_other_name_and_is_kept(names, top
 
 def test_a_file_that_cannot_be_written_is_told(tmp_path, topics_map):
     (tmp_path / "missing").write_text("no directory")
-    with pytest.raises(StoreUnavailable, match="was removed or moved"):
+    with pytest.raises(StoreUnavailable, match="has been removed or moved"):
         DomainNames(tmp_path / "missing", "atlas_experiences").rename(topics_map, topics_map.domains[0].number, "x")

@@ -154,7 +154,7 @@ def test_a_store_that_never_was_there_is_created(tmp_path):
 
 def test_a_lock_makes_no_directory(tmp_path):
     lock = InterProcessLock(tmp_path / "gone" / "some.lock")
-    with pytest.raises(StoreUnavailable, match=r"gone was removed or moved"), lock.locked():
+    with pytest.raises(StoreUnavailable, match=r"gone has been removed or moved"), lock.locked():
         pass
     assert not (tmp_path / "gone").exists()
 
@@ -172,5 +172,5 @@ def test_an_error_of_closing_a_store_that_is_gone_replaces_no_other(open_store, 
     with pytest.raises(KeyError, match="the caller's"), opened.store:
         shutil.rmtree(opened.store.path)
         raise KeyError("the caller's")
-    assert "was removed or moved" in caplog.text
+    assert "has been removed or moved" in caplog.text
     assert not opened.store.path.exists()
