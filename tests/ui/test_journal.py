@@ -379,7 +379,7 @@ def test_a_plan_is_refused_where_the_journal_has_changed_since(dashboard: Dashbo
     memory.journal.change_marks([ids[0]], pinned=True)
     app.button(key="journal_preview").click().run()
     assert "plan_apply" not in keys(app)
-    assert any("1 of the entries were pinned" in element.value for element in app.text)
+    assert any("1 of the entries have been pinned" in element.value for element in app.text)
     assert warnings(app)[-1].startswith("An entry that it touches has changed since the plan was made")
     assert app.button(key="journal_preview").disabled
     assert memory.journal.values("tier") == {"hot": 30}

@@ -92,7 +92,7 @@ def test_another_store_in_its_place_is_not_written_to(used, open_store):
     other = open_store(**FEW)
     other.add("theirs")
     for use in (used.ids, lambda: used.add("mine")):
-        with pytest.raises(StoreUnavailable, match=r"the file .*atlas\.sqlite was replaced.*open it again"):
+        with pytest.raises(StoreUnavailable, match=r"the file .*atlas\.sqlite has been replaced.*open it again"):
             use()
     assert other.ids() == ["theirs"]
 

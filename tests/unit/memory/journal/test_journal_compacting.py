@@ -339,7 +339,7 @@ def test_a_plan_that_knows_of_a_deleted_entry_is_refused_whole(journal, clock):
     clock.advance(timedelta(days=400))
     plan = journal.plan_compact(keep_recent=0)
     journal.delete([ids[0]])
-    with pytest.raises(PlanOutdated, match="1 of the entries were deleted"):
+    with pytest.raises(PlanOutdated, match="1 of the entries have been deleted"):
         journal.apply_compact(plan)
     assert set(tiers(journal, ids[1:])) == {"hot"}
 
@@ -349,7 +349,7 @@ def test_a_plan_is_refused_once_an_entry_that_it_would_move_or_sum_up_is_pinned(
     clock.advance(timedelta(days=400))
     plan = journal.plan_compact(keep_recent=0)
     journal.change_marks([ids[0]], pinned=True)
-    with pytest.raises(PlanOutdated, match="1 of the entries were pinned"):
+    with pytest.raises(PlanOutdated, match="1 of the entries have been pinned"):
         journal.apply_compact(plan)
     assert set(tiers(journal, ids)) == {"hot"}
     journal.compact(keep_recent=0)
