@@ -70,7 +70,7 @@ def draw_undo(memory: MemorySystem, row: OperationRow, *, key: str, is_main: boo
         return
     why_not = READ_ONLY if memory.storage.read_only else row.blocked or None
     st.button(
-        f":red[{row.undo_label}]" if row.undo_deletes_many else row.undo_label,
+        f":red[{row.undo_label}]" if row.undo_deletes_many and why_not is None else row.undo_label,
         key=f"{key}_{row.undo_id}",  # a button that was clicked already has no effect
         icon=f":material/{'redo' if row.is_undone else 'undo'}:",
         type=_button_type(row, is_main=is_main),
