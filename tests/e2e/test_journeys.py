@@ -65,7 +65,7 @@ def test_search_open_read_reload_close(page: Page, kitchen):
     expect(page.get_by_text("Cook a soup of potatoes and leek").last).to_be_visible()
     expect(page).to_have_url(re.compile("scope_text=vegetable.broth.*id=|id=.*scope_text=vegetable.broth"))
     expect(page.get_by_text("Step 30", exact=True)).to_be_attached()
-    expect(page.get_by_test_id("stTabs").get_by_text("Stirred 30")).to_be_attached()
+    expect(page.get_by_test_id("stTabs").get_by_text("Stirred 30", exact=True)).to_be_attached()
     with tall(page, 1800):
         shoot(page, "experiences-opened")
     page.reload()
