@@ -316,7 +316,7 @@ def test_a_scope_in_the_metadata_is_refused(memory):
             ("store_attempt", {"task": TASK, "steps": []}),
             ("note", {"entry_type": "observation", "content": "the disk of the crawler has 2 TB"}),
         ):
-            assert "`metadata` contains 'scope.project'" in await refused(client, tool, **arguments, **misplaced)
+            assert "in `metadata`, got 'scope.project'" in await refused(client, tool, **arguments, **misplaced)
             wrong = await refused(client, tool, **arguments, scope={"Project": "shop"})
             assert "expected up to 40 of a-z" in wrong
 

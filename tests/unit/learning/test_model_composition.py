@@ -59,7 +59,7 @@ def test_a_function_whose_examples_hold_is_taken():
 @pytest.mark.parametrize(
     ("wrong", "message"),
     [
-        ({"name": "half"}, "an unused identifier"),
+        ({"name": "half"}, "expected a new name, got that of a given function"),
         ({"name": "print"}, "not a keyword or builtin"),
         ({"description": ""}, "expected words for description, got none"),
         ({"code": "def halves(n) return"}, "that compiles"),
