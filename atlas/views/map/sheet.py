@@ -43,10 +43,10 @@ class Colours:
     packet: bytes
 
 
-def sheet_of(column: ReadColumn, drawn: MemoryMap) -> Sheet:
+def sheet_of(column: ReadColumn, spread: MemoryMap) -> Sheet:
     """Return the sheet of a map that `spread_map` or `moved_map` returned."""
-    points = points_of(drawn, {key: column(key) for key in ("outcome", "created_at")})
-    return Sheet(map=drawn, points=points, domains=domain_rows(drawn, points.outcomes))
+    points = points_of(spread, {key: column(key) for key in ("outcome", "created_at")})
+    return Sheet(map=spread, points=points, domains=domain_rows(spread, points.outcomes))
 
 
 def colours_of(column: ReadColumn, sheet: Sheet, by: str) -> Colours:

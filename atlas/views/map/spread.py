@@ -54,8 +54,8 @@ def spread_places(memory_map: MemoryMap) -> Places:
     fitted = positions[:n][is_fitted]
     low, sides = fitted.min(axis=0), np.maximum(np.ptp(fitted, axis=0), 1e-9)
     places = (MARGIN + (1 - 2 * MARGIN) * (positions - low) / sides) * CELLS
-    drawn: Places = low + _spread(places, places[:n][is_fitted]) / CELLS * sides
-    return drawn
+    spread: Places = low + _spread(places, places[:n][is_fitted]) / CELLS * sides
+    return spread
 
 
 def moved_map(memory_map: MemoryMap, places: Places) -> MemoryMap:
