@@ -12,13 +12,15 @@ from operator import attrgetter
 import numpy as np
 import numpy.typing as npt
 
+from atlas.core.errors import InvalidInput
+
 Z_95 = 1.959964
 """The 97.5% quantile of the standard normal distribution, for two-sided 95% intervals."""
 
 
 @dataclass(frozen=True, slots=True)
 class Interval:
-    """A 95% confidence interval of a share. Both bounds are in [0, 1]."""
+    """A 95% interval of a share. Both bounds are in [0, 1]."""
 
     low: float
     high: float
@@ -59,24 +61,33 @@ class SuccessRate:
     @property
     def interval(self) -> Interval | None:
         """95% interval of the share, or None if no outcome is known."""
-        return wilson_interval(self.n_succeeded, self.n_known) if self.n_known else None
+        return credible_interval(self.n_succeeded, self.n_known) if self.n_known else None
 
 
 @lru_cache(maxsize=4_096)  # most tasks have the same few counts
-def wilson_interval(n_succeeded: int, n: int) -> Interval:
-    """Return the 95% interval of a share, accurate for few attempts too, and always within [0, 1].
+def credible_interval(n_succeeded: int, n: int, *, level: float = 0.95) -> Interval:
+    """Return the equal-tailed credible interval of a success rate after n tries, with a uniform prior.
+
+    If all tries failed or all succeeded, the interval is extended to 0 or 1, so that it contains the observed rate.
 
     Args:
-        n_succeeded: At most `n`.
-        n: Positive.
+        n_succeeded: From 0 to n.
+        level: Probability of the interval, in (0, 1).
+
+    Raises:
+        InvalidInput: An argument is out of its range.
 
     Source:
-        Wilson, Journal of the American Statistical Association 1927.
+        Brown, Cai & DasGupta, Statistical Science 16, 2001, §4.1.2, for the extension.
     """
-    share, spread = n_succeeded / n, Z_95**2 / n
-    centre = (share + spread / 2) / (1 + spread)
-    margin = Z_95 / (1 + spread) * math.sqrt(share * (1 - share) / n + spread / (4 * n))
-    return Interval(max(0.0, centre - margin), min(1.0, centre + margin))
+    if not 0 <= n_succeeded <= n:
+        raise InvalidInput(f"expected n_succeeded from 0 to n = {n}, got {n_succeeded}")
+    if not 0 < level < 1:
+        raise InvalidInput(f"expected a confidence level in (0, 1), got {level}")
+    alpha, beta, tail = 1 + n_succeeded, 1 + n - n_succeeded, (1 - level) / 2
+    low = beta_quantile(tail, alpha, beta) if n_succeeded or not n else 0.0
+    high = beta_quantile(1 - tail, alpha, beta) if n_succeeded < n or not n else 1.0
+    return Interval(low, high)
 
 
 _CLOSE = 1e-15

@@ -58,7 +58,7 @@ def test_the_status_counts_records_names_the_last_agents_and_tells_how_to_connec
     assert (agent["name"], agent["n_attempts"], agent["rate"]["text"]) == (
         "**scout**",
         "1",
-        "100% of 1 (likely 21–100%)",
+        "100% of 1 (likely 16–100%)",
     )
     shown = [text.value for text in app.text]
     assert shown.count("not run") == 2  # neither were near-duplicates looked for, nor was the store checked

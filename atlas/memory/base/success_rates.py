@@ -11,7 +11,7 @@ from typing import Protocol
 from atlas.core.errors import InvalidInput
 from atlas.core.imports.plugins import SUCCESS_UPDATERS, find_plugin, installed_plugins
 from atlas.core.operations import UNTRIED_RATE
-from atlas.core.statistics import Interval, beta_quantile
+from atlas.core.statistics import credible_interval
 from atlas.protocols.strategies import SuccessRateUpdater
 
 MIN_TREND = 6
@@ -140,39 +140,9 @@ def replay(
     return points
 
 
-def credible_interval(
-    n_succeeded: int, n: int, *, level: float = 0.95, prior: tuple[float, float] = (1.0, 1.0)
-) -> Interval:
-    """Return the equal-tailed credible interval of a success rate after n tries.
-
-    If all tries failed or all succeeded, the interval is extended to 0 or 1, so that it contains the observed rate.
-
-    Args:
-        n_succeeded: From 0 to n.
-        level: Probability of the interval, in (0, 1).
-        prior: Alpha and beta of the Beta prior; (1, 1) is uniform.
-
-    Raises:
-        InvalidInput: An argument is out of its range.
-
-    Source:
-        Brown, Cai & DasGupta, Statistical Science 16, 2001, §4.1.2, for the extension.
-    """
-    if not 0 <= n_succeeded <= n:
-        raise InvalidInput(f"expected n_succeeded from 0 to n = {n}, got {n_succeeded}")
-    if not 0 < level < 1:
-        raise InvalidInput(f"expected a confidence level in (0, 1), got {level}")
-    _check_prior(*prior)
-    alpha, beta = prior[0] + n_succeeded, prior[1] + n - n_succeeded
-    tail = (1 - level) / 2
-    low = beta_quantile(tail, alpha, beta) if n_succeeded or not n else 0.0
-    high = beta_quantile(1 - tail, alpha, beta) if n_succeeded < n or not n else 1.0
-    return Interval(low, high)
-
-
-def lower_bound(n_succeeded: int, n: int, *, level: float = 0.95, prior: tuple[float, float] = (1.0, 1.0)) -> float:
-    """Return the lower bound of `credible_interval`, a cautious estimate of the rate."""
-    return credible_interval(n_succeeded, n, level=level, prior=prior).low
+def lower_bound(n_succeeded: int, n: int) -> float:
+    """Return the lower bound of the 95% interval, a cautious estimate of the rate."""
+    return credible_interval(n_succeeded, n).low
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

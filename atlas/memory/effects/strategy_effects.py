@@ -7,9 +7,8 @@ from dataclasses import dataclass, replace
 
 from atlas.core.errors import NotFound
 from atlas.core.operations import Use
-from atlas.core.statistics import Interval
+from atlas.core.statistics import Interval, credible_interval
 from atlas.memory.base.scoring import NUDGES
-from atlas.memory.base.success_rates import credible_interval
 from atlas.memory.experience.memory import ChromaExperienceMemory
 from atlas.memory.strategies.memory import ChromaStrategyBank
 from atlas.memory.strategy_sources import Attempt, rate_of_others, read_attempts

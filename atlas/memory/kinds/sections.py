@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
+from atlas.core.statistics import credible_interval
 from atlas.core.types import CodeConcept, Experience, JournalEntry, Strategy
-from atlas.memory.base.success_rates import credible_interval
 from atlas.memory.kinds.kind import FURTHER
 from atlas.memory.kinds.record_text import RecordText, Section
 from atlas.memory.strategies.records import is_warning

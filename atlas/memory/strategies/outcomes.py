@@ -7,10 +7,10 @@ from dataclasses import dataclass
 from functools import lru_cache
 
 from atlas.core.operations import Marks, Usage
-from atlas.core.statistics import Interval
+from atlas.core.statistics import Interval, credible_interval
 from atlas.core.types import Strategy
 from atlas.memory.base.marks import MarksChange
-from atlas.memory.base.success_rates import credible_interval, lower_bound
+from atlas.memory.base.success_rates import lower_bound
 from atlas.storage.collection import Collection
 
 BY_HAND = "by hand"

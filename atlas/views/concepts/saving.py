@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from atlas.core.operations import Usage
+from atlas.core.statistics import credible_interval
 from atlas.core.types import CodeConcept
 from atlas.learning.extraction import programs_of
 from atlas.learning.terms.description_length import n_tokens
 from atlas.learning.workflows import is_workflow
-from atlas.memory.base.success_rates import credible_interval
 from atlas.memory.system import MemorySystem
 from atlas.views.shared.rates import likely
 from atlas.views.shared.wording import counted, percent

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from datetime import datetime
 
-from atlas.core.statistics import MIN_GROUPS, Estimate, Interval
+from atlas.core.statistics import MIN_GROUPS, Estimate, Interval, credible_interval
 from atlas.evaluation.foreign import BUNDLED_QUERIES, ForeignResult, StrictnessStep
 from atlas.evaluation.job import LiveEvaluation as LiveEvaluation
 from atlas.evaluation.job import usable_profiles
@@ -17,7 +17,6 @@ from atlas.evaluation.metrics import EMPTY_SHARE, METRICS
 from atlas.evaluation.report import OwnEvaluation as OwnEvaluation
 from atlas.evaluation.tasks import AGENT, FUSED_ROW
 from atlas.maps.snapshot import n_changed
-from atlas.memory.base.success_rates import credible_interval
 from atlas.memory.system import MemorySystem
 from atlas.storage.profiles import BUILT_IN
 from atlas.views.lists.cells import Meter

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 
-from atlas.memory.base.success_rates import credible_interval
+from atlas.core.statistics import credible_interval
 from atlas.memory.system import MemorySystem
 from atlas.views.kinds.kind import Kind
 from atlas.views.kinds.uses import WORSE, use_rates, worse_than

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from statistics import median_low
 from typing import Any
 
-from atlas.core.statistics import SuccessRate, wilson_interval
+from atlas.core.statistics import SuccessRate, credible_interval
 from atlas.maps.naming import prose
 from atlas.views.shared.rates import rate_line
 from atlas.views.shared.wording import UNKNOWN_VALUE, counted, moment_of, percent
@@ -135,7 +135,7 @@ def _values(title: str, column: Mapping[str, Any], inside: Sequence[str], outsid
     sizes = (len(inside), len(outside))
     found = []
     for name, _ in (counts[0] + counts[1]).most_common():
-        left, right = (wilson_interval(of[name], n) for of, n in zip(counts, sizes, strict=True))
+        left, right = (credible_interval(of[name], n) for of, n in zip(counts, sizes, strict=True))
         if left.low > right.high or right.low > left.high:
             shares = [_share(of[name], n) for of, n in zip(counts, sizes, strict=True)]
             found.append(Share(name=f"{title}: {name}", selected=shares[0], rest=shares[1]))
@@ -143,7 +143,7 @@ def _values(title: str, column: Mapping[str, Any], inside: Sequence[str], outsid
 
 
 def _share(n: int, of: int) -> str:
-    found = wilson_interval(n, of)
+    found = credible_interval(n, of)
     return f"{percent(n / of)} ({found.low * 100:.0f}–{percent(found.high)})"
 
 

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from atlas.core.statistics import Interval, SuccessRate
-from atlas.memory.base.success_rates import credible_interval
+from atlas.core.statistics import Interval, SuccessRate, credible_interval
 from atlas.views.kinds.columns import NARROW
 from atlas.views.shared.wording import MINUS, NO_BREAK, counted, percent
 

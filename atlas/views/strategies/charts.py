@@ -6,13 +6,13 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from atlas.core.operations import Use
+from atlas.core.statistics import credible_interval
 from atlas.core.types import Outcome
 from atlas.memory.base.success_rates import (
     BayesianUpdater,
     EMASuccessUpdater,
     RecencyWeightedUpdater,
     SimpleAverageUpdater,
-    credible_interval,
     replay,
 )
 from atlas.protocols.strategies import SuccessRateUpdater

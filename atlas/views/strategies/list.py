@@ -8,9 +8,9 @@ from datetime import datetime
 
 from atlas.core.hits import Hit
 from atlas.core.operations import NO_MARKS
-from atlas.core.statistics import SuccessRate
+from atlas.core.statistics import SuccessRate, credible_interval
 from atlas.core.types import Strategy
-from atlas.memory.base.success_rates import credible_interval, trend
+from atlas.memory.base.success_rates import trend
 from atlas.memory.kinds.sections import success_rate_text
 from atlas.memory.strategies.outcomes import StrategyRate
 from atlas.memory.strategies.records import is_warning

@@ -29,7 +29,7 @@ WORD_PIXELS = 28
 DIFFERENCE_HELP = (
     "Words are those of the tasks. They are listed by log-odds with an informative prior, if they are more frequent in "
     "the selection by more than three standard errors, so that chance lists hardly any. Sources and agents are listed "
-    "if the intervals of their shares do not overlap. Intervals are 95% (Wilson)."
+    "if the intervals of their shares do not overlap. Intervals are 95%."
 )
 
 

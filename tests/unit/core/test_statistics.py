@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import random
 import subprocess
 import sys
 from datetime import date
@@ -12,7 +13,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy.special import betainc, betaincinv
 
-from atlas.core.statistics import SuccessRate, beta_cdf, beta_quantile, rates_by_day, sign_test, wilson_interval
+from atlas.core.errors import InvalidInput
+from atlas.core.statistics import SuccessRate, beta_cdf, beta_quantile, credible_interval, rates_by_day, sign_test
 
 PARAMETERS = (0.01, 0.1, 0.5, 1, 1.5, 2, 3, 7, 10, 33.3, 100, 1_000, 12_345, 1e5, 1e6)
 """Alphas and betas, from priors that are nearly none to millions of tries."""
@@ -20,11 +22,28 @@ PARAMETERS = (0.01, 0.1, 0.5, 1, 1.5, 2, 3, 7, 10, 33.3, 100, 1_000, 12_345, 1e5
 
 @pytest.mark.parametrize(
     ("n_succeeded", "n", "low", "high"),
-    [(0, 10, 0.0, 0.2775), (10, 10, 0.7225, 1.0), (5, 10, 0.2366, 0.7634), (366, 590, 0.5806, 0.6586)],
+    [(0, 0, 0.025, 0.975), (1, 1, 0.158114, 1.0), (0, 1, 0.0, 0.841886), (7, 10, 0.390257, 0.890744)],
 )
-def test_the_interval_is_wilsons(n_succeeded, n, low, high):
-    interval = wilson_interval(n_succeeded, n)
-    assert (interval.low, interval.high) == pytest.approx((low, high), abs=1e-4)
+def test_intervals_are_the_quantiles_of_the_posterior_and_hold_the_rate_that_was_seen(n_succeeded, n, low, high):
+    interval = credible_interval(n_succeeded, n)
+    assert (interval.low, interval.high) == (pytest.approx(low, abs=1e-5), pytest.approx(high, abs=1e-5))
+    assert SuccessRate(n_succeeded=n_succeeded, n_failed=n - n_succeeded).interval == (interval if n else None)
+
+
+def test_intervals_hold_the_true_rate_as_often_as_they_say():
+    draw = random.Random(7)
+    n_held = 0
+    for _ in range(2_000):
+        rate = draw.random()
+        interval = credible_interval(sum(draw.random() < rate for _ in range(8)), 8)
+        n_held += interval.low <= rate <= interval.high
+    assert 0.93 < n_held / 2_000 < 0.97
+
+
+@pytest.mark.parametrize(("n_succeeded", "n", "level"), [(4, 3, 0.95), (-1, 3, 0.95), (1, 3, 1.0)])
+def test_an_impossible_count_or_level_is_refused(n_succeeded, n, level):
+    with pytest.raises(InvalidInput, match="expected"):
+        credible_interval(n_succeeded, n, level=level)
 
 
 def test_unknown_outcomes_are_in_no_rate():

@@ -21,7 +21,7 @@ def test_the_agents_that_wrote_last_are_named_however_little_they_wrote(tmp_path
         rows = agent_rows(memory)
         assert [row.name for row in rows] == ["new", "old-7", "old-6", "old-5", "old-4"]
         assert (rows[0].n_attempts, rows[0].last_at, rows[0].rate.share) == (1, BEGIN + timedelta(days=1), None)
-        assert (rows[1].n_attempts, rows[1].rate.text) == (3, "100% of 3 (likely 44–100%)")
+        assert (rows[1].n_attempts, rows[1].rate.text) == (3, "100% of 3 (likely 40–100%)")
         assert agents_caption(len(rows), count_agents(memory)) == "The latest 5 of 9 agents"
         assert agents_caption(9, 9) == ""
 

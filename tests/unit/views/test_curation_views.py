@@ -179,7 +179,7 @@ def test_a_selection_knows_what_is_gone_and_how_the_rest_went(memory):
     memory.experience.delete([ids[1]])
     now = selection_summary(memory, ids, "lasso on the map")
     assert now.sentence == "6 selected from lasso on the map"
-    assert now.figures == "5 still there, 1 gone since · 67% of 3 with a known outcome succeeded (likely 21–94%)"
+    assert now.figures == "5 still there, 1 gone since · 67% of 3 with a known outcome succeeded (likely 19–93%)"
     assert now.ids == (ids[0], *ids[2:])
     memory.experience.change_marks(now.ids, pinned=True, add_tags=["new"])
     now = selection_summary(memory, ids, "")
@@ -225,10 +225,10 @@ def test_a_proposal_tells_that_removing_outcomes_changes_the_success_rate(memory
     rising, falling = (PruneRequest(among=(record_id,)).propose(memory).view for record_id in (bad, good))
     assert rising.figures == (
         Figure("Experiences", "2", "3"),
-        Figure("Success rate", "100% of 1 (likely 21–100%), too few to judge", "50% of 2 (likely 9–91%)"),
+        Figure("Success rate", "100% of 1 (likely 16–100%), too few to judge", "50% of 2 (likely 9–91%)"),
     )
     assert rising.notes[0] == "The rate rises because failures are deleted, not because the agent improved."
-    assert falling.figures[1].value == "0% of 1 (likely 0–79%), too few to judge"
+    assert falling.figures[1].value == "0% of 1 (likely 0–84%), too few to judge"
     assert falling.notes[0] == "The rate falls because successes are deleted, not because the agent got worse."
     assert PruneRequest(among=(other,)).propose(memory).view.heading == "Delete 1 experience: 1 unknown"
 

@@ -193,11 +193,11 @@ def test_domains_come_worst_first_with_their_interval(points):
     rows = domain_rows(make_map(), points.outcomes)
     assert [row.name for row in rows] == ["web", "tax", "soup"]
     assert domain_sentence(rows[0], success_rate(points.outcomes)) == (
-        "2 of 2 experiences with a known outcome · likely 0–66% · average 82%"
+        "2 of 2 experiences with a known outcome · likely 0–71% · average 82%"
     )
     assert [row.as_label()["note"] for row in rows] == ["0% succeeded", "100%", "100%"]
     assert (rows[0].as_line().id, rows[0].as_line().name) == (str(rows[0].number), "web")
-    assert rows[0].as_line().rate == {"share": 0.0, "text": "0% of 2\nlikely 0–66%", "weak": True}
+    assert rows[0].as_line().rate == {"share": 0.0, "text": "0% of 2\nlikely 0–71%", "weak": True}
 
 
 def test_a_domain_of_which_no_outcome_is_known_comes_last():

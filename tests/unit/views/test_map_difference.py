@@ -26,12 +26,12 @@ def test_words_outcomes_and_sources_are_told_with_n_and_interval():
     found = difference_of(IDS[:20], IDS, tasks_of, COLUMNS)
     assert [word.name for word in found.words] == ["booking", "refund"]
     assert found.words[0].selected == "100% (84–100%)"
-    assert found.words[0].rest == "0% (0–5%)"
+    assert found.words[0].rest == "0% (0–4%)"
     assert [fact.name for fact in found.facts] == [
         "Succeeded", "Source: south", "Source: north", "Source: desk", "Median day",
     ]  # fmt: skip
     assert found.facts[0].selected == "25% of 20 (likely 11–47%)"
-    assert found.facts[0].rest == "100% of 80 (likely 95–100%)"
+    assert found.facts[0].rest == "100% of 80 (likely 96–100%)"
     assert found.facts[-1].selected == "10 May 2026"
     assert found.caption == "20 selected experiences against the other 80."
 

@@ -85,8 +85,8 @@ def test_a_domain_that_would_look_better_without_its_failures_is_said_to():
     figures = (Figure("Experiences", "5", "8"), Figure("Success rate", "62% of 8", "50% of 8"))
     assert effects(shown, {"b", "c", "a"}, outcomes, figures)[:3] == [
         ("All", "8 → 5", "50% of 8", "62% of 8"),
-        ("shoes", "4 → 2", "25% of 4 (likely 5–70%)", "50% of 2 (likely 9–91%), too few to judge"),
-        ("eggs", "2 → 1", "100% of 2 (likely 34–100%)", "100% of 1 (likely 21–100%), too few to judge"),
+        ("shoes", "4 → 2", "25% of 4 (likely 5–72%)", "50% of 2 (likely 9–91%), too few to judge"),
+        ("eggs", "2 → 1", "100% of 2 (likely 29–100%)", "100% of 1 (likely 16–100%), too few to judge"),
     ]
 
 

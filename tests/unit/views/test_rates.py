@@ -17,7 +17,7 @@ def test_a_rate_of_nothing_is_a_dash():
 
 
 def test_the_interval_reads_as_a_range():
-    assert interval_text(SuccessRate.of({"succeeded": 5, "failed": 5})) == "24–76%"
+    assert interval_text(SuccessRate.of({"succeeded": 5, "failed": 5})) == "23–77%"
 
 
 def test_a_half_is_rounded_up_as_browsers_do():

@@ -81,7 +81,7 @@ def test_a_point_stands_for_each_week_of_enough_known_outcomes_and_a_bar_counts_
     }  # fmt: skip
     assert dict(zip(rates["x"], rates["y"], strict=True)) == {"2026-01-05": 0.5, "2026-01-26": 0.9}
     assert rates["text"] == ["50%", "90%"]
-    assert rates["customdata"][1] == "90% (likely 60–98%, n = 10)"
+    assert rates["customdata"][1] == "90% (likely 59–98%, n = 10)"
 
 
 @pytest.mark.parametrize(("n_days", "span", "n_bars"), [(14, "day", 14), (300, "week", 43), (1200, "month", 40)])

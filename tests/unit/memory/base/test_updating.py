@@ -16,7 +16,6 @@ from atlas.memory.base.success_rates import (
     EMASuccessUpdater,
     RecencyWeightedUpdater,
     SimpleAverageUpdater,
-    credible_interval,
     lower_bound,
     replay,
 )
@@ -92,9 +91,6 @@ def test_the_recency_weighted_rate_is_the_average_with_halving_weights(successes
         (lambda: EMASuccessUpdater("0.1"), r"in \(0, 1\], got '0.1'"),
         (lambda: RecencyWeightedUpdater(None), "number of outcomes for half_life, got None"),
         (lambda: RecencyWeightedUpdater(0), "half_life"),
-        (lambda: credible_interval(4, 3), "expected n_succeeded from 0 to n = 3, got 4"),
-        (lambda: credible_interval(1, 3, level=1), "level"),
-        (lambda: credible_interval(1, 3, prior=(1, -1)), "expected positive"),
     ],
 )
 def test_what_makes_no_sense_is_refused(make, said):
@@ -118,25 +114,5 @@ def test_an_unknown_outcome_changes_no_rate():
     assert replay(SimpleAverageUpdater(), []) == []
 
 
-@pytest.mark.parametrize(
-    ("n_succeeded", "n", "low", "high"),
-    [(0, 0, 0.025, 0.975), (1, 1, 0.158114, 1.0), (0, 1, 0.0, 0.841886), (7, 10, 0.390257, 0.890744)],
-)
-def test_intervals_are_the_quantiles_of_the_posterior_and_hold_the_rate_that_was_seen(n_succeeded, n, low, high):
-    interval = credible_interval(n_succeeded, n)
-    assert (interval.low, interval.high) == (pytest.approx(low, abs=1e-5), pytest.approx(high, abs=1e-5))
-    assert lower_bound(n_succeeded, n) == interval.low
-
-
 def test_the_same_share_counts_for_more_with_more_tries():
     assert lower_bound(1, 1) < lower_bound(9, 10) < lower_bound(90, 100)
-
-
-def test_intervals_hold_the_true_rate_as_often_as_they_say():
-    draw = random.Random(7)
-    n_held = 0
-    for _ in range(2_000):
-        rate = draw.random()
-        interval = credible_interval(sum(draw.random() < rate for _ in range(8)), 8)
-        n_held += interval.low <= rate <= interval.high
-    assert 0.93 < n_held / 2_000 < 0.97
