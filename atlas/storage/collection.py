@@ -41,17 +41,17 @@ class Collection(ABC):
 
     @property
     def directory(self) -> Path | None:
-        """The directory of the store, which may contain maps, or None without a directory."""
+        """The directory of the store, or None if the records are in a vector store of the user."""
         return None
 
     @property
     def problem(self) -> str:
-        """Description of a failure that leaves answers complete, such as an unreachable index, or empty."""
+        """Description of a failure that slows searches down, such as an unreachable index. Empty without a failure."""
         return ""
 
     @property
     def operation_id(self) -> str | None:
-        """Id of the operation from `as_operation`. The history lists it after the first write."""
+        """Id of the operation from `as_operation`. The history lists the operation after its first write."""
         return None
 
     @property
@@ -84,11 +84,11 @@ class Collection(ABC):
         *,
         unique_key: str = "",
     ) -> list[str]:
-        """Add the records whose id and content hash are both new, and return the ids of these records.
+        """Add the records whose id and content hash are both new, and return the ids of the added records.
 
         Args:
             restored: Marks and usage to write in the same transaction, keyed by id. Existing usage is kept.
-            unique_key: A metadata key whose values must be unique among all records.
+            unique_key: A metadata key of which no two records of the collection may have the same value.
 
         Raises:
             PlanOutdated: Another record has the same value of `unique_key`. Nothing was written.
@@ -112,7 +112,7 @@ class Collection(ABC):
 
         Raises:
             NotFound: A record does not exist.
-            PlanOutdated: A record has changed since the moment.
+            PlanOutdated: One of these records has changed since the moment `unchanged_since`.
         """
 
     @abstractmethod
@@ -259,7 +259,7 @@ class Collection(ABC):
         return [row["id"] for row in self.scan(where)]
 
     def ids_with_prefix(self, prefix: str) -> list[str]:
-        """Return at most two ids that begin with a prefix, enough to tell whether it is unique."""
+        """Return at most two ids that begin with a prefix, enough to tell whether the prefix is unique."""
         return [record_id for record_id in self.ids() if record_id.startswith(prefix)][:2]
 
     def changed_ids(self, since: int, *, limit: int = -1) -> list[str]:
@@ -271,7 +271,7 @@ class Collection(ABC):
         return {row["id"] for row in self.get(list(ids))}
 
     def get_light(self, ids: Sequence[str]) -> list[dict[str, Any]]:
-        """Return records as `get` does, but without vectors and content where possible."""
+        """Return the same records as `get`, but without vectors and content if the store can omit them."""
         return self.get(list(ids))
 
     def count_by(self, key: str, where: Where | None = None) -> dict[Any, int]:
@@ -284,7 +284,7 @@ class Collection(ABC):
         return {key for row in self.scan() for key in row["metadata"]}
 
     def column(self, key: str, where: Where | None = None) -> dict[str, Any]:
-        """Return the values of a metadata key, keyed by record id. Records without the key are absent.
+        """Return the values of a metadata key, keyed by record id, without missing values.
 
         A ledger also takes `marks.…` and `usage.…`.
         """
@@ -296,7 +296,7 @@ class Collection(ABC):
         return {row["id"]: row["metadata"].get("title", "") for row in self.get(list(ids))}
 
     def counts_by_day(self, where: Where | None = None) -> dict[str, dict[str, int]]:
-        """Return the number of records for each outcome, keyed by UTC day, such as `2026-05-01`."""
+        """Return the number of records by UTC day and outcome, such as `{"2026-05-01": {"succeeded": 3}}`."""
         days: dict[str, Counter[str]] = {}
         for row in self.scan(where):
             if created_at := row["metadata"].get("created_at"):
@@ -330,7 +330,7 @@ class Collection(ABC):
         return None
 
     def similarities(self, n: int) -> tuple[Vector, Vector]:
-        """Return the cosines of all pairs among n sampled records, and of each with its nearest record of another text.
+        """Return the cosines of all pairs among n sampled records, and of each with the nearest different text.
 
         An empty result means that the model's defaults apply.
         """
@@ -377,7 +377,7 @@ class Collection(ABC):
         return 0
 
     def quarantine(self, reasons: Mapping[str, str]) -> int:
-        """Set the reason for quarantine of records, and return the number of changed ones. An empty reason ends it."""
+        """Set each record's quarantine reason ('' ends the quarantine), and return the number of changed records."""
         if reasons:
             raise InvalidInput("this vector store keeps no marks; use a memory from atlas.open_memory")
         return 0
@@ -400,23 +400,23 @@ class Collection(ABC):
         return 1.0
 
     def check_unchanged(self, ids: Sequence[str], moment: Moment) -> None:  # noqa: B027 - a store that keeps none does nothing
-        """Raise `PlanOutdated` if a record or its marks have changed since a moment."""
+        """Raise `PlanOutdated` if one of these records or its marks have changed since `moment`."""
 
     def delete_unchanged(
         self, ids: Sequence[str], moment: Moment, usage: Mapping[str, Usage] = MappingProxyType({})
     ) -> int:
-        """Delete records that have not changed since a moment, and return their number.
+        """Delete records and return their number, unless the collection has changed since `moment`.
 
         Args:
             usage: Expected usage, keyed by record id. The call is refused if a record's usage differs.
 
         Raises:
-            PlanOutdated: A record has changed or was used. Nothing was deleted.
+            PlanOutdated: A record of the collection has changed, or one was used. Nothing was deleted.
         """
         return self.delete(list(ids))
 
     def merge(self, merges: Sequence[Merge], moment: Moment, deleted_ids: Sequence[str] = ()) -> None:
-        """Merge groups of records, or raise `PlanOutdated` if a record has changed since the moment.
+        """Merge groups of records, or raise `PlanOutdated` if one of them has changed since `moment`.
 
         Args:
             deleted_ids: Further records to delete in the same transaction.

@@ -13,10 +13,10 @@ from atlas.core.errors import StoreDamaged, StoreError
 T = TypeVar("T")
 
 UNREADABLE = (ValueError, TypeError, KeyError, AttributeError, OverflowError, RecursionError)
-"""Exceptions of decoding damaged data. `InvalidInput` is a ValueError too."""
+"""Exceptions that decoding damaged data may raise. `InvalidInput` is a ValueError too."""
 
 _MAX_FAULT = 200
-"""Maximum characters of a cause in a message. SQLite quotes whole texts."""
+"""Maximum characters of a cause in a message, because SQLite quotes whole texts."""
 
 
 class UnreadableRow(StoreError):
@@ -49,7 +49,7 @@ def decode_field(decode: Callable[[Any], T], row: Mapping[str, Any], name: str) 
 
 
 def stored_instant(row: Mapping[str, Any], name: str = "created_at") -> datetime:
-    """Return a time of a record's metadata, or raise `StoreDamaged` if it is unreadable."""
+    """Return a time from a record's metadata, or raise `StoreDamaged` if the time is unreadable."""
     return decode_field(datetime.fromisoformat, row, name)
 
 
@@ -59,7 +59,7 @@ def decode_content(decode: Callable[[dict[str, Any]], T], metadata: Mapping[str,
 
 
 def parse_row(text: Any, *names: str) -> dict[str, Any]:
-    """Return the JSON object of a row, which must have these keys.
+    """Return the JSON object in a text. The object must have the keys `names`.
 
     SQLite detects damage to its page structure, but has no checksums, so a flipped bit inside a text goes unnoticed.
 
@@ -77,8 +77,8 @@ def parse_row(text: Any, *names: str) -> dict[str, Any]:
     return row
 
 
-def instant(text: Any) -> datetime:
-    """Return the time of a row, or raise `UnreadableRow`."""
+def parse_time(text: Any) -> datetime:
+    """Return the time in an ISO 8601 text, or raise `UnreadableRow`."""
     try:
         return datetime.fromisoformat(text)
     except UNREADABLE as error:

@@ -36,7 +36,7 @@ from atlas.storage.records import (
 )
 
 Progress = Callable[[int, int], None]
-"""Callback with the completed and the total amount."""
+"""Callback with the number of completed items and the total number."""
 
 
 class KeywordSearch(Protocol):
@@ -59,25 +59,25 @@ class KeywordSearch(Protocol):
 
 
 class Columns(Protocol):
-    """Bulk reads of single values of many records, without the records."""
+    """Bulk reads of one value of each of many records, without reading whole records."""
 
     def ids(self, collection: str, where: Where | None = None) -> list[str]:
         """Return the ids of the live records that pass a filter, in the order of insertion."""
 
     def column(self, collection: str, key: str, where: Where | None = None) -> dict[str, Any]:
-        """Return the value of a metadata key, of `stored_at` or of `usage.…` in each record, keyed by id."""
+        """Return the values of a metadata key, `stored_at` or `usage.…`, keyed by record id, without missing values."""
 
     def keys(self, collection: str) -> set[str]:
         """Return the metadata keys of live records."""
 
     def predecessors(self, collection: str, seqs: Sequence[int], within: str, n: int) -> dict[int, list[int]]:
-        """Return the n records before each record in its group, nearest first, keyed by record number."""
+        """Return the n preceding records with an equal value of `within`, nearest first, keyed by record number."""
 
     def titles(self, collection: str, ids: Sequence[str]) -> dict[str, str]:
         """Return the titles of live records, keyed by id."""
 
     def counts_by_day(self, collection: str, where: Where | None = None) -> dict[str, dict[str, int]]:
-        """Return the number of records for each outcome, keyed by UTC day, such as `2026-05-01`."""
+        """Return the number of records by UTC day and outcome, such as `{"2026-05-01": {"succeeded": 3}}`."""
 
     def beginnings(self, collection: str, seqs: Seqs, n_characters: int) -> list[tuple[str, str, str]]:
         """Return the id, the title and the first `n_characters` of the document of each live record in `seqs`."""
@@ -87,7 +87,7 @@ class MarkTables(Protocol):
     """The marks of records."""
 
     def read(self, collection: str, ids: Sequence[str] | None = None) -> dict[str, Marks]:
-        """Return the marks of the given records, or of all of a collection, keyed by id, without unmarked records."""
+        """Return the marks of these records, or of all records, keyed by id. Unmarked records are absent."""
 
     def column(self, collection: str, name: str) -> dict[str, Any]:
         """Return one mark of every record that has it, keyed by id: a tuple of tags, a boolean or a string."""
@@ -113,7 +113,7 @@ class MarkTables(Protocol):
         """Apply a function to the marks of records, and return the number of changed records."""
 
     def quarantine(self, collection: str, reasons: Mapping[str, str], operation: OperationDraft) -> int:
-        """Set the reason for quarantine of records, and return the number of changed ones. An empty reason ends it."""
+        """Set each record's quarantine reason ('' ends the quarantine), and return the number of changed records."""
 
     def orphaned_marks(self) -> list[tuple[str, str]]:
         """Return the collection and id of each record that has marks, but was never in the ledger."""
@@ -132,7 +132,7 @@ class UsageTables(Protocol):
     """The uses of records, and how often searches returned them."""
 
     def read(self, collection: str, ids: Sequence[str]) -> dict[str, Usage]:
-        """Return the usage of each used record, with that of records merged into it, keyed by id."""
+        """Return the usage of each used record, including that of records merged into it, keyed by id."""
 
     def uses(self, collection: str, ids: Sequence[str]) -> dict[str, list[Use]]:
         """Return the uses of each record and of the records merged into it, oldest first, keyed by id."""
@@ -156,10 +156,10 @@ class UsageTables(Protocol):
         operation_id: str = "",
         is_waiting: bool = False,
     ) -> None:
-        """Add one use and its outcome, durably. A second use of the record by an attempt is ignored."""
+        """Add one use and its outcome, durably. A second use by the same attempt is ignored."""
 
     def retrieved_since(self, collection: str, since: str) -> dict[str, str]:
-        """Return the time of the last retrieval of each record retrieved after a time.
+        """Return the last retrieval time of each record that was retrieved after `since`, keyed by id.
 
         The query is cheap enough to poll. Merged records are not combined.
 
@@ -176,7 +176,7 @@ class VectorTable(Protocol):
     """The vectors of the records of every collection."""
 
     def read_by_seq(self, seqs: Seqs) -> tuple[Seqs, Vectors]:
-        """Return the record number of each row, and the rows: the vectors of the records, one per window."""
+        """Return two arrays with one row for each window of these records: record numbers and vectors."""
 
     def read_by_text(self, documents: Sequence[str]) -> dict[str, Vectors]:
         """Return the vectors of the texts that live records contain, keyed by text, each of shape (n_windows, dim)."""
@@ -191,7 +191,7 @@ class VectorTable(Protocol):
         """Return whether the live records of a collection have more than `n_vectors` vectors."""
 
     def texts(self) -> list[str]:
-        """Return the distinct texts that were embedded, of records and of their history."""
+        """Return the distinct embedded texts of all records and of their earlier versions."""
 
     def replace(
         self,
@@ -203,7 +203,7 @@ class VectorTable(Protocol):
         prompts: str = "",
         projection: str = "",
     ) -> int:
-        """Replace all vectors by another model's, bind the store to that model, and return the number of texts."""
+        """Replace all vectors with another model's, bind the store to that model, and return the number of texts."""
 
 
 class TokenVectorTable(Protocol):
@@ -216,7 +216,7 @@ class TokenVectorTable(Protocol):
         """Delete all token vectors and the projection that packs them."""
 
     def count_missing(self) -> int:
-        """Return how many texts of live records have no token vectors."""
+        """Return the number of distinct texts of live records without token vectors."""
 
 
 class Copies(Protocol):
@@ -297,7 +297,7 @@ class SharedState(Protocol):
         """Return the published result without its content, or None if there is none."""
 
     def content(self, name: str, version: int) -> bytes | None:
-        """Return a version of a result, or None if it was replaced or deleted."""
+        """Return the content of a result, or None if this version was replaced or deleted."""
 
     def publish(self, name: str, content: bytes, *, job: str, ledger_id: str) -> int:
         """Publish a result, replacing the current one, and return its version."""
@@ -312,19 +312,19 @@ class LedgerEngine(Protocol):
 
     @property
     def read_only(self) -> bool:
-        """True if it was opened for reading only, or the current actor is a viewer."""
+        """True if the store was opened for reading only, or the current actor is a viewer."""
 
     @property
     def is_file(self) -> bool:
-        """True if it is a file in the store's directory."""
+        """True if the ledger is a file in the store's directory."""
 
     @property
     def words(self) -> KeywordSearch:
-        """Keyword search."""
+        """Keyword search over the records."""
 
     @property
     def columns(self) -> Columns:
-        """Bulk reads of single values of many records, without the records."""
+        """Bulk reads of one value of each of many records, without reading whole records."""
 
     @property
     def token_vectors(self) -> TokenVectorTable:
@@ -344,7 +344,7 @@ class LedgerEngine(Protocol):
 
     @property
     def history(self) -> History:
-        """Operations, and their changes."""
+        """The history of operations and their changes."""
 
     @property
     def purges(self) -> Purges:
@@ -356,7 +356,7 @@ class LedgerEngine(Protocol):
 
     @property
     def notes(self) -> Notes:
-        """Small texts, keyed by name."""
+        """Small named texts."""
 
     @property
     def shared(self) -> SharedState | None:
@@ -366,7 +366,7 @@ class LedgerEngine(Protocol):
         """Close the connections. The next use opens new ones."""
 
     def after_write(self, listener: Callable[[], None]) -> None:
-        """Register a function to call after every write of this process. It has to be fast and must not raise."""
+        """Register a function to call after every write of this process. It must be fast and must not raise."""
 
     def reading(self) -> AbstractContextManager[object]:
         """Return a context manager in which this thread reads one snapshot of the ledger."""
@@ -375,10 +375,10 @@ class LedgerEngine(Protocol):
         """Return an identifier of the ledger's files or tables. Unlike `ledger_id`, it differs for a copy."""
 
     def index(self, collection: str, dimension: int) -> FollowingIndex:
-        """Return the collection's vector index, which lags behind the ledger."""
+        """Return the ledger's own vector index of a collection. The index may lag behind the ledger."""
 
     def n_bytes_on_server(self) -> int:
-        """Return the ledger's size in bytes on a server's disk. 0 for a file of the store's directory."""
+        """Return the ledger's size in bytes on a server's disk. 0 if the ledger is a file."""
 
     def copy_into(self, target: Any, on_progress: Progress | None = None) -> int:
         """Copy the ledger into an empty one, in one transaction, and return the number of rows.
@@ -395,7 +395,7 @@ class LedgerEngine(Protocol):
         """Return the checks of the ledger's own tables, in order."""
 
     def get(self, collection: str, ids: Sequence[str], *, light: bool = False) -> dict[str, Record]:
-        """Return the live records among `ids`, keyed by id. With `light`, they lack vectors and content."""
+        """Return the live records among `ids`, keyed by id. With `light`, vectors and content are not read."""
 
     def scan(
         self,
@@ -413,7 +413,7 @@ class LedgerEngine(Protocol):
         """Return the number of live records that pass a filter."""
 
     def ids_with_prefix(self, collection: str, prefix: str, *, deleted: bool = False) -> list[str]:
-        """Return at most two ids that begin with a prefix, of live records or of deleted ones in the trash."""
+        """Return at most two ids of live records that begin with a prefix, or of deleted records if `deleted`."""
 
     def count_by(self, collection: str, key: str, where: Where | None = None) -> dict[Any, int]:
         """Return the number of live records, keyed by the value of a metadata key, most frequent first."""
@@ -431,7 +431,7 @@ class LedgerEngine(Protocol):
         """Return the id and metadata of the live records with these numbers, keyed by number."""
 
     def revision(self) -> int:
-        """Return the latest revision of the store, which changes of records and of marks increase."""
+        """Return the latest revision of the store. Each change of a record or its marks increases the revision."""
 
     def collections(self) -> list[str]:
         """Return the collections that have or had records."""
@@ -458,7 +458,7 @@ class LedgerEngine(Protocol):
         """Return whether the history contains a change, and therefore all earlier ones."""
 
     def is_in_history(self, collection: str, position: Position) -> bool:
-        """Return whether a collection was at a position at some time, according to its history."""
+        """Return whether the history is consistent with a collection having once had this position."""
 
     def model(self) -> tuple[str, int] | None:
         """Return the name and dimension of the store's embedding model, or None before it is bound."""
@@ -470,7 +470,7 @@ class LedgerEngine(Protocol):
         """Bind the store to an embedding model, unless it is bound to one."""
 
     def draft(self, kind: str, *, actor: str, reason: str = "", undoes: str | None = None) -> OperationDraft:
-        """Return a new operation, which is added to the history with its first write."""
+        """Return a new operation. Its first write adds it to the history."""
 
     def add(
         self,

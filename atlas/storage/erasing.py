@@ -37,9 +37,9 @@ _REFUSED_TRACES = f"{_UPLOADS}/*/*.refused"
 """Directory of traces that a server could not convert to attempts, with any content."""
 
 _UNFINISHED_NAMES, _UNFINISHED_LABEL = ".domain_names.json.[0-9]*", ".store.json.[0-9]*"
-"""Files that will replace others. Names are written under their lock. A label has no content of records."""
+"""Patterns of half-written files: names of domains, and labels. A label contains no text of records."""
 
-_OURS = (
+_OWN_FILES = (
     *("atlas.sqlite", "atlas.sqlite-wal", "atlas.sqlite-shm", "atlas.sqlite-journal"),
     *("store.json", "domain_names.json", "*_meta.json", "*.lock", "chroma", CACHE),
     *("keys.json", "people.json", "links.json", "audit.jsonl", "token-*"),
@@ -116,18 +116,18 @@ def find_ledger_copies(store: Path) -> list[Path]:
 
 def find_foreign_files(store: Path) -> list[Path]:
     """Return the files in the directory that ATLAS does not own, such as a backup."""
-    own_paths = set(_matching_paths(store, _OURS))
+    own_paths = set(_matching_paths(store, _OWN_FILES))
     return sorted(path for path in store.iterdir() if path not in own_paths)
 
 
 def list_own_paths(store: Path) -> list[Path]:
-    """Return a store's directory, or only the paths in it that ATLAS owns if it contains foreign files."""
-    own_paths = _matching_paths(store, (*_OURS, _UPLOADS))
+    """Return the paths of a store: the whole directory, or only ATLAS's own files if others are in it too."""
+    own_paths = _matching_paths(store, (*_OWN_FILES, _UPLOADS))
     return [store] if {*store.iterdir()} <= {*own_paths} else own_paths
 
 
 def remove_leftovers(store: Path) -> list[Path]:
-    """Remove the cache, every copy of the ledger, and unfinished files of names.
+    """Remove the content of the cache, all unused copies of the ledger, and files that were not finished.
 
     Returns:
         Copies of the ledger that are kept because a backup or restore is using them.
@@ -178,7 +178,7 @@ def _scratch_lock(scratch: Path) -> InterProcessLock:
 
 @contextmanager
 def lock_cache_of_ledger(directory: Path, ledger_id: str) -> Iterator[None]:
-    """Lock a store's cache to write results of its ledger, or raise if the ledger has been replaced.
+    """Lock a store's cache for writing results computed from its ledger, or raise if the ledger was replaced.
 
     Args:
         directory: The store's cache. For any other directory, nothing is locked or checked.

@@ -71,7 +71,7 @@ class FollowingIndex(Protocol):
 
     @property
     def is_counted(self) -> bool:
-        """True if writes may be lost without an error, so that a writer counts the keys before it sets a seal."""
+        """True if the index may lose writes without an error. The writer then counts the keys before it sets a seal."""
 
     @property
     def is_open(self) -> bool:
@@ -81,8 +81,8 @@ class FollowingIndex(Protocol):
     def is_remote(self) -> bool:
         """True if the index is in a remote service.
 
-        It may be newer than a reader's snapshot of the ledger. So the reader computes the similarities of its hits
-        again, from the vectors in the ledger.
+        The index may be newer than a reader's snapshot of the ledger, so the reader computes the similarities of its
+        hits again from the vectors in the ledger.
         """
 
     @property
@@ -105,7 +105,7 @@ class FollowingIndex(Protocol):
         """Lock the index for writing. Yields False after a timeout."""
 
     def seal(self) -> IndexSeal:
-        """Return the seal whose writes queries can see. Empty if a write is unfinished."""
+        """Return the latest seal whose writes queries can see, or an empty seal while a write is unfinished."""
 
     def writer_seal(self) -> IndexSeal:
         """Return the last writer's seal, which is later than `seal` until the service shows its writes to queries."""
@@ -125,7 +125,7 @@ class FollowingIndex(Protocol):
         """Remove vectors by key, ignoring unknown keys."""
 
     def query(self, vector: Vector, k: int, *, seal: IndexSeal | None = None) -> list[tuple[str, float]]:
-        """Return at most k keys with their similarities, highest first. Raise `IndexUnusable` for another seal."""
+        """Return at most k keys with their similarities, highest first. Raise `IndexUnusable` if the seal differs."""
 
     def count(self) -> int:
         """Return the number of keys."""

@@ -72,7 +72,7 @@ class PurgeTraces:
     """Number of operations whose reason quotes a purged record."""
 
     n_judged: int
-    """Number of judgements of purged records, or whose query quotes one."""
+    """Number of judgements on a purged record, or with a query that quotes a purged record."""
 
     moment: Moment
 
@@ -81,7 +81,7 @@ class History(Protocol):
     """The history of operations on records, and undo."""
 
     def check_unchanged(self, collection: str, ids: Sequence[str], moment: Moment) -> None:
-        """Raise `PlanOutdated` if a record or its marks have changed since a moment."""
+        """Raise `PlanOutdated` if one of these records or its marks have changed since `moment`."""
 
     def operations(self, limit: int = 50, offset: int = 0, where: Operations = ANY_OPERATION) -> list[Operation]:
         """Return operations, newest first."""
@@ -99,10 +99,10 @@ class History(Protocol):
         """Raise `NotAllowed` unless an actor stored all of these records."""
 
     def origins(self, collection: str, ids: Sequence[str] | None = None) -> dict[str, Origin]:
-        """Return who stored, edited and accepted records, also deleted ones, keyed by record id."""
+        """Return who stored, edited and accepted each record, keyed by record id. Deleted records are included."""
 
     def changes(self, operation_id: str, limit: int, offset: int) -> list[RecordChange]:
-        """Return the changes that an operation made to records, in the order in which they were made."""
+        """Return an operation's changes of records, oldest first."""
 
     def collections_of(self, operation_id: str) -> set[str]:
         """Return the collections whose records an operation touched, or raise `NotFound`."""
@@ -129,7 +129,7 @@ class History(Protocol):
         unchanged_since: Moment,
         deleted_ids: Sequence[str] = (),
     ) -> None:
-        """Merge groups of records, or raise `PlanOutdated` if a record has changed since the moment."""
+        """Merge groups of records, or raise `PlanOutdated` if one of them has changed."""
 
     def accept(
         self, collection: str, ids: Sequence[str], operation: OperationDraft, unchanged_since: Moment | None = None
@@ -153,7 +153,7 @@ class History(Protocol):
 
 
 class Purges(Protocol):
-    """Purges in the ledger: finding traces, removal, and notes of unfinished purges."""
+    """Purges in the ledger: finding traces, removal, and the unfinished steps of purges."""
 
     def find_traces(self, ids: Sequence[str], collection: str) -> PurgeTraces:
         """Return the records to purge, and all other texts in the ledger that quote them."""
@@ -176,7 +176,7 @@ class Purges(Protocol):
         """Store the unfinished steps of purges, keyed by operation id."""
 
     def note_finished(self, operation_ids: Iterable[str]) -> None:
-        """Delete the notes on unfinished steps of these purges."""
+        """Delete the stored unfinished steps of these purges, because they are finished."""
 
     def rewrite(self, collections: Iterable[str]) -> None:
         """Rebuild the keyword indexes, and vacuum the file."""

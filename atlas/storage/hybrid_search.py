@@ -24,7 +24,7 @@ from atlas.storage.records import Context, Matches, Scope, Seqs, as_metadata
 from atlas.storage.vectors.in_memory import Neighbours
 
 SPARE = 256
-"""Overfetch for buried records. If too few remain, all others are searched."""
+"""Additional hits to fetch, because buried ones are dropped. If too few remain, all visible records are searched."""
 
 MAX_BEFORE = 64
 """Number of predecessors of a record that are checked for the scope of the current actor."""
@@ -128,7 +128,7 @@ def _context_scores(
 
 
 def _visible_seqs(collection: CollectionParts) -> Seqs | None:
-    """Return the sorted numbers of all records in the scope of the current actor, or None if it sees every record."""
+    """Return the sorted numbers of the records in the current actor's scope, or None if the actor has no scope."""
     scope_filter = restrict_to_actor_scope(None)
     return _make_scope(collection, scope_filter, True).passing if scope_filter else None
 
@@ -144,7 +144,7 @@ def _add_scores(collection: CollectionParts, text: str, matches: Matches, seqs: 
 
 
 def _select(similarities_by_seq: Mapping[int, float], matches: Matches, selector: Selector) -> dict[int, float]:
-    """Return the selected candidates, in order."""
+    """Return the similarities of the candidates that a selector picks, keyed by record number, in unchanged order."""
     similarities = np.array([*similarities_by_seq.values()], np.float64)
     words = np.array([matches.values.get(seq, 0.0) for seq in similarities_by_seq], np.float64)
     is_selected = selector(similarities, words / (matches.information or 1.0))

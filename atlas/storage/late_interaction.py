@@ -54,8 +54,8 @@ class LateInteraction:
     def projection_for_new_texts(self) -> Projection | None:
         """Return the projection that packs new token vectors, or None if the store has none or is read-only.
 
-        The first writer fits the projection that all later ones use. If it is damaged, texts are written without token
-        vectors, and searches report it.
+        The first writer fits the projection that all later writers use. If the stored projection is damaged, texts are
+        written without token vectors, and searches report the damage.
         """
         try:
             projection = self._projection()
@@ -138,7 +138,7 @@ def read_projection(ledger: LedgerEngine, dimension: int) -> Projection | None:
 
 
 def fitted_projection(embedder: TokenEmbedder) -> Projection | None:
-    """Return the projection of a model, or None if it has no useful token vectors.
+    """Return the projection of a model, or None if the model has no useful token vectors.
 
     The projection depends only on the model, so an embedder may provide it by a method `token_projection`.
     """

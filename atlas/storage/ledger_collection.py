@@ -83,7 +83,7 @@ class LedgerCollection(Collection):
 
     @property
     def problem(self) -> str:
-        """Description of the outage if queries need the index and it is unreachable, or empty."""
+        """Description of the outage if queries need an unreachable index, else empty."""
         return self.parts.nearest.problem
 
     def as_operation(
@@ -100,14 +100,14 @@ class LedgerCollection(Collection):
         return LedgerCollection(self.parts, draft)
 
     def exclude(self, ids: Sequence[str]) -> LedgerCollection:
-        """Return a view of this collection whose searches skip the records with these ids. Word weights stay."""
+        """Return a view of this collection whose searches skip these records. Word frequencies still include them."""
         seqs, before = self._ledger.matching_seqs(self._name, {"id": {"$in": list(ids)}}), self.parts.masked
         masked = seqs if before is None else hybrid_search.sorted_union(before, seqs)
         return LedgerCollection(replace(self.parts, masked=masked), self._operation)
 
     @property
     def operation_id(self) -> str | None:
-        """Id of the operation from `as_operation`. The history lists it after the first write."""
+        """Id of the operation from `as_operation`. The history lists the operation after its first write."""
         return self._operation.id if self._operation else None
 
     def notes(self) -> dict[str, str]:
@@ -147,7 +147,7 @@ class LedgerCollection(Collection):
         *,
         unique_key: str = "",
     ) -> list[str]:
-        """Add the records whose id and content hash no other operation has written, and return their ids."""
+        """Add the records whose id and content hash are both new, and return the ids of the added records."""
         records = [
             replace(record, stored_at=restored[record.id].stored_at) if record.id in restored else record
             for record in self._records(ids, embeddings, metadatas, documents)
@@ -192,7 +192,7 @@ class LedgerCollection(Collection):
         return [as_row(records[record_id]) for record_id in ids if record_id in records]
 
     def get_light(self, ids: Sequence[str]) -> list[dict[str, Any]]:
-        """Return records like `get`, but without vectors and content."""
+        """Return the same records as `get`, but without vectors and content."""
         records = self._read_live(ids, light=True)
         return [as_row(records[record_id]) for record_id in ids if record_id in records]
 
@@ -212,11 +212,11 @@ class LedgerCollection(Collection):
         return hybrid_search.find_by_vector(self.parts, vector, k, restrict_to_actor_scope(where), with_buried)
 
     def projection(self) -> Projection | None:
-        """Return the projection for packing token vectors of new texts, or None if the store keeps none."""
+        """Return the projection that packs token vectors of new texts, or None if the store keeps no token vectors."""
         return self.parts.late.projection_for_new_texts() if self.parts.late is not None else None
 
     def similarities(self, n: int) -> tuple[Vector, Vector]:
-        """Return the cosines of all pairs among n sampled records, and of each with the nearest other text."""
+        """Return the cosines of all pairs among n sampled records, and of each with the nearest different text."""
         return similarities.sample_similarities(self._ledger, self._name, self.parts.nearest, n)
 
     def sample_texts(self, n: int) -> dict[str, str]:
@@ -229,7 +229,7 @@ class LedgerCollection(Collection):
         return self._ledger.notes.read(MEASUREMENTS).get(self._name)
 
     def write_measurement(self, text: str) -> None:
-        """Store a measurement of the collection, replacing an earlier one. A read-only store keeps none."""
+        """Store a measurement of the collection, replacing an earlier one. Does nothing in a read-only store."""
         if not self._ledger.read_only:
             self._ledger.notes.write({MEASUREMENTS + self._name: text})
 
@@ -297,7 +297,7 @@ class LedgerCollection(Collection):
         return self._ledger.columns.ids(self._name, self._visible_filter(where))
 
     def column(self, key: str, where: Where | None = None) -> dict[str, Any]:
-        """Return the value of a metadata key, of `marks.…` or of `usage.…` in each record that has it, keyed by id."""
+        """Return the values of a metadata key, `marks.…` or `usage.…`, keyed by record id, without missing values."""
         if key.startswith("marks."):
             marks = self._ledger.marks.column(self._name, key.removeprefix("marks."))
             return {record_id: marks[record_id] for record_id in self.ids(where) if record_id in marks}
@@ -308,7 +308,7 @@ class LedgerCollection(Collection):
         return self._ledger.columns.titles(self._name, self._visible_ids(ids))
 
     def counts_by_day(self, where: Where | None = None) -> dict[str, dict[str, int]]:
-        """Return the number of records for each outcome, keyed by UTC day, such as `2026-05-01`."""
+        """Return the number of records by UTC day and outcome, such as `{"2026-05-01": {"succeeded": 3}}`."""
         return self._ledger.columns.counts_by_day(self._name, self._visible_filter(where))
 
     def vectors_of(self, documents: Sequence[str]) -> dict[str, Vectors]:
@@ -330,7 +330,7 @@ class LedgerCollection(Collection):
         return {content_hash: record_id for content_hash, record_id in ids_by_hash.items() if record_id in visible}
 
     def ids_with_prefix(self, prefix: str) -> list[str]:
-        """Return at most two ids that begin with a prefix, enough to tell whether it is unique."""
+        """Return at most two ids that begin with a prefix, enough to tell whether the prefix is unique."""
         if actor_scope() or self._quarantine_reasons():
             later_ids = self.ids({"id": {"$gte": prefix}})
             return [record_id for record_id in later_ids if record_id.startswith(prefix)][:2]
@@ -391,7 +391,7 @@ class LedgerCollection(Collection):
         An actor that is bound to a scope does not see the attempts and names of others.
         """
         visible = self._ledger.usage.uses(self._name, self._visible_ids(ids))
-        return {record_id: [*map(_hide_others, visible.get(record_id, []))] for record_id in ids}
+        return {record_id: [*map(_redact_use, visible.get(record_id, []))] for record_id in ids}
 
     def count_retrievals(self, ids: Sequence[str]) -> None:
         """Count the hits of a search as retrieved. Counts are written in batches."""
@@ -428,7 +428,7 @@ class LedgerCollection(Collection):
         return self._ledger.history.accept(self._name, ids, operation, unchanged_since)
 
     def quarantine(self, reasons: Mapping[str, str]) -> int:
-        """Set the reason for quarantine of records, and return the number of changed ones. An empty reason ends it."""
+        """Set each record's quarantine reason ('' ends the quarantine), and return the number of changed records."""
         self._check_visible([*reasons])
         operation = self._operation or self._draft("quarantine")
         return self._ledger.marks.quarantine(self._name, reasons, operation)
@@ -457,13 +457,13 @@ class LedgerCollection(Collection):
     def delete_unchanged(
         self, ids: Sequence[str], moment: Moment, usage: Mapping[str, Usage] = MappingProxyType({})
     ) -> int:
-        """Delete records that have not changed since a moment, and return their number, or raise `PlanOutdated`."""
+        """Delete records and return their number, unless the collection has changed since `moment`."""
         self.write_retrievals()
         operation = self._operation or self._draft("delete")
         return self._ledger.remove(self._name, self._visible_ids(ids), operation, unchanged_since=moment, usage=usage)
 
     def merge(self, merges: Sequence[Merge], moment: Moment, deleted_ids: Sequence[str] = ()) -> None:
-        """Merge groups of records, or raise `PlanOutdated` if a record has changed since the moment."""
+        """Merge groups of records, or raise `PlanOutdated` if one of them has changed since `moment`."""
         self._check_visible([*(i for item in merges for i in (item.kept_id, *item.removed)), *deleted_ids])
         operation = self._operation or self._draft("merge")
         records = self._records(
@@ -483,7 +483,7 @@ class LedgerCollection(Collection):
         )
 
     def check_unchanged(self, ids: Sequence[str], moment: Moment) -> None:
-        """Raise `PlanOutdated` if a record or its marks have changed since a `moment`."""
+        """Raise `PlanOutdated` if one of these records or its marks have changed since `moment`."""
         self._ledger.history.check_unchanged(self._name, ids, moment)
 
     def trash(self, limit: int, offset: int) -> list[TrashedRecord]:
@@ -565,8 +565,8 @@ class LedgerCollection(Collection):
         return self._ledger.draft(kind, actor=actor_name(self.parts.settings.actor), reason=reason)
 
 
-def _hide_others(use: Use) -> Use:
-    """Return a use, redacted if the current actor has a scope and did not record it."""
+def _redact_use(use: Use) -> Use:
+    """Return a use without its ids and actor if the current actor has a scope, and somebody else recorded the use."""
     if not actor_scope() or use.actor == actor_name(""):
         return use
     return replace(use, task_id="", trajectory_id="", actor="")

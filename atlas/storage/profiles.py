@@ -45,7 +45,7 @@ class Profile:
     name: str
     weights: RankingWeights
     problem: str = ""
-    """Why the stored profile cannot be used, so that it has the built-in weights. Usually empty."""
+    """Reason why the stored profile cannot be used. Searches then use the built-in weights. Usually empty."""
 
 
 BUILT_IN = Profile(name=DEFAULT, weights=RankingWeights())
@@ -70,7 +70,7 @@ class Profiles:
         self._warned: set[str] = set()
 
     def all(self) -> tuple[Profile, ...]:
-        """Return the built-in profile, then the saved ones, sorted by name. Unreadable ones contain the reason."""
+        """Return the built-in profile, then the saved ones, sorted by name. An unreadable one has a `problem`."""
         return (BUILT_IN, *(_decode(name, value) for name, value in self._notes.read(_PREFIX).items()))
 
     def get(self, name: str) -> Profile:
@@ -86,9 +86,9 @@ class Profiles:
         return profile
 
     def in_use(self) -> Profile:
-        """Return the profile that searches of this store use. The built-in one by default.
+        """Return the profile that searches of this store use, by default the built-in one.
 
-        An unreadable profile comes with the built-in weights and the reason.
+        An unreadable profile has the built-in weights and a `problem`.
         """
         notes = self._notes.read(_NOTES)
         name = notes.get(_IN_USE.removeprefix(_NOTES))

@@ -46,7 +46,7 @@ class Record:
     """The text that was embedded."""
 
     vectors: Vectors | None
-    """Shape (n_windows, dim), or None if it was read without them."""
+    """Shape (n_windows, dim), or None if the vectors were not read."""
 
     tokens: bytes | None = None
     """Packed vectors of the text's word pieces. None keeps the stored ones."""
@@ -58,7 +58,7 @@ class Record:
     """The whole record, as encoded by its memory."""
 
     content_hash: str = ""
-    """Hash of the content. Empty unless requested."""
+    """Hash of the content, or empty if it was not read."""
 
     stored_at: str = ""
     """Time when the record was first stored, as ISO 8601.
@@ -69,7 +69,7 @@ class Record:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class VectorChange:
-    """The latest state of the vectors of one changed record, for an index that follows the ledger."""
+    """The current vectors of a changed record, for updating an index."""
 
     seq: int
     """The record's number, the same through edits, deletion and undo."""
@@ -98,7 +98,7 @@ class RestoredHistory:
     marks: Marks
     usage: Usage
     stored_at: str = ""
-    """Time when it was originally stored, in ISO 8601, or empty for now."""
+    """Time when the record was originally stored, in ISO 8601, or empty for now."""
 
     uses: Sequence[Use] = ()
     """Oldest first. The usage includes them."""
@@ -111,7 +111,7 @@ class Merge:
     kept_id: str
     embedding: npt.ArrayLike
     metadata: Mapping[str, Any]
-    """The kept record's metadata. `merged_from` lists the ids whose usage counts for it while they are deleted."""
+    """The kept record's metadata. `merged_from` lists the deleted records whose usage counts for the kept one."""
 
     document: str
     removed: Sequence[str]
@@ -139,14 +139,14 @@ class Origin:
     """The actors who stored, edited and accepted a record."""
 
     kind: str
-    """Kind of the operation that added it, such as `import`."""
+    """Kind of the operation that added the record, such as `import`."""
 
     actor: str
     is_accepted: bool = False
-    """True if it was accepted in review."""
+    """True if the record was accepted in review."""
 
     last_editor: str = ""
-    """Name of the actor who edited it last since it was stored or accepted, or empty."""
+    """Name of the actor who last edited the record since it was stored or accepted, or empty."""
 
 
 REVIEW_KEY = "marks.held_for"
@@ -284,11 +284,11 @@ class Check:
     """None if only a person can decide on the remedy."""
 
     stops_on_failure: bool = False
-    """True if a failure skips all later checks, because reads may raise, and repairs would add to the damage."""
+    """True if a failure skips all later checks, because these could raise or add to the damage."""
 
 
 SEPARATE_COLUMNS = ("content", "search_text", "content_hash")
-"""Metadata in separate columns of the ledger: the whole record, additional searchable text, its hash."""
+"""Metadata in separate columns of the ledger: the encoded record, additional searchable text, hash of the content."""
 
 
 def as_records(
@@ -299,11 +299,10 @@ def as_records(
     *,
     dimension: int,
 ) -> list[Record]:
-    """Return records, given one list for each of their fields.
+    """Return the records described by parallel lists: one for each field.
 
     Args:
-        embeddings: One for each record, of shape (dim,) or (n_windows, dim), of any length.
-
+        embeddings: One for each record, of shape (dim,) or (n_windows, dim). Vectors are scaled to unit length.
 
     Raises:
         InvalidInput: The columns differ in length, or an embedding is not of this dimension.
@@ -328,7 +327,7 @@ def as_records(
 
 
 def as_row(record: Record) -> dict[str, Any]:
-    """Return a record in the form of results: `id`, `metadata`, `document`, `stored_at` and, if read, `embedding`."""
+    """Return a record as a dict of `id`, `metadata`, `document`, `stored_at` and, if read, `embedding`."""
     row = {
         "id": record.id,
         "metadata": as_metadata(record),
@@ -341,7 +340,7 @@ def as_row(record: Record) -> dict[str, Any]:
 
 
 def as_metadata(record: Record) -> dict[str, Any]:
-    """Return a record's metadata, with the values of the separate columns that were read."""
+    """Return a record's metadata, including the `SEPARATE_COLUMNS` that were read."""
     return {**record.metadata, **{name: value for name in SEPARATE_COLUMNS if (value := getattr(record, name))}}
 
 

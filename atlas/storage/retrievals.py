@@ -37,7 +37,7 @@ class RetrievalLog:
             return n_pending >= self._flush_records or time.monotonic() - self._flushed_at > FLUSH_SECONDS
 
     def flush(self) -> None:
-        """Write the counts. Counts that the store refuses are kept for a later flush, with a warning."""
+        """Write the counts. If the store refuses them, log a warning, and keep them for a later flush."""
         with self._lock:
             pending, self._pending = self._pending, {}
             self._flush_records, self._flushed_at = FLUSH_RECORDS, time.monotonic()

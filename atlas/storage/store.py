@@ -63,7 +63,7 @@ logger = logging.getLogger(__name__)
 
 @dataclass(frozen=True, slots=True)
 class EmbeddingModel:
-    """The model that a store's vectors are made with."""
+    """The model that computed a store's vectors."""
 
     name: str
     dimension: int
@@ -73,7 +73,7 @@ class Store:
     """An open store directory. Use it as a context manager, or close it."""
 
     schema_version = SCHEMA_VERSION
-    """The schema of its ledger."""
+    """Version of the ledger's schema."""
 
     def __init__(self, path: Path, ledger: LedgerEngine, settings: Settings, address: Address | None = None) -> None:
         self.path = path
@@ -117,7 +117,7 @@ class Store:
             ReadOnlyStore: There is no store, and `read_only` forbids creating one.
             StoreDamaged: The ledger cannot be read; the store was not changed.
             StoreUnavailable: The directory cannot be written or read, or there is no store and `create` is False.
-            SchemaTooNew: A newer version of ATLAS wrote it.
+            SchemaTooNew: A newer version of ATLAS wrote the store.
         """
         store = cls._open(path, settings or Settings(), clock, read_only=read_only, create=create)
         if not accept_incomplete and store.ledger.notes.read(COPY_NOTE):
@@ -186,12 +186,12 @@ class Store:
 
     @property
     def address_with_password(self) -> str:
-        """The store's address in PostgreSQL, for a child's environment, or empty if it is a directory."""
+        """The store's address in PostgreSQL, for a child process's environment. Empty if the store is a directory."""
         return self._address.with_password if self._address else ""
 
     @property
     def read_only(self) -> bool:
-        """True if it was opened for reading only, or the current actor is a viewer."""
+        """True if the store was opened for reading only, or the current actor is a viewer."""
         return self.ledger.read_only
 
     @property
@@ -232,7 +232,7 @@ class Store:
             self.relabel(model, getattr(embedder, "checksum", ""))
 
     def vector_store(self, name: str) -> LedgerVectorStore:
-        """Return one collection behind the async protocol `VectorStore`.
+        """Return a collection behind the async protocol `VectorStore`.
 
         Raises:
             NotFound: The store is not bound to an embedding model yet.
@@ -240,7 +240,7 @@ class Store:
         return self.collection(name).vector_store
 
     def collection(self, name: str) -> LedgerCollection:
-        """Return one collection.
+        """Return a collection, which may be empty.
 
         Raises:
             NotFound: The store is not bound to an embedding model yet.
@@ -266,7 +266,7 @@ class Store:
         return [] if own is None else self.ledger.history.operations(limit, offset, own)
 
     def operation(self, operation_id: str) -> Operation:
-        """Return one operation, by its id or a unique prefix of it. Raise `NotFound` if there is none."""
+        """Return an operation by its id or a unique prefix of the id, or raise `NotFound`."""
         if not actor_scope():
             return self.ledger.history.operation(operation_id)
         with suppress(NotFound):
@@ -281,7 +281,7 @@ class Store:
         return 0 if own is None else self.ledger.history.count(own)
 
     def changes(self, operation_id: str, limit: int = 50, offset: int = 0) -> list[RecordChange]:
-        """Return an operation's changes of records, in order. Agents do not see changes of quarantined records."""
+        """Return an operation's changes of records, oldest first. Agents do not see changes of quarantined records."""
         changes = self.ledger.history.changes(self.operation(operation_id).id, limit, offset)
         if not is_agent():
             return changes
@@ -314,7 +314,7 @@ class Store:
         return self._undo_many(where, None)
 
     def apply_undo(self, where: Operations, plan: UndoneMany, *, reason: str = "") -> UndoneMany:
-        """Apply a plan as one operation. Later changes are kept, and counted.
+        """Undo the operations of a plan as one operation. Operations after the plan stay, and are counted.
 
         Raises:
             PlanOutdated: Since the plan was made, records have changed, or operations were undone. Nothing was done.
@@ -337,14 +337,14 @@ class Store:
 
     @contextmanager
     def locked(self) -> Iterator[None]:
-        """Lock the store against other threads, processes and machines during the block, for a read-modify-write."""
+        """Lock the store during the block against other threads, processes and machines."""
         threads, processes = self._locks  # a thread lock needs no polling
         shared = self.ledger.shared
         with threads, shared.locked("once") if shared else processes.locked():
             yield
 
     def _check_may_undo(self, operation_id: str) -> None:
-        """Raise `NotAllowed` unless the actor did the operation, or is a curator."""
+        """Raise `NotAllowed` unless the operation is the current actor's, or the actor is a curator."""
         actor = current_actor()
         if actor is not None and self.operation(operation_id).actor != actor.name:
             check_role(Role.CURATOR, "undo what others did")
@@ -448,7 +448,7 @@ class Store:
         )
 
     def _update_label(self) -> None:
-        """Write the schema version into the label if opening the store migrated the ledger. Failure is harmless."""
+        """Write the schema version into the label if opening the store migrated the ledger. Errors are ignored."""
         with suppress(OSError, ValueError, TypeError, RecursionError, StoreUnavailable):
             label = json.loads((self.path / LABEL).read_text(encoding="utf-8"))
             if isinstance(label, dict) and label.get("schema_version") != SCHEMA_VERSION:
@@ -501,7 +501,7 @@ def _restrict_files(path: Path) -> None:
 
 
 def _check_not_lost(path: Path) -> None:
-    """Raise `StoreDamaged` for a label without a ledger. A new store has no label, so the ledger was lost."""
+    """Raise `StoreDamaged` if there is a label, but the ledger is missing or empty."""
     ledger = path / LEDGER
     if (path / LABEL).exists() and (not ledger.exists() or ledger.stat().st_size == 0):
         raise damage_error(ledger, "the file is missing or empty, though the store was in use")
@@ -517,14 +517,14 @@ def _check_exists(path: Path) -> None:
 
 
 def _restrict_to_own(where: Operations) -> Operations | None:
-    """Return the filter, limited to own operations if the actor has a scope. None if nothing can match."""
+    """Return the filter, limited to the actor's own operations if the actor has a scope. None if nothing can match."""
     if not actor_scope():
         return where
     return replace(where, actor=actor_name("")) if where.actor in ("", actor_name("")) else None
 
 
 def _describe_filter(where: Operations) -> str:
-    """Return a filter of operations in words, such as `all that crawler did since 2026-05-01 14:00 UTC`."""
+    """Return a description of a filter of operations, such as `all that crawler did since 2026-05-01 14:00 UTC`."""
     kind = f"every {where.kind} that" if where.kind else "all that"
     actor = where.actor or "anybody"
     target = f" to {where.of}" if where.of else ""

@@ -1,4 +1,4 @@
-"""The specification's `VectorStore` over a collection: its coroutines, each a call of the collection in a thread."""
+"""The specification's `VectorStore` over a collection. Each coroutine calls the collection in a thread."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ class LedgerVectorStore:
 
     def __init__(self, collection: Collection) -> None:
         self.collection = collection
-        """The collection itself, for sync code, with further methods."""
+        """The synchronous collection, which has further methods."""
 
     async def add(
         self,

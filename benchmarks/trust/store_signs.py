@@ -27,7 +27,7 @@ from atlas.memory.effects.store_signs import (
     find_bursts,
     signs_of_store,
 )
-from atlas.storage.damage import instant
+from atlas.storage.damage import parse_time
 from benchmarks.measuring import Figure, solved
 from benchmarks.memories import open_made, remembered
 from benchmarks.trust.poisoning import REPOSITORY
@@ -77,7 +77,7 @@ def _half_figures(half: str, paths: Sequence[Path], directory: Path) -> Iterator
 def _logged(memory: atlas.MemorySystem, before: datetime) -> list[WrittenRecord]:
     """Return the attempts whose log states a time, with their agents."""
     agents, sources = memory.experience.column("agent_id"), memory.experience.column("source")
-    times = {record_id: instant(at) for record_id, at in memory.experience.column("created_at").items()}
+    times = {record_id: parse_time(at) for record_id, at in memory.experience.column("created_at").items()}
     return [
         WrittenRecord(record_id, str(agents.get(record_id) or sources.get(record_id, "")), at)
         for record_id, at in times.items()

@@ -19,7 +19,7 @@ from atlas.memory.effects.contradictions import find_contradictions
 from atlas.memory.kinds.table import searchable_kinds
 from atlas.memory.plugged import PluggedMemory
 from atlas.scanning.text import SUSPICIOUS, Reason
-from atlas.storage.damage import instant
+from atlas.storage.damage import parse_time
 
 BURST, HUB, CONTRADICTION = STORE_SIGNS = ("burst", "hub", "contradiction")
 """The attacks that these signs detect."""
@@ -120,7 +120,7 @@ def _burst_signs(system: Any, memories: Mapping[str, Any]) -> Iterator[tuple[tup
         for record_id, at in records.column("stored_at").items():
             if record_id in origins and origins[record_id].kind == "store":  # an import stores many at once
                 memory_by_id[record_id] = name
-                writings.append(WrittenRecord(record_id, origins[record_id].actor, instant(at)))
+                writings.append(WrittenRecord(record_id, origins[record_id].actor, parse_time(at)))
     for record_id, reason in find_bursts(writings).items():
         yield (memory_by_id[record_id], record_id), reason
 

@@ -44,7 +44,7 @@ class PostgresShared:
         return Publication(version=row[0], job=row[1], is_whole=row[2]) if row else None
 
     def content(self, name: str, version: int) -> bytes | None:
-        """Return a version of a result, or None if it was replaced or deleted."""
+        """Return the content of a result, or None if this version was replaced or deleted."""
         with self._database.read() as connection:
             row = connection.raw.execute(
                 "SELECT content FROM artefacts WHERE name = %s AND version = %s", (name, version), binary=True

@@ -31,7 +31,7 @@ _PREDECESSORS = """
 
 
 class SqlColumns:
-    """Bulk reads of single values of many records, without the records."""
+    """Bulk reads of one value of each of many records, without reading whole records."""
 
     def __init__(self, database: Database) -> None:
         self._database = database
@@ -44,7 +44,7 @@ class SqlColumns:
             return [ids_by_seq[seq] for seq in seqs]
 
     def column(self, collection: str, key: str, where: Where | None = None) -> dict[str, Any]:
-        """Return the value of a metadata key, of `stored_at` or of `usage.…` in each record, keyed by id.
+        """Return the values of a metadata key, `stored_at` or `usage.…`, keyed by record id, without missing values.
 
         The value is a tuple if a record has several. Records without the key are left out. Booleans are 1 and 0, as in
         SQLite.
@@ -70,7 +70,7 @@ class SqlColumns:
         return {name for (name,) in rows}
 
     def predecessors(self, collection: str, seqs: Sequence[int], within: str, n: int) -> dict[int, list[int]]:
-        """Return the n records before each record in its group, nearest first, keyed by record number.
+        """Return the n preceding records with an equal value of `within`, nearest first, keyed by record number.
 
         Order is by `created_at`, then by time of adding. Only the last `MAX_PREDECESSORS` records before each are
         searched, which suffices for thirty concurrent conversations.
@@ -104,10 +104,7 @@ class SqlColumns:
         return {record_id: str(titles[record_id] or "") for record_id in ids if record_id in titles}
 
     def counts_by_day(self, collection: str, where: Where | None = None) -> dict[str, dict[str, int]]:
-        """Return the number of records for each outcome, keyed by UTC day of `created_at`, such as `2026-05-01`.
-
-        Days without records are left out.
-        """
+        """Return the number of records by UTC day of `created_at` and outcome. Days without records are left out."""
         with self._database.read() as connection:
             by_day = _group_seqs(connection, collection, "created_at", where, expression="substr(a.value, 1, 10)")
             by_outcome = _group_seqs(connection, collection, "outcome", where)

@@ -113,7 +113,7 @@ class Database(Protocol):
         """Truncate the WAL, or return False if a reader still needs it. Does nothing on a database server."""
 
     def n_bytes_on_server(self) -> int:
-        """Return the database's size in bytes on a server's disk. 0 for a file."""
+        """Return the database's size in bytes on a server's disk. 0 if the database is a file."""
 
     def identity(self) -> str:
         """Return an identifier of the ledger's files or tables, which differs for a copy."""

@@ -99,12 +99,12 @@ class SqlLedger:
 
     @property
     def read_only(self) -> bool:
-        """True if it was opened for reading only, or the current actor is a viewer."""
+        """True if the store was opened for reading only, or the current actor is a viewer."""
         return self.database.read_only or not has_role(Role.WRITER)
 
     @property
     def is_file(self) -> bool:
-        """True if it is a file of the store's directory."""
+        """True if the ledger is a file in the store's directory."""
         return self.database.is_file
 
     def reading(self) -> AbstractContextManager[object]:
@@ -116,11 +116,11 @@ class SqlLedger:
         return self.database.identity()
 
     def index(self, collection: str, dimension: int) -> FollowingIndex:
-        """Return the ledger's own vector index of a collection, which follows it."""
+        """Return the ledger's own vector index of a collection. The index may lag behind the ledger."""
         return self._make_index(collection, dimension)
 
     def n_bytes_on_server(self) -> int:
-        """Return the ledger's size in bytes on a server's disk. 0 for a file of the store's directory."""
+        """Return the ledger's size in bytes on a server's disk. 0 if the ledger is a file."""
         return self.database.n_bytes_on_server()
 
     def copy_into(self, target: SqlLedger, on_progress: Progress | None = None) -> int:
@@ -158,7 +158,7 @@ class SqlLedger:
     # Reading
 
     def get(self, collection: str, ids: Sequence[str], *, light: bool = False) -> dict[str, Record]:
-        """Return the live records among `ids`, keyed by id. With `light`, they lack vectors and content."""
+        """Return the live records among `ids`, keyed by id. With `light`, vectors and content are not read."""
         with self.database.read() as connection:
             rows = connection.execute(
                 f"SELECT r.seq, {LIGHT_COLUMNS if light else RECORD_COLUMNS} FROM records r "
@@ -207,7 +207,7 @@ class SqlLedger:
             return int(row.fetchone()[0])
 
     def ids_with_prefix(self, collection: str, prefix: str, *, deleted: bool = False) -> list[str]:
-        """Return at most two ids that begin with a prefix, of live records or of deleted ones in the trash."""
+        """Return at most two ids of live records that begin with a prefix, or of deleted records if `deleted`."""
         with self.database.read() as connection:
             condition = f"collection = ? AND deleted = ? AND substr(id, 1, ?) = ? AND NOT {IS_PURGED}"
             parameters = (collection, int(deleted), len(prefix), prefix)
@@ -266,7 +266,7 @@ class SqlLedger:
             }
 
     def revision(self) -> int:
-        """Return the latest revision of the store, which changes of records and of marks increase."""
+        """Return the latest revision of the store. Each change of a record or its marks increases the revision."""
         with self.database.read() as connection:
             return meta.read_revision(connection)
 
@@ -331,7 +331,7 @@ class SqlLedger:
             return meta.has_change(connection, tip)
 
     def is_in_history(self, collection: str, position: Position) -> bool:
-        """Return whether a collection was at a position at some time, according to its history."""
+        """Return whether the history is consistent with a collection having once had this position."""
         with self.database.read() as connection:
             current = meta.read_position(connection, collection)
             return position.revision <= current.revision and not meta.contradicts_position(
@@ -362,7 +362,7 @@ class SqlLedger:
     # Writing
 
     def draft(self, kind: str, *, actor: str, reason: str = "", undoes: str | None = None) -> OperationDraft:
-        """Return a new operation, which is added to the history with its first write."""
+        """Return a new operation. Its first write adds it to the history."""
         check_kind(kind)
         check_store(self.database.directory)
         return OperationDraft(

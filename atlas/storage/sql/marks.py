@@ -121,7 +121,7 @@ class SqlMarks:
         return self._apply(collection, ids, lambda _, current: _keep_review_marks(change(current), current), operation)
 
     def quarantine(self, collection: str, reasons: Mapping[str, str], operation: OperationDraft) -> int:
-        """Set the reason for quarantine of records, and return the number of changed ones. An empty reason ends it."""
+        """Set each record's quarantine reason ('' ends the quarantine), and return the number of changed records."""
         return self._apply(
             collection, reasons, lambda record_id, current: replace(current, quarantine=reasons[record_id]), operation
         )
@@ -185,7 +185,7 @@ class SqlMarks:
 
 
 def read_marks(connection: Connection, collection: str, ids: Sequence[str] | None = None) -> dict[str, Marks]:
-    """Return the marks of the given records, or of all of a collection, keyed by id, without unmarked records."""
+    """Return the marks of these records, or of all records, keyed by id. Unmarked records are absent."""
     condition = "" if ids is None else "AND record_id IN (SELECT value FROM json_each(?))"
     rows = connection.execute(
         f"SELECT record_id, name, value FROM marks WHERE collection = ? {condition} ORDER BY record_id, name, position",

@@ -40,7 +40,7 @@ class SqlTokenVectors:
             connection.execute("DELETE FROM meta WHERE name = ?", (PROJECTION,))
 
     def count_missing(self) -> int:
-        """Return how many texts of live records have no token vectors."""
+        """Return the number of distinct texts of live records without token vectors."""
         with self._database.read() as connection:
             row = connection.execute(
                 "SELECT count(DISTINCT text_hash) FROM records "

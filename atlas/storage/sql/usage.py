@@ -12,7 +12,7 @@ from datetime import datetime
 from atlas.core.errors import PlanOutdated
 from atlas.core.operations import NO_USAGE, Usage, Use
 from atlas.protocols.infra import Clock
-from atlas.storage.damage import instant
+from atlas.storage.damage import parse_time
 from atlas.storage.sql.connection import Connection, Database, Sql, TextArray
 
 USE = "use"
@@ -54,7 +54,7 @@ class SqlUsage:
         self._clock = clock
 
     def read(self, collection: str, ids: Sequence[str]) -> dict[str, Usage]:
-        """Return the usage of each used record, with that of records merged into it, keyed by id."""
+        """Return the usage of each used record, including that of records merged into it, keyed by id."""
         usage_rows = counted_usage_sql(collection, ids)
         with self._database.read() as connection:
             rows = connection.execute(
@@ -129,7 +129,7 @@ class SqlUsage:
         operation_id: str = "",
         is_waiting: bool = False,
     ) -> None:
-        """Add one use and its outcome, durably. A second use of the record by an attempt is ignored.
+        """Add one use and its outcome, durably. A second use by the same attempt is ignored.
 
         Args:
             operation_id: The operation that the use belongs to. Undoing the operation undoes the use.
@@ -155,7 +155,7 @@ class SqlUsage:
             )
 
     def retrieved_since(self, collection: str, since: str) -> dict[str, str]:
-        """Return the time of the last retrieval of each record retrieved after a time."""
+        """Return the last retrieval time of each record that was retrieved after `since`, keyed by id."""
         with self._database.read() as connection:
             rows = connection.execute(
                 "SELECT record_id, last_retrieved_at FROM usage WHERE collection = ? AND last_retrieved_at > ?",
@@ -321,7 +321,7 @@ def _decode_use(record_id: str, kind: str, success: int, task_id: str, created_a
         success=bool(success),
         task_id=task_id,
         trajectory_id=kind.partition(SEPARATOR)[2],
-        at=instant(created_at),
+        at=parse_time(created_at),
         actor=actor,
     )
 
@@ -332,9 +332,9 @@ def _decode_usage(
     return Usage(
         n_uses=n_uses,
         n_successes=n_successes,
-        last_used_at=_parse_time(last_used_at),
+        last_used_at=_decode_time(last_used_at),
         n_retrieved=n_retrieved,
-        last_retrieved_at=_parse_time(last_retrieved_at),
+        last_retrieved_at=_decode_time(last_retrieved_at),
     )
 
 
@@ -354,8 +354,8 @@ def _later_time(first: datetime | None, second: datetime | None) -> datetime | N
     return max(first, second) if first and second else first or second
 
 
-def _parse_time(text: str | None) -> datetime | None:
-    return instant(text) if text else None
+def _decode_time(text: str | None) -> datetime | None:
+    return parse_time(text) if text else None
 
 
 def _to_text(at: datetime | None) -> str | None:

@@ -31,7 +31,7 @@ class SqlVectors:
         self._database = database
 
     def read_by_seq(self, seqs: Seqs) -> tuple[Seqs, Vectors]:
-        """Return the record number of each row, and the rows: the vectors of the records, one per window."""
+        """Return two arrays with one row for each window of these records: record numbers and vectors."""
         with self._database.read() as connection:
             rows = connection.execute(
                 "SELECT seq, vector FROM vectors WHERE seq IN (SELECT value FROM json_each(?)) ORDER BY seq, window",
@@ -91,7 +91,7 @@ class SqlVectors:
             return bool(rows.fetchall())
 
     def texts(self) -> list[str]:
-        """Return the distinct texts that were embedded, of records and of their history."""
+        """Return the distinct embedded texts of all records and of their earlier versions."""
         with self._database.read() as connection:
             return read_embedded_texts(connection)
 
@@ -128,7 +128,7 @@ class SqlVectors:
 
 
 def read_embedded_texts(connection: Connection) -> list[str]:
-    """Return the distinct texts that were embedded, of records and of their history."""
+    """Return the distinct embedded texts of all records and of their earlier versions."""
     return list(dict.fromkeys(_collect_texts(connection)))
 
 

@@ -17,7 +17,7 @@ N_NEAREST = 16
 
 
 def sample_similarities(ledger: LedgerEngine, collection: str, nearest: VectorSearch, n: int) -> tuple[Vector, Vector]:
-    """Return the cosines of all pairs among n sampled records, and of each with its nearest record of another text.
+    """Return the cosines of all pairs among n sampled records, and of each with the nearest different text.
 
     The records are spread evenly over the order in which they were added, so the sample of a store is always the same.
     """

@@ -25,7 +25,7 @@ DERIVED_FIELDS = ("trajectory_summary", "embedding_text")
 
 
 def read_changes(database: Database, operation_id: str, limit: int, offset: int) -> list[RecordChange]:
-    """Return the changes that an operation made to records, in the order in which they were made.
+    """Return an operation's changes of records, oldest first.
 
     Raises:
         NotFound: No operation, or several, begin with this id.

@@ -34,7 +34,7 @@ class SqlHistory:
         self._clock = clock
 
     def check_unchanged(self, collection: str, ids: Sequence[str], moment: Moment) -> None:
-        """Raise `PlanOutdated` if a record or its marks have changed since a moment."""
+        """Raise `PlanOutdated` if one of these records or its marks have changed since `moment`."""
         with self._database.read() as connection:
             operations.check_records_unchanged(connection, collection, ids, moment, with_marks=True)
 
@@ -59,7 +59,7 @@ class SqlHistory:
             return operations.read_actors(connection)
 
     def changes(self, operation_id: str, limit: int, offset: int) -> list[RecordChange]:
-        """Return the changes that an operation made to records, in the order in which they were made."""
+        """Return an operation's changes of records, oldest first."""
         return diff.read_changes(self._database, operation_id, limit, offset)
 
     def collections_of(self, operation_id: str) -> set[str]:
@@ -73,7 +73,7 @@ class SqlHistory:
             check_authors(connection, actor, collection, ids)
 
     def origins(self, collection: str, ids: Sequence[str] | None = None) -> dict[str, Origin]:
-        """Return who stored, edited and accepted records, also deleted ones, keyed by record id."""
+        """Return who stored, edited and accepted each record, keyed by record id. Deleted records are included."""
         with self._database.read() as connection:
             return operations.read_origins(connection, collection, ids)
 

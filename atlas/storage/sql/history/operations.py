@@ -9,7 +9,7 @@ from typing import Any
 
 from atlas.core.errors import NotFound, PlanOutdated
 from atlas.core.operations import Operation, Operations
-from atlas.storage.damage import instant
+from atlas.storage.damage import parse_time
 from atlas.storage.records import Moment, Origin
 from atlas.storage.sql.connection import Connection, TextArray, clamp_rows
 from atlas.storage.sql.meta import read_moment
@@ -120,7 +120,7 @@ def check_records_unchanged(
 
 
 def read_origins(connection: Connection, collection: str, ids: Sequence[str] | None = None) -> dict[str, Origin]:
-    """Return who stored, edited and accepted records, also deleted ones, keyed by record id."""
+    """Return who stored, edited and accepted each record, keyed by record id. Deleted records are included."""
     chosen = "" if ids is None else "AND c.record_id IN (SELECT value FROM json_each(?)) "
     rows = connection.execute(
         "SELECT c.record_id, o.kind, o.actor FROM changes c JOIN operations o ON o.id = c.operation "
@@ -144,7 +144,7 @@ def _decode_operation(row: tuple[Any, ...]) -> Operation:
         id=operation_id,
         kind=kind,
         actor=actor,
-        created_at=instant(created_at),
+        created_at=parse_time(created_at),
         reason=reason,
         undoes=undoes,
         undone_by=undone_by,

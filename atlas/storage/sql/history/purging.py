@@ -45,7 +45,7 @@ _UNFINISHED_PREFIX = "unfinished_purge:"
 
 
 class SqlPurges:
-    """The ledger's part of purges: finding and removing records, and notes on unfinished purges."""
+    """Purges in the ledger: finding traces, removal, and the unfinished steps of purges."""
 
     def __init__(self, database: Database, clock: Clock) -> None:
         self._database = database
@@ -121,7 +121,7 @@ class SqlPurges:
             note_unfinished(connection, unfinished)
 
     def note_finished(self, operation_ids: Iterable[str]) -> None:
-        """Delete the notes on unfinished steps of these purges."""
+        """Delete the stored unfinished steps of these purges, because they are finished."""
         with self._database.write() as connection:
             connection.executemany(
                 "DELETE FROM meta WHERE name = ?",

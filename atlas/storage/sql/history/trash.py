@@ -8,7 +8,7 @@ from typing import Any
 from atlas.core.errors import NotFound
 from atlas.core.operations import TrashedRecord
 from atlas.protocols.infra import Clock
-from atlas.storage.damage import UnreadableRow, instant, parse_row
+from atlas.storage.damage import UnreadableRow, parse_row, parse_time
 from atlas.storage.records import OperationDraft
 from atlas.storage.sql.connection import Connection, Database, clamp_rows
 from atlas.storage.sql.meta import IS_PURGED, PURGED_PREFIX, read_purge_id
@@ -102,7 +102,7 @@ def _decode_trashed(row: tuple[Any, ...]) -> TrashedRecord:
         id=record_id,
         title=str(metadata.get("title", "")),
         outcome=str(metadata.get("outcome", "unknown")),
-        deleted_at=instant(created_at),
+        deleted_at=parse_time(created_at),
         operation_id=operation_id,
         kind=kind,
         actor=actor,

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from atlas.storage.damage import instant, parse_row
+from atlas.storage.damage import parse_row, parse_time
 from atlas.storage.records import Version
 from atlas.storage.sql.connection import Connection, Database
 from atlas.storage.sql.meta import read_purge_id
@@ -43,7 +43,7 @@ def _select_versions(rows: Sequence[tuple[Any, ...]], current: str | None) -> li
             version = Version(
                 number=number,
                 content=parse_row(before),
-                replaced_at=instant(at),
+                replaced_at=parse_time(at),
                 actor=actor,
                 operation_id=operation_id,
             )
