@@ -74,7 +74,7 @@ class Collection(ABC):
         """
 
     @abstractmethod
-    def add_unknown(
+    def add_missing(
         self,
         ids: list[str],
         embeddings: Sequence[npt.ArrayLike],

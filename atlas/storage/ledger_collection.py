@@ -137,7 +137,7 @@ class LedgerCollection(Collection):
         records = self._records(ids, embeddings, metadatas, documents)
         self._add(records)
 
-    def add_unknown(
+    def add_missing(
         self,
         ids: list[str],
         embeddings: Sequence[npt.ArrayLike],

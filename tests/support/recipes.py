@@ -100,7 +100,7 @@ class RecipeBook(Memory[Recipe]):
         """Put recipes that are not there yet back, with their marks. Return their ids."""
         new = drop_known([_entry(one.recipe) for one in exported], self._store)
         restored = {one.recipe.id: restored_history(one) for one in exported}
-        return list(self._store.add_unknown(*encode_entries(new, self._store, self.embedder, {}), restored))
+        return list(self._store.add_missing(*encode_entries(new, self._store, self.embedder, {}), restored))
 
 
 def _entry(recipe: Recipe) -> Entry:

@@ -44,7 +44,7 @@ class ConceptWriter:
         new = with_calls(self.store, [concept for concept in dated if concept.id in new_ids])
         scoped = self.store if self.store.operation_id else self.store.as_operation("store", reason)
         arguments = encode_entries([to_entry(concept) for concept in new], self.store, self.embedder, {})
-        return scoped.add_unknown(*arguments, restored, unique_key=unique_key)
+        return scoped.add_missing(*arguments, restored, unique_key=unique_key)
 
     def add_alone(self, concept: CodeConcept) -> list[str]:
         """Add a concept and return its id, or raise `PlanOutdated` if a concurrent write has taken its name."""

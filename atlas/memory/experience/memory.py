@@ -136,7 +136,7 @@ class ChromaExperienceMemory(Memory[Experience]):
         for metadata, item in zip(metadatas, new.values(), strict=True):
             metadata["content_hash"] = item.content_hash or metadata["content_hash"]
         restored = {record_id: restored_history(item) for record_id, item in new.items()}
-        return self._store.add_unknown(ids, vectors, metadatas, documents, restored)
+        return self._store.add_missing(ids, vectors, metadatas, documents, restored)
 
     arestore_many = twin(restore_many)
 
@@ -428,7 +428,7 @@ class ChromaExperienceMemory(Memory[Experience]):
             self._store.add(*self._columns(experiences))
             return [experience.id for experience in experiences]
         new = drop_known([_entry(experience) for experience in experiences], self._store)
-        return self._store.add_unknown(*encode_entries(new, self._store, self.embedder, {})) if new else []
+        return self._store.add_missing(*encode_entries(new, self._store, self.embedder, {})) if new else []
 
     def _columns(
         self, experiences: Sequence[Experience], embedded: Mapping[str, Vectors] | None = None

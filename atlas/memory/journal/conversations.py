@@ -109,7 +109,7 @@ class Conversations(Memory[Turn]):
         for entry in entries:
             entry.metadata["created_at"] = entry.metadata[TURN_TIME]
         log = self._log.as_operation("store")
-        added = log.store.add_unknown(*encode_entries(entries, self._store, self.embedder, {}))
+        added = log.store.add_missing(*encode_entries(entries, self._store, self.embedder, {}))
         log.reindex_texts(added)  # the text of a turn includes its predecessors
         return added
 

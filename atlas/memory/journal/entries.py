@@ -112,7 +112,7 @@ class EntryLog(Log):
             moment, latest = self.store.moment(), self._latest_positions()
         beginnings = preceding_beginnings(new, latest)
         records = [to_entry(entry, beginnings[entry.id]) for entry in new]
-        added = scoped.store.add_unknown(*encode_entries(records, self.store, self.embedder, {}))
+        added = scoped.store.add_missing(*encode_entries(records, self.store, self.embedder, {}))
         scoped.reindex_if_outdated(added, [position.id for position in latest], moment)
         return added
 

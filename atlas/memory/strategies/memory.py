@@ -137,7 +137,7 @@ class ChromaStrategyBank(Memory[Strategy]):
             InvalidInput: The strategy is invalid, or the bank already has a strategy with its id or content.
         """
         valid = self._new(validate(strategy, self._clock.now()))
-        added = self._store.add_unknown(*self._writer.encode(valid))
+        added = self._store.add_missing(*self._writer.encode(valid))
         if not added:
             raise self._repetition_error(valid)
         return valid.id
@@ -345,7 +345,7 @@ class ChromaStrategyBank(Memory[Strategy]):
             return []
         valid = [assign_actor_scope(validate(item.strategy, self._clock.now())) for item in by_id.values()]
         restored = {strategy_id: restored_history(item) for strategy_id, item in by_id.items()}
-        return self._store.add_unknown(*self._writer.encode(*valid), restored)
+        return self._store.add_missing(*self._writer.encode(*valid), restored)
 
     arestore_many = twin(restore_many)
 

@@ -259,7 +259,7 @@ class StrategyWriter:
         joined, added = self.encode(*plan.joined), self.encode(*plan.added)  # both embedded before anything is written
         if plan.joined:
             scoped.update(*joined, unchanged_since=plan.moment)
-        return scoped.add_unknown(*added) if plan.added else []
+        return scoped.add_missing(*added) if plan.added else []
 
     def _check_origins(self, changed: Sequence[Strategy]) -> None:
         """Check that changed strategies keep their sources and `created_at`.
@@ -383,7 +383,7 @@ class StrategyWriter:
             if combined.why_not:
                 strategy = _with_reason_not_merged(strategy, combined.why_not)
                 arguments = self.encode(strategy)
-        if not self.store.add_unknown(*arguments):  # another process has just written the same strategy
+        if not self.store.add_missing(*arguments):  # another process has just written the same strategy
             existing_id = self.store.ids_by_hash([content_hash(strategy)])[content_hash(strategy)]
             return retry(lambda: self._add_sources(existing_id, strategy)).strategy or strategy
         return strategy

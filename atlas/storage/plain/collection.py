@@ -112,7 +112,7 @@ class PlainCollection(Collection):
             is_shielded=True,
         )
 
-    def add_unknown(
+    def add_missing(
         self,
         ids: list[str],
         embeddings: Sequence[npt.ArrayLike],
