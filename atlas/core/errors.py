@@ -129,4 +129,4 @@ class Cancelled(AtlasError):
 
 
 class BlockingCall(AtlasError, RuntimeError):
-    """A sync method called from the event loop that would have to run its body."""
+    """A sync method called from an event loop that it would wait for, and so block forever."""

@@ -122,10 +122,10 @@ def _encode_content(exported: Any, lines: Mapping[str, LineKind]) -> Json:
 def decode_line(
     obj: Json, lines: Mapping[str, LineKind] | None = None
 ) -> ExportedRecord | Trajectory | JournalEntry | Turn:
-    """Return the record of a line, from `encode_line` or written by hand.
+    """Return the record of a parsed line of JSON, which `encode_line` or a person wrote.
 
-    For `{"kind": "trajectory", "trajectory": {…}}` the record is the trajectory, and likewise an `entry` of a journal,
-    or a `turn` of a conversation.
+    For `{"kind": "trajectory", "trajectory": {…}}` the record is the trajectory. Lines of the kinds `entry` (of a
+    journal) and `turn` (of a conversation) have the same form.
 
     Args:
         lines: The kinds of lines, keyed by name; `LINES` if it is None.
@@ -175,17 +175,17 @@ def _encode_experience(exported: ExportedExperience) -> Json:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LineKind:
-    """One kind of line."""
+    """A kind of line in an export file, such as `experience`."""
 
     decode: Callable[[Json], ExportedRecord | Trajectory | JournalEntry | Turn]
     exported: type | None = None
-    """Type of the exported lines, with `marks`, `usage`, `uses` and `stored_at`.
+    """Type of the exported record, with the fields `marks`, `usage`, `uses` and `stored_at`.
 
-    None for lines that are only read.
+    None for a kind that is imported but never exported.
     """
 
     encode: Callable[[Any], Json] = lambda exported: {}
-    """Function that returns the content of a line, without its marks and uses."""
+    """Function that returns the content of a record's line, without marks and uses."""
 
 
 LINES: Mapping[str, LineKind] = {
@@ -204,7 +204,7 @@ LINES: Mapping[str, LineKind] = {
     "entry": LineKind(decode=lambda obj: decode_entry(obj.get("entry"))),
     "turn": LineKind(decode=lambda obj: decode(Turn, obj.get("turn"), "turn", strict=True)),
 }
-"""The kinds of lines, keyed by the name that a line begins with."""
+"""The kinds of lines, keyed by the value of a line's `kind`."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -222,7 +222,7 @@ class _History:
 
 
 def decode_history(obj: Json, record_id: str) -> Json:
-    """Return a line's marks, usage, uses and stored-at time, keyed as in `ExportedRecord`."""
+    """Return the `marks`, `usage`, `uses` and `stored_at` of a line, keyed by these names."""
     uses = obj.get("uses", ())
     if isinstance(uses, list):
         uses = [{**use, "record_id": record_id} if isinstance(use, dict) else use for use in uses]

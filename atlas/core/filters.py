@@ -114,7 +114,7 @@ def _parse_comparison(key: str, name: str, value: Any) -> Comparison:
 
 def _parse_scalar(key: str, value: Any) -> Scalar:
     if not isinstance(value, str | int | float) or value != value:
-        raise InvalidInput(f"the filter on {key!r} should compare with a string, number or boolean, but got {value!r}")
+        raise InvalidInput(f"expected a string, number or boolean for the filter on {key!r}, got {value!r}")
     if isinstance(value, str):
         check_text(value, f"the filter on {key!r}")
     return value
@@ -145,7 +145,7 @@ def _are_comparable(first: Any, second: Any) -> bool:
 def filter_notes(
     where: Mapping[str, Any] | None, fields: Set[str], read_keys: Callable[[], Iterable[str]]
 ) -> tuple[str, ...]:
-    """Return a note for each name in a filter that no record has.
+    """Return a sentence about each name in a filter that no record has as a key.
 
     Args:
         fields: The fields of the memory's records.
@@ -199,7 +199,7 @@ def _collect_names(tree: Filter) -> Iterator[str]:
 
 
 def _split_prefix(name: str) -> tuple[str, str]:
-    """Return a name's prefix (of marks, usage or a scope), or an empty string, and the rest in comparable form."""
+    """Return the prefix `marks.`, `usage.` or `scope.` of a name, or an empty string, and the rest for comparison."""
     folded = name.casefold().removeprefix(METADATA)
     prefix = next((prefix for prefix in ("marks.", "usage.", SCOPE) if folded.startswith(prefix)), "")
     return prefix, re.sub(r"[-_\s]", "", folded.removeprefix(prefix))
@@ -235,7 +235,7 @@ def is_scope_name(name: object) -> bool:
 
 
 def scope_of(metadata: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the scope in a record's metadata, empty if it is malformed, which a later check reports."""
+    """Return the scope in a record's metadata. Empty if the metadata is not a mapping, which a later check reports."""
     if not isinstance(metadata, Mapping):
         return {}
     return {name: value for name, value in metadata.items() if is_scope_name(name)}

@@ -144,13 +144,13 @@ class MemoryQueryResult(Tabular):
     """Hits of plugged-in kinds, keyed by memory."""
 
     n_hidden: Mapping[str, int] = field(default_factory=dict)
-    """Number of records that were not relevant enough, by memory: `experience`, `concepts`, `strategies`, `journal`."""
+    """Number of records below the threshold, keyed by memory: `experience`, `concepts`, `strategies`, `journal`."""
 
     thresholds: Mapping[str, float] = field(default_factory=dict)
     """Thresholds of relevance, keyed by memory."""
 
     errors: Mapping[str, str] = field(default_factory=dict)
-    """Messages of the memories that failed, by memory. The hits of the others are complete."""
+    """Error messages of the memories that failed, keyed by memory. The hits of the other memories are complete."""
 
     @property
     def experiences(self) -> list[Experience]:

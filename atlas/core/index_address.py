@@ -1,4 +1,4 @@
-"""The URL, without an API key, of a service for a store's index: Pinecone, a ChromaDB server, or Chroma Cloud."""
+"""The URL of a service for a store's index: Pinecone, a ChromaDB server, or Chroma Cloud. It has no API key."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _PORTS = {"http": 8000, "https": 443}
 
 
 class Service(Enum):
-    """A kind of service."""
+    """A kind of index service. The value is the scheme of its address."""
 
     PINECONE = "pinecone"
     CHROMA = "chroma"
@@ -125,7 +125,7 @@ def _parse_pinecone(parts: SplitResult) -> IndexAddress:
             "after the host; remove it"
         )
     host = parts.hostname or ""
-    return IndexAddress(service=Service.PINECONE, host=host, port=parts.port, is_secure=not _is_of_this_machine(host))
+    return IndexAddress(service=Service.PINECONE, host=host, port=parts.port, is_secure=not _is_loopback(host))
 
 
 def _parse_chroma(parts: SplitResult) -> IndexAddress:
@@ -158,8 +158,8 @@ def _parse_chroma_cloud(parts: SplitResult) -> IndexAddress:
     return IndexAddress(service=Service.CHROMA_CLOUD, tenant=parts.netloc, database=database)
 
 
-def _is_of_this_machine(host: str) -> bool:
-    """Return whether a host is this machine, which is reached unencrypted: a proxy, or an emulator for tests."""
+def _is_loopback(host: str) -> bool:
+    """Return whether a host is this machine. A proxy or test emulator there is reached without encryption."""
     try:
         return ipaddress.ip_address(host).is_loopback
     except ValueError:

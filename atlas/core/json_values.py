@@ -29,7 +29,7 @@ def to_text(value: Any) -> str:
 
 
 def dump(value: Any) -> str:
-    """Return canonical JSON, as `to_text` does, of a value that is known to be valid."""
+    """Return the canonical JSON of `to_text` for a value that is known to be valid."""
     return json.dumps(value, sort_keys=True, ensure_ascii=False, separators=(",", ":"), allow_nan=False)
 
 
@@ -52,12 +52,12 @@ def check_json(value: Any, name: str) -> None:
 def text_problem(text: str) -> str:
     """Return why the ledger cannot store a string, or an empty string if it can."""
     if "\x00" in text:
-        return "holds a NUL character; remove it"
+        return "contains a NUL character; remove it"
     if not text.isascii():
         try:
             text.encode("utf-8")
         except UnicodeEncodeError as error:
-            return f"holds a lone surrogate at character {error.start}; it is not valid text"
+            return f"contains a lone surrogate at character {error.start}; it is not valid text"
     return ""
 
 
@@ -95,9 +95,9 @@ def _scalar_fault(value: Any) -> _Fault | None:
         problem = text_problem(value)
         return _Fault(problem) if problem else None
     if isinstance(value, float) and not math.isfinite(value):
-        return _Fault(f"is {value}, which JSON cannot hold; omit it or use null")
+        return _Fault(f"is {value}, which JSON cannot represent; omit it or use null")
     if isinstance(value, int) and value.bit_length() > MAX_INTEGER_BITS:
         return _Fault(f"is an integer of more than {MAX_INTEGER_BITS} bits; use a float or a string")
     if value is not None and not isinstance(value, int | float):
-        return _Fault(f"is of type {type(value).__name__}, which JSON cannot hold")
+        return _Fault(f"is of type {type(value).__name__}, which JSON cannot represent")
     return None

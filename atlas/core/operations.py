@@ -22,10 +22,10 @@ class Marks:
     """A buried record is kept, listed and counted, but excluded from searches by default."""
 
     held_for: str = ""
-    """Name of the only writer whose searches find it until a curator accepts it, or empty for most records."""
+    """Writer whose searches alone find the record until a curator accepts it. Empty for most records."""
 
     quarantine: str = ""
-    """Reason why no search, block or map contains it until a curator releases it, or empty for most records."""
+    """Reason of the quarantine: no search, context block or map contains the record. Empty for most records."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -92,14 +92,14 @@ class Operation:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class UndoneMany:
-    """Result or preview of undoing several operations as one."""
+class BulkUndo:
+    """Result or preview of undoing several operations by a single one."""
 
     id: str
     """Id of the operation that undid the others, or empty in a preview."""
 
     undone: tuple[Operation, ...]
-    """Newest first."""
+    """The operations that were undone, newest first."""
 
     refused: tuple[tuple[Operation, str], ...]
     """Operations that can no longer be undone, with reasons."""
@@ -120,7 +120,7 @@ class Operations:
     actor: str = ""
     kind: str = ""
     of: str = ""
-    """The id of a record that was touched."""
+    """Id of a record that the operations changed."""
 
     since: datetime | None = None
 

@@ -60,7 +60,7 @@ class RankingWeights:
 
     @property
     def nudges(self) -> float:
-        """Largest sum of success (or importance in its place), use, recency and pin."""
+        """Largest sum of the signals for success (or importance instead), use, recency and pin."""
         return max(self.success, self.importance) + self.use + self.recency + self.pin
 
 
@@ -228,8 +228,8 @@ class Settings:
         """
         if self.server:
             raise InvalidInput(
-                f"this needs the store's directory, but ATLAS_STORE is the URL of a server, {self.server}; run it on "
-                "the server's machine, use its dashboard, or use atlas.connect()"
+                f"this operation needs the store's directory, but ATLAS_STORE is the URL of a server, {self.server}; "
+                "run it on the server's machine, use its dashboard, or use atlas.connect()"
             )
         return local_directory(self.address) if self.address else self.store
 
@@ -244,7 +244,7 @@ class Settings:
         texts = {name: environment[name] for name in environment if name.startswith("ATLAS_")}
         _check_names(texts)
         store = texts.get("ATLAS_STORE", "")
-        if _is_of_server(store):
+        if _is_server_url(store):
             texts |= {"ATLAS_STORE": "", "ATLAS_SERVER": store}
         elif is_address(store):
             texts |= {"ATLAS_STORE": "", "ATLAS_ADDRESS": store}
@@ -264,7 +264,7 @@ def _option_types() -> dict[str, tuple[str, Any]]:
 
 
 def parse_share(name: str, share: float) -> float:
-    """Return a share of attempts.
+    """Return a share of attempts as a float after checking its range.
 
     Raises:
         InvalidInput: The value is not a number from 0 to below 1.
@@ -275,7 +275,7 @@ def parse_share(name: str, share: float) -> float:
 
 
 def _check_names(variables: Iterable[str]) -> None:
-    """Raise `InvalidInput` for an unknown variable. A misspelt `ATLAS_STORE`, ignored, would open another store."""
+    """Raise `InvalidInput` for an unknown variable. To ignore a misspelt `ATLAS_STORE` would open another store."""
     names = _known_names()
     for name in sorted(variables):
         if name not in names:
@@ -305,8 +305,8 @@ def settings_for_store(settings: Settings, store: str) -> Settings:
     return replace(settings, store=Path(store), address="", server="")
 
 
-def _is_of_server(store: str) -> bool:
-    """Return whether ATLAS_STORE names a server instead of a directory."""
+def _is_server_url(store: str) -> bool:
+    """Return whether a value of ATLAS_STORE is the URL of a server."""
     return store.lower().startswith(("http://", "https://"))
 
 

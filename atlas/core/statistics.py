@@ -177,7 +177,7 @@ class ClusteredRate:
         return Interval(low, beta_quantile(0.975, k + 1, n - k) if k < n else 1.0)
 
     def scaled(self, factor: float) -> ClusteredRate:
-        """Return the rate as if it had been measured on a multiple of the attempts."""
+        """Return the rate as if it had been measured on `factor` times as many attempts."""
         return ClusteredRate(mean=self.mean, n_effective=factor * self.n_effective)
 
 
@@ -278,7 +278,7 @@ class Estimate:
 
     mean: float
     interval: Interval | None
-    """95% interval over samples of other groups of the kind, or None under `MIN_GROUPS` groups."""
+    """95% interval over resampled groups, or None for fewer than `MIN_GROUPS` groups."""
 
 
 def estimates(values: Values, groups: Sequence[str], *, seed: int) -> list[Estimate]:

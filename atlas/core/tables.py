@@ -11,7 +11,7 @@ MAX_ROWS = 20
 MAX_CHARACTERS = 300
 
 TableRow = Mapping[str, object]
-"""The cells of a row, by the head of their column. All rows of a table have the same heads."""
+"""The cells of a row, keyed by the column's heading. All rows of a table have the same headings."""
 
 
 class Tabular:

@@ -81,7 +81,7 @@ class Task:
 
 @dataclass(frozen=True, slots=True)
 class Step:
-    """One turn of an attempt: the agent's thought, action and observation."""
+    """One step of an attempt: the agent's thought, its action, and what it observed then."""
 
     thought: str = ""
     action: str = ""
@@ -152,17 +152,17 @@ class Experience(VectorRecord):
 
     @property
     def task_input(self) -> str:
-        """The task's description, under the name from the specification of the memory pillar."""
+        """The task's description, under the name that the specification uses."""
         return self.task.description
 
     @property
     def success(self) -> bool | None:
-        """`outcome.success`."""
+        """The same as `outcome.success`."""
         return self.outcome.success
 
     @property
     def timestamp(self) -> datetime:
-        """`created_at`, under its name in the specification of the memory."""
+        """The same as `created_at`, under the name that the specification uses."""
         return self.created_at
 
     def _caption(self) -> str:
@@ -219,11 +219,11 @@ class CodeConcept(VectorRecord):
 
     metadata: Mapping[str, Any] = field(default_factory=dict)
     created_at: datetime | None = None
-    """Time when the concept was added, or None before that."""
+    """Time when the concept was added, or None if it is not stored yet."""
 
     @property
     def tools(self) -> tuple[str, ...]:
-        """The names of the agent's tools that its code calls, as `tools` of its metadata lists them."""
+        """Names of the agent's tools that the code calls, from `tools` in the metadata."""
         names = self.metadata.get("tools")
         if isinstance(names, list | tuple):
             return tuple(name for name in names if isinstance(name, str))
@@ -240,7 +240,7 @@ class CodeConcept(VectorRecord):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Strategy(VectorRecord):
-    """A way to go about tasks of a kind: the situation it applies to, and the advice.
+    """Advice for one kind of task: a situation, and a suggestion for it.
 
     Retirement is no field: it follows from the strategy's outcomes, or from a person's mark.
     """
@@ -310,7 +310,7 @@ class Turn(Tabular):
 
 @dataclass(frozen=True, slots=True)
 class Link:
-    """Relation of a journal entry to another one."""
+    """Link from a journal entry to another entry."""
 
     type: str
     """`caused_by`, `fixed_by`, `related`, `summarises` or `refers_to`."""

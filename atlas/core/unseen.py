@@ -24,14 +24,14 @@ SHORT_ID = 8
 """Number of characters that are shown of an id that ATLAS made."""
 
 _NO_PART_OF_AN_ID = "[]<>≮&\\‹⟨〈«"  # noqa: RUF001
-"""Characters that could close the brackets or the block around an id, and look-alikes."""
+"""Characters that could close the brackets or the block around an id, and characters that look like these."""
 
 ID_CHARACTERS = 64
 """Maximum number of characters that are shown of any other id."""
 
 
 def escape_invisible(line: str) -> str:
-    """Return one line with every invisible character as its Python escape, unless its neighbours need it.
+    """Return a line with invisible characters as Python escapes, except those that adjacent characters need.
 
     A joiner or non-joiner is kept between letters, a joiner between emoji too, and so is the selector of an emoji form.
     """

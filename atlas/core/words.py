@@ -52,7 +52,7 @@ FUNCTION_WORDS = frozenset(
 
 
 def content_words(text: str) -> set[str]:
-    """Return the content words of a text, without stop words, and without words with a digit, such as ids."""
+    """Return the content words of a text in lower case. Stop words and words with digits, such as ids, are left out."""
     result = set[str]()
     for token in _WORD.findall(text):
         if any(character.isdigit() for character in token):

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from atlas.core.operations import ANY_OPERATION, Operation, Operations, RecordChange, UndoneMany
+from atlas.core.operations import ANY_OPERATION, BulkUndo, Operation, Operations, RecordChange
 from atlas.storage.history import Reword
 from atlas.storage.store import Store
 
@@ -58,14 +58,14 @@ class UndoableMemories(ABC):
         """Return the changes of records in an operation, field by field, in the order of the operation."""
         return self.storage.changes(operation_id, limit, offset)
 
-    def plan_undo(self, where: Operations) -> UndoneMany:
+    def plan_undo(self, where: Operations) -> BulkUndo:
         """Return a plan to undo all matching operations, for example all operations of an actor since a time.
 
         The store is not changed. Changes that cannot be undone, because of later changes, are listed with the reason.
         """
         return self.storage.plan_undo(where)
 
-    def apply_undo(self, where: Operations, plan: UndoneMany, *, reason: str = "") -> UndoneMany:
+    def apply_undo(self, where: Operations, plan: BulkUndo, *, reason: str = "") -> BulkUndo:
         """Apply a plan as one operation, which can be undone. Later operations are not undone, but counted.
 
         Raises:

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Protocol
 
-from atlas.core.operations import ANY_OPERATION, Operation, Operations, RecordChange, TrashedRecord, UndoneMany
+from atlas.core.operations import ANY_OPERATION, BulkUndo, Operation, Operations, RecordChange, TrashedRecord
 from atlas.embedding.chunking import EncodedText
 from atlas.storage.records import Merge, Moment, OperationDraft, Origin, Record, Version
 
@@ -113,9 +113,7 @@ class History(Protocol):
     def undo(self, operation_id: str, *, actor: str, reason: str = "") -> Operation:
         """Undo an operation as a new operation, which can be undone too."""
 
-    def undo_many(
-        self, where: Operations, *, actor: str, reason: str, expected: UndoneMany | None = None
-    ) -> UndoneMany:
+    def undo_many(self, where: Operations, *, actor: str, reason: str, expected: BulkUndo | None = None) -> BulkUndo:
         """Undo the matching operations as one operation, or only preview the undo if `expected` is None."""
 
     def merge(

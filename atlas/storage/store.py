@@ -24,7 +24,7 @@ from atlas.core.errors import (
     StoreUnavailable,
 )
 from atlas.core.imports.distribution import extra
-from atlas.core.operations import ANY_OPERATION, Operation, Operations, RecordChange, UndoneMany
+from atlas.core.operations import ANY_OPERATION, BulkUndo, Operation, Operations, RecordChange
 from atlas.core.settings import Settings
 from atlas.embedding.prompts import NO_PROMPT, NO_PROMPTS, Prompts, prompts_of, prompts_text, read_prompts
 from atlas.infra.actor import Role, actor_name, actor_scope, check_role, current_actor, is_agent, refuse_in_scope
@@ -304,7 +304,7 @@ class Store:
         self._check_may_undo(operation_id)
         return self.ledger.history.undo(operation_id, actor=actor_name(self.settings.actor), reason=reason)
 
-    def plan_undo(self, where: Operations) -> UndoneMany:
+    def plan_undo(self, where: Operations) -> BulkUndo:
         """Return a plan to undo all matching operations, newest first. The store is not changed.
 
         Raises:
@@ -313,7 +313,7 @@ class Store:
         """
         return self._undo_many(where, None)
 
-    def apply_undo(self, where: Operations, plan: UndoneMany, *, reason: str = "") -> UndoneMany:
+    def apply_undo(self, where: Operations, plan: BulkUndo, *, reason: str = "") -> BulkUndo:
         """Undo the operations of a plan as one operation. Operations after the plan stay, and are counted.
 
         Raises:
@@ -321,7 +321,7 @@ class Store:
         """
         return self._undo_many(where, plan, reason)
 
-    def _undo_many(self, where: Operations, expected: UndoneMany | None, reason: str = "") -> UndoneMany:
+    def _undo_many(self, where: Operations, expected: BulkUndo | None, reason: str = "") -> BulkUndo:
         if where == ANY_OPERATION:
             raise InvalidInput(
                 "expected an actor, time, kind or record of the operations to undo, got none; give one of them"

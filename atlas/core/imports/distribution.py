@@ -22,10 +22,10 @@ __version__ = "0.2.0"
 """Version of ATLAS. The build reads it here."""
 
 EVERY = "all"
-"""The extra with all others."""
+"""The extra that contains all other extras."""
 
-OURS = ("atlas", "pages")
-"""Top-level modules whose imports are ATLAS's."""
+OWN_MODULES = ("atlas", "pages")
+"""Top-level modules of ATLAS."""
 
 _MAP = ("sklearn", "scipy", "umap")
 _DASHBOARD = ("streamlit", "plotly", *_MAP)
@@ -50,10 +50,10 @@ EXTRAS: Mapping[str, tuple[str, ...]] = {
 
 @contextmanager
 def extra(name: str, feature: str, error: type[Exception] = ExtraMissing) -> Iterator[None]:
-    """Convert import errors in a block that imports optional packages to one with the install command.
+    """Run a block that imports optional packages. Replace an import error by one with the install command.
 
     Args:
-        name: The extra of the distribution that contains them. `EVERY` for a block that runs plug-ins too.
+        name: The extra of ATLAS that contains the packages. `EVERY` for a block that runs plug-ins too.
         feature: The feature that needs the packages, as the subject of the error's sentence: "a store in PostgreSQL".
         error: Class of the error.
 
@@ -64,7 +64,7 @@ def extra(name: str, feature: str, error: type[Exception] = ExtraMissing) -> Ite
         yield
     except ModuleNotFoundError as missing:
         package = str(missing.name).partition(".")[0]
-        if package in OURS:  # a bug in ATLAS, which no installation can fix
+        if package in OWN_MODULES:  # a bug in ATLAS, which no installation can fix
             raise
         if name == EVERY and (foreign := _foreign_package(missing)):
             raise error(
@@ -78,7 +78,7 @@ def _foreign_package(missing: ModuleNotFoundError) -> str:
     """Return the third-party package, such as a plug-in, whose import failed, or empty if it is ATLAS's."""
     modules = (str(frame.f_globals.get("__name__")) for frame, _ in walk_tb(missing.__traceback__))
     packages = (module.partition(".")[0] for module in modules)
-    of_others = (name for name in packages if name not in OURS and name not in sys.stdlib_module_names)
+    of_others = (name for name in packages if name not in OWN_MODULES and name not in sys.stdlib_module_names)
     first = next(of_others, "")
     return "" if any(first in names for names in EXTRAS.values()) else first
 

@@ -1,4 +1,4 @@
-"""Plug-ins: additions of other distributions to ATLAS by entry points. No other module reads these.
+"""Plug-ins: additions of other distributions to ATLAS by entry points. No other module reads entry points.
 
 Each group is one kind of plug-in, and each of its entry points names something that is called: a function or a class.
 `docs/reference/plugins.md` has an example of each.
@@ -48,7 +48,7 @@ class Plugin:
     """Name and version of the distribution that has the entry point."""
 
     summary: str
-    """One line on its distribution, or an empty string."""
+    """The distribution's summary of one line, or an empty string."""
 
     point: EntryPoint = field(repr=False, compare=False)
 

@@ -1,9 +1,9 @@
-"""The level of a store: the minimum relevance of a query's best hit for any hits to be returned.
+"""The relevance level of a store. A search returns no hits if the relevance of its best hit is below the level.
 
-It minimises the cost of hits for foreign queries and of hidden answers to the store's own queries. Foreign queries
-are about other subjects, and ship with ATLAS. The relevance of own queries is estimated from the first sentences of
-records: it is between that of the record itself, whose words the sentence repeats, and that of the best other record,
-which is about something else.
+The level minimises the cost of hits for foreign queries and of hidden answers to the store's own queries. Foreign
+queries are about other subjects, and ship with ATLAS. Own queries are the first sentences of records. The relevance of
+the best answer to a real query is estimated to lie between the relevance of the record itself, whose words the sentence
+repeats, and the relevance of the best other record, which is about something else.
 """
 
 from __future__ import annotations
@@ -17,10 +17,10 @@ from atlas.core.ranking.languages import ENGLISH
 from atlas.core.ranking.tuned import (
     FOREIGN_SHARE,
     HIGHEST_LEVEL,
-    ITSELF,
     LOWEST_LEVEL,
     OWN_FACTOR,
     PRICE,
+    SOURCE_WEIGHT,
 )
 
 Relevances = npt.NDArray[np.float64]
@@ -41,18 +41,18 @@ class LevelCosts:
     """Share of the store's own queries without a hit, in [0, 1]."""
 
 
-def estimate_own_relevance(itself: Relevances, others: Relevances) -> Relevances:
-    """Estimate the relevance of the best answer to a query about a record, from its first sentence.
+def estimate_own_relevance(source: Relevances, others: Relevances) -> Relevances:
+    """Estimate the relevance of the best answer to a query about a record, from the record's first sentence.
 
     Args:
-        itself: Relevance of the record to its first sentence.
+        source: Relevance of the record to its own first sentence.
         others: Relevance of the best other record to the same sentence.
     """
-    return np.asarray(ITSELF * itself + (1 - ITSELF) * others, np.float64)
+    return np.asarray(SOURCE_WEIGHT * source + (1 - SOURCE_WEIGHT) * others, np.float64)
 
 
 def level_between(foreign: Relevances, own: Relevances, language: str) -> float:
-    """Return the relevance level that separates foreign queries from the store's own, for a language.
+    """Return the relevance level for a language, which separates foreign queries from the store's own queries.
 
     Args:
         foreign: Relevance of the best answer to each foreign query in the language.

@@ -99,10 +99,10 @@ N_SAMPLED = 64
 SHRINKAGE = 20
 """Pseudocount of the model's usual similarities, so that a few records do not determine the scale alone."""
 
-ABOVE_USUAL = 0.1
+MAX_EXCESS = 0.1
 """Largest excess of the cosine of a store's unrelated texts over the model's usual one."""
 
-BELOW_USUAL = 0.15
+MAX_SHORTFALL = 0.15
 """Largest shortfall of the cosine of a store's neighbours from the model's usual one. In a store of few texts, the
 nearest texts may be unrelated."""
 
@@ -172,8 +172,8 @@ Italian, Portuguese and Spanish, and .54 to .67 in Japanese, Polish, Chinese, Ru
 N_OWN_QUERIES = 40
 """Number of records whose first sentence is used as a query. Set by hand, to limit the time of a calibration."""
 
-ITSELF = 0.2
-"""Weight of a record itself in the estimated relevance of the best answer to its first sentence.
+SOURCE_WEIGHT = 0.2
+"""Weight of a record in the estimated relevance of the best answer to the record's own first sentence.
 
 The best other record has the remaining weight. Chosen on manual pages in German. On manual pages in Chinese, it costs
 the least too.
@@ -185,7 +185,7 @@ MAX_QUERY_CHARACTERS = 200
 N_FOREIGN_CANDIDATES = 20
 """Number of candidates per signal for a foreign query. Comparing word pieces changes their order. Set by hand."""
 
-ANSWERS = 3
+N_ANSWERS = 3
 """Number of best answers to a foreign query that are kept for each of the signals `meaning` and `words`.
 
 The best one depends on the weights, which may change. Set by hand.

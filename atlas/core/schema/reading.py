@@ -35,7 +35,7 @@ class Mismatch(Exception):
         """Create the error.
 
         Args:
-            problem: What was found instead of `expected`, or else a whole predicate, such as `holds a NUL character`.
+            problem: What was found instead of `expected`. Without `expected`, a predicate: `contains a NUL character`.
             path: Path of the value, such as `.steps[0]`.
         """
         super().__init__(problem)
@@ -48,7 +48,7 @@ class Mismatch(Exception):
         return Mismatch(self.problem, part + self.path, expected=self.expected)
 
     def message(self, noun: str) -> str:
-        """Return the message for a value of this name."""
+        """Return the error message. `noun` names the value that was read."""
         name = f"{noun}{self.path}"
         if self.expected:
             return f"expected {self.expected} for {name}, got {self.problem}"

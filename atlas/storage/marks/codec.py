@@ -54,6 +54,6 @@ def is_marks(value: Any) -> bool:
 
 
 def check_marks(marks: Mapping[str, Marks]) -> None:
-    """Raise `InvalidInput` for a tag or note that JSON cannot hold."""
+    """Raise `InvalidInput` for a tag or note that JSON cannot encode."""
     for value in marks.values():
         check_json(encode_marks(value), "marks")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from atlas.core.operations import Operation, Operations, UndoneMany
+from atlas.core.operations import BulkUndo, Operation, Operations
 from atlas.memory.system import MemorySystem
 from atlas.views.history.operations import operation_row
 from atlas.views.shared.plans import PlanRow, PlanView
@@ -28,7 +28,7 @@ class UndoManyProposal:
     """Operations that would be undone as one."""
 
     wanted: Operations
-    plan: UndoneMany
+    plan: BulkUndo
     view: PlanView
     n_later: int = 0
     """Number of matching operations after the preview, known once this was applied."""
@@ -55,7 +55,7 @@ class UndoManyProposal:
         return done.id
 
 
-def _view(memory: MemorySystem, plan: UndoneMany) -> PlanView:
+def _view(memory: MemorySystem, plan: BulkUndo) -> PlanView:
     n, n_refused = len(plan.undone), len(plan.refused)
     stays = f" {counted(n_refused, 'operation')} cannot be undone any more." if n_refused else ""
     return PlanView(

@@ -85,13 +85,13 @@ def nested(depth):
 @pytest.mark.parametrize(
     ("value", "message"),
     [
-        (float("nan"), "value is nan, which JSON cannot hold"),
+        (float("nan"), "value is nan, which JSON cannot represent"),
         ([1, float("inf")], r"value\[1\] is inf"),
         ({"a": {"b": float("-inf")}}, r"value\.a\.b is -inf"),
-        ("\ud800", "value holds a lone surrogate at character 0"),
-        ({"a": "x\udfff"}, r"value\.a holds a lone surrogate at character 1"),
+        ("\ud800", "value contains a lone surrogate at character 0"),
+        ({"a": "x\udfff"}, r"value\.a contains a lone surrogate at character 1"),
         ({"\ud800": 1}, "lone surrogate"),
-        ("a\x00", "value holds a NUL character; remove it"),
+        ("a\x00", "value contains a NUL character; remove it"),
         ({"n": 10**5000}, r"value\.n is an integer of more than 4096 bits; use a float or a string"),
         ({1: 2}, "the key 1; use a string as the key"),
         ({"a": {1, 2}}, r"value\.a is of type set"),

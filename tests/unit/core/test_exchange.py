@@ -139,8 +139,8 @@ def test_marks_usage_and_vectors_may_be_left_out():
         ({"vectors": [[1e200]]}, r"expected length 1 for vectors\[0\], got length inf"),
         ({"vectors": [[1.0], [3.0]]}, r"expected length 1 for vectors\[1\], got length 3"),
         ({"vectors": [[10**400]]}, "expected numbers from -1 to 1 for vectors"),
-        ({"marks": {"note": "\ud800"}}, "line.marks.note holds a lone surrogate"),
-        ({"marks": {"note": "a\x00b"}}, "line.marks.note holds a NUL"),
+        ({"marks": {"note": "\ud800"}}, "line.marks.note contains a lone surrogate"),
+        ({"marks": {"note": "a\x00b"}}, "line.marks.note contains a NUL"),
         ({"extra": float("nan")}, "line.extra is nan"),
     ],
 )
@@ -155,7 +155,7 @@ def test_a_line_that_is_no_object_is_refused():
 
 
 def test_what_json_cannot_hold_is_not_written():
-    with pytest.raises(InvalidInput, match="note holds a lone surrogate"):
+    with pytest.raises(InvalidInput, match="note contains a lone surrogate"):
         encode_line(replace(EXPORTED, marks=Marks(note="\ud800")))
     with pytest.raises(InvalidInput, match="expected finite numbers for vectors, got NaN or infinity"):
         encode_line(replace(EXPORTED, vectors=np.array([[np.nan]], dtype=np.float32)))

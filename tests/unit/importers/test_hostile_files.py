@@ -21,9 +21,9 @@ def run(sink, path, *, format: str = "auto", megabytes: int = 2_048) -> ImportRe
 
 
 ROWS = {
-    "a lone surrogate": (LINE % r'{"x": "\ud800"}', "trajectory.task.context.x holds a lone surrogate"),
-    "a surrogate in a key": (LINE % r'{"\udfff": 1}', "holds a lone surrogate"),
-    "an escaped NUL": (LINE % r'{"x": "a\u0000b"}', "trajectory.task.context.x holds a NUL character"),
+    "a lone surrogate": (LINE % r'{"x": "\ud800"}', "trajectory.task.context.x contains a lone surrogate"),
+    "a surrogate in a key": (LINE % r'{"\udfff": 1}', "contains a lone surrogate"),
+    "an escaped NUL": (LINE % r'{"x": "a\u0000b"}', "trajectory.task.context.x contains a NUL character"),
     "NaN": (LINE % '{"x": NaN}', "trajectory.task.context.x is nan"),
     "Infinity": (LINE % '{"x": -Infinity}', "trajectory.task.context.x is -inf"),
     "an infinite exponent": (LINE % '{"x": 1e999}', "trajectory.task.context.x is inf"),

@@ -55,7 +55,7 @@ def test_only_lists_of_numbers_are_vectors(encoded):
 @pytest.mark.parametrize(
     ("declared", "value", "message"),
     [
-        (Any, float("nan"), "it is nan, which JSON cannot hold"),
+        (Any, float("nan"), "it is nan, which JSON cannot represent"),
         (Mapping[str, Any], {"a": {1: 2}}, "the key 1; use a string as the key"),
         (Mapping[str, str], {1: "a"}, "the key 1; use a string as the key"),
         (Mapping[str, Any], {"a": {1}}, r"it\.a is of type set"),

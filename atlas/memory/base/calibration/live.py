@@ -16,11 +16,11 @@ from atlas.core.errors import AtlasError
 from atlas.core.ranking.languages import ENGLISH, detect_languages, language_of
 from atlas.core.ranking.level import LevelCosts
 from atlas.core.ranking.tuned import (
-    ANSWERS,
     MAX_NEARNESS,
     MAX_QUERY_CHARACTERS,
     MIN_SHARE_OF_BEST,
     MIN_WORD_SHARE,
+    N_ANSWERS,
     N_FOREIGN_CANDIDATES,
     N_OWN_QUERIES,
     N_SAMPLED,
@@ -334,8 +334,8 @@ class LiveCalibration:
 
 def _best_answers(answers: Mapping[str, tuple[float, float]]) -> Answers:
     """Return the best hits by similarity and the best by words. The weights decide later which one is best."""
-    by_meaning = sorted(answers.values(), key=lambda answer: -answer[0])[:ANSWERS]
-    by_words = sorted(answers.values(), key=lambda answer: -answer[1])[:ANSWERS]
+    by_meaning = sorted(answers.values(), key=lambda answer: -answer[0])[:N_ANSWERS]
+    by_words = sorted(answers.values(), key=lambda answer: -answer[1])[:N_ANSWERS]
     return tuple(dict.fromkeys([*by_meaning, *by_words]))
 
 

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import numpy as np
 import numpy.typing as npt
 
-from atlas.core.ranking.tuned import ABOVE_USUAL, BELOW_USUAL, MIN_SPAN, SHRINKAGE
+from atlas.core.ranking.tuned import MAX_EXCESS, MAX_SHORTFALL, MIN_SPAN, SHRINKAGE
 from atlas.core.types import Vector
 from atlas.infra.duck_typing import get_member
 from atlas.memory.base.scoring import Calibration
@@ -45,8 +45,8 @@ def calibrate(
         model_scale: The model's typical cosines. They weigh more the fewer records there are. They also bound the
             result, because a store on one subject has no unrelated pairs, and a small store has no near neighbours.
     """
-    low = min(_shrink_to_model(unrelated, model_scale.unrelated), model_scale.unrelated + ABOVE_USUAL)
-    high = max(_shrink_to_model(neighbours, model_scale.near), model_scale.near - BELOW_USUAL)
+    low = min(_shrink_to_model(unrelated, model_scale.unrelated), model_scale.unrelated + MAX_EXCESS)
+    high = max(_shrink_to_model(neighbours, model_scale.near), model_scale.near - MAX_SHORTFALL)
     return Calibration(unrelated=low, near=max(high, low + MIN_SPAN))
 
 

@@ -7,11 +7,11 @@ from collections.abc import Sequence
 from atlas.core.operations import (
     ANY_OPERATION,
     NO_MARKS,
+    BulkUndo,
     Operation,
     Operations,
     RecordChange,
     TrashedRecord,
-    UndoneMany,
 )
 from atlas.protocols.infra import Clock
 from atlas.storage.marks.codec import check_marks
@@ -91,9 +91,7 @@ class SqlHistory:
         """
         return undo(self._database, self._clock, operation_id, actor=actor, reason=reason)
 
-    def undo_many(
-        self, where: Operations, *, actor: str, reason: str, expected: UndoneMany | None = None
-    ) -> UndoneMany:
+    def undo_many(self, where: Operations, *, actor: str, reason: str, expected: BulkUndo | None = None) -> BulkUndo:
         """Undo the matching operations as one operation, or only preview the undo if `expected` is None."""
         return undo_many(self._database, self._clock, where, actor=actor, reason=reason, expected=expected)
 

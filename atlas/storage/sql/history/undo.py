@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from atlas.core.errors import NotAllowed, PlanOutdated, UndoRefused
-from atlas.core.operations import NO_MARKS, UNDO, Operation, Operations, UndoneMany, undone_operation_ids
+from atlas.core.operations import NO_MARKS, UNDO, BulkUndo, Operation, Operations, undone_operation_ids
 from atlas.core.types import new_id
 from atlas.infra.actor import changes_own_only, is_under_review
 from atlas.protocols.infra import Clock
@@ -82,8 +82,8 @@ def undo(database: Database, clock: Clock, operation_id: str, *, actor: str, rea
 
 
 def undo_many(
-    database: Database, clock: Clock, where: Operations, *, actor: str, reason: str, expected: UndoneMany | None
-) -> UndoneMany:
+    database: Database, clock: Clock, where: Operations, *, actor: str, reason: str, expected: BulkUndo | None
+) -> BulkUndo:
     """Undo operations, newest first, as one new operation. Undoing the new operation restores them.
 
     Operations that conflict with later changes are skipped and listed, and undone ones are skipped. Operations after a
@@ -108,7 +108,7 @@ def undo_many(
 
 
 class _PreviewFinished(Exception):
-    def __init__(self, done: UndoneMany) -> None:
+    def __init__(self, done: BulkUndo) -> None:
         self.undone_many = done
 
 
@@ -125,7 +125,7 @@ def _operations_to_undo(connection: Connection, where: Operations) -> list[Opera
     ]
 
 
-def _undo_expected(writer: LedgerWriter, operations: Sequence[Operation], expected: UndoneMany) -> UndoneMany:
+def _undo_expected(writer: LedgerWriter, operations: Sequence[Operation], expected: BulkUndo) -> BulkUndo:
     expected_ids, refused_ids = (set(ids) for ids in expected.outcome)
     # Only among the matching operations, so that a forged plan cannot undo operations of others.
     result = _undo_all(writer, [operation for operation in operations if operation.id in expected_ids])
@@ -143,7 +143,7 @@ def _undo_expected(writer: LedgerWriter, operations: Sequence[Operation], expect
     return replace(result, refused=expected.refused, n_later=n_later)
 
 
-def _undo_all(writer: LedgerWriter, operations: Iterable[Operation]) -> UndoneMany:
+def _undo_all(writer: LedgerWriter, operations: Iterable[Operation]) -> BulkUndo:
     undone, refused = list[Operation](), list[tuple[Operation, str]]()
     for operation in operations:
         try:
@@ -156,7 +156,7 @@ def _undo_all(writer: LedgerWriter, operations: Iterable[Operation]) -> UndoneMa
         "UPDATE operations SET undoes = ? WHERE id = ?",
         (",".join(operation.id for operation in undone), writer.operation.id),
     )
-    return UndoneMany(id=writer.operation.id, undone=tuple(undone), refused=tuple(refused))
+    return BulkUndo(id=writer.operation.id, undone=tuple(undone), refused=tuple(refused))
 
 
 def _undo_operation(writer: LedgerWriter, operation: Operation) -> int:

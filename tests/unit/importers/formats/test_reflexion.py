@@ -103,7 +103,7 @@ def test_a_stub_is_described_by_its_docstring_and_signature(prompt, entry_point,
         ({"reflections": ["a", 5]}, "expected a string for reflections[1], got type int"),
         ({"solution": ["x"]}, "expected a string for solution, got type list"),
         ({"test": {}}, "expected a string for test, got type dict"),
-        ({"solution": "\ud800"}, "holds a lone surrogate"),
+        ({"solution": "\ud800"}, "contains a lone surrogate"),
     ],
 )
 def test_a_field_of_the_wrong_type_is_named_and_costs_its_row_only(files, mbpp_row, changes, reason):

@@ -108,7 +108,7 @@ def test_the_task_is_cut_out_of_the_prompt(prompt, description):
         ({"trajectory": 5}, "expected a list for trajectory, got type int"),
         ({"trajectory": [None]}, "expected an object for trajectory[0], got nothing"),
         ({"trajectory": [{"action": ["ls"]}]}, "expected a string for trajectory[0].action, got type list"),
-        ({"trajectory": [{"observation": "\x00"}]}, "observation holds a NUL character"),
+        ({"trajectory": [{"observation": "\x00"}]}, "observation contains a NUL character"),
         ({"info": []}, None),
         ({"info": "x"}, "expected an object for info, got 'x'"),
         ({"info": {"submission": 5}}, "expected a string for info.submission, got type int"),

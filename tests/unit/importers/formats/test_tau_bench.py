@@ -101,8 +101,8 @@ def test_pictures_are_named_and_not_kept(files, tau_row):
             {"traj": [{"role": "assistant", "tool_calls": [{}]}]},
             "expected an object for traj[0].tool_calls[0].function",
         ),
-        ({"traj": [{"role": "user", "content": "\ud800"}]}, "observation holds a lone surrogate at character 0"),
-        ({"traj": [{"role": "user", "content": "a\x00b"}]}, "observation holds a NUL character"),
+        ({"traj": [{"role": "user", "content": "\ud800"}]}, "observation contains a lone surrogate at character 0"),
+        ({"traj": [{"role": "user", "content": "a\x00b"}]}, "observation contains a NUL character"),
     ],
 )
 def test_a_field_of_the_wrong_type_is_named_and_costs_its_row_only(files, tau_row, changes, reason):

@@ -227,7 +227,7 @@ def test_editing_what_is_not_there_is_not_found(memory):
         (attempt(""), "has no description, so no search could find it"),
         (attempt("\ud800"), "lone surrogate"),
         (attempt("a\x00b"), "NUL"),
-        (attempt("x", number=float("inf")), "is inf, which JSON cannot hold"),
+        (attempt("x", number=float("inf")), "is inf, which JSON cannot represent"),
         (attempt("x", thing=object()), "is of type object"),
         (replace(attempt("x"), timestamp=datetime(2026, 1, 1)), "has no time zone"),
         (replace(attempt("x"), outcome=Outcome(True, 1.5)), "expected a number from 0 to 1"),

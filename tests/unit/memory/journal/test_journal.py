@@ -66,7 +66,7 @@ def test_an_entry_comes_back_as_it_was_written(journal, clock):
         ({"generation": -(2**53) - 1}, "for an entry's generation, got"),
         ({"importance": 1.5}, "expected a number from 0 to 1 for an importance"),
         ({"links": [("knows", "x")]}, "expected one of caused_by"),
-        ({"metadata": {"n": float("nan")}}, "which JSON cannot hold"),
+        ({"metadata": {"n": float("nan")}}, "which JSON cannot represent"),
         ({"entry_type": ["task"]}, r"expected a string that is not blank for an entry's entry_type, got \['task'\]"),
         ({"content": None}, "expected a string that is not blank for an entry's content, got None"),
         ({"metadata": [1]}, r"expected an object such as .* for an entry's metadata, got \[1\]"),

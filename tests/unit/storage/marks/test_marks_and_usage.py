@@ -287,6 +287,6 @@ def test_threads_that_mark_through_two_stores_at_once_lose_nothing(open_store):
 
 @pytest.mark.parametrize("marks", [Marks(note="\ud800"), Marks(note="a\x00b"), Marks(tags=("\udfff",))])
 def test_marks_that_a_file_cannot_hold_are_refused(marked, marks):
-    with pytest.raises(InvalidInput, match=r"marks\.(note|tags).* holds a (lone surrogate|NUL)"):
+    with pytest.raises(InvalidInput, match=r"marks\.(note|tags).* contains a (lone surrogate|NUL)"):
         marked.mark(a=marks)
     assert marked.marks("a").note == "first"
