@@ -228,6 +228,10 @@ class Collection(ABC):
         """
         return self
 
+    def ensure_operation(self, kind: str, reason: str = "") -> Collection:
+        """Return this collection if its writes belong to an operation, or else a view whose writes form a new one."""
+        return self if self.operation_id else self.as_operation(kind, reason)
+
     def exclude(self, ids: Sequence[str]) -> Collection:
         """Return a view of this collection whose searches skip the records with these ids."""
         raise _no_history_error("search without some records")

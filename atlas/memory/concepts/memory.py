@@ -148,7 +148,7 @@ class ChromaConceptLibrary(Memory[CodeConcept]):
         changed = self.primitive_updates(loader)
         if changed:
             renewed = encode_entries([to_entry(concept) for concept in changed], self._store, self.embedder, {})
-            scoped = self._store if self.operation_id else self._store.as_operation("edit", "primitives")
+            scoped = self._store.ensure_operation("edit", "primitives")
             scoped.update(*renewed)
         return [concept.id for concept in changed]
 
@@ -223,7 +223,7 @@ class ChromaConceptLibrary(Memory[CodeConcept]):
             return []
         changed = [*(group.kept_id for group in plan.groups), *(subject.concept.id for subject in plan.linked)]
         rows = {row["id"]: row for row in self._store.get(changed)}
-        scoped = self._store if self.operation_id else self._store.as_operation("merge", plan.reason)
+        scoped = self._store.ensure_operation("merge", plan.reason)
         scoped.merge(build_merges(plan, rows), plan.moment)
         return [group.merged for group in plan.groups]
 

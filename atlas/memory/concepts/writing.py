@@ -42,7 +42,7 @@ class ConceptWriter:
             return []
         new_ids = {entry.id for entry in entries}
         new = with_calls(self.store, [concept for concept in dated if concept.id in new_ids])
-        scoped = self.store if self.store.operation_id else self.store.as_operation("store", reason)
+        scoped = self.store.ensure_operation("store", reason)
         arguments = encode_entries([to_entry(concept) for concept in new], self.store, self.embedder, {})
         return scoped.add_missing(*arguments, restored, unique_key=unique_key)
 

@@ -188,9 +188,7 @@ class ChromaExperienceMemory(Memory[Experience]):
         """
         from atlas.memory.experience.outcomes import apply_outcomes
 
-        return apply_outcomes(
-            self._store if self.operation_id else self._store.as_operation("outcome", plan.reason), plan
-        )
+        return apply_outcomes(self._store.ensure_operation("outcome", plan.reason), plan)
 
     aapply_outcomes = twin(apply_outcomes)
 
@@ -286,7 +284,7 @@ class ChromaExperienceMemory(Memory[Experience]):
         ids = [decision.id for decision in plan.removals]
         if not ids:
             return 0
-        scoped = self._store if self.operation_id else self._store.as_operation("prune", plan.reason)
+        scoped = self._store.ensure_operation("prune", plan.reason)
         return scoped.delete_unchanged(ids, plan.moment, plan.usage)
 
     aapply_prune = twin(apply_prune)
@@ -323,7 +321,7 @@ class ChromaExperienceMemory(Memory[Experience]):
 
         if not plan.groups:
             return []
-        scoped = self._store if self.operation_id else self._store.as_operation("merge", plan.reason)
+        scoped = self._store.ensure_operation("merge", plan.reason)
         scoped.merge(build_merges(self._store, plan.groups), plan.moment)
         return [group.merged for group in plan.groups]
 
@@ -369,7 +367,7 @@ class ChromaExperienceMemory(Memory[Experience]):
         """
         from atlas.memory.experience.refining import apply_refine
 
-        return apply_refine(self._store if self.operation_id else self._store.as_operation("refine", plan.reason), plan)
+        return apply_refine(self._store.ensure_operation("refine", plan.reason), plan)
 
     aapply_refine = twin(apply_refine)
 

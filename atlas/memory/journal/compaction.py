@@ -192,7 +192,7 @@ def apply_compact(log: EntryLog, plan: CompactPlan, kind: EntryType) -> str | No
     reason = reason_with_loss(
         f"{len(plan.moves)} entries moved, {len(plan.summaries)} summaries written{deleted}", plan.loss
     )
-    scoped = log.as_operation("compact", reason)
+    scoped = log.ensure_operation("compact", reason)
     check_compact(log, plan)
     summaries = [_summary_entry(log, draft, kind) for draft in plan.summaries]
     rows = log.store.get([move.id for move in plan.moves])

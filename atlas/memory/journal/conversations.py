@@ -92,7 +92,7 @@ class Conversations(Memory[Turn]):
         with self._store.reading():
             moment, latest = self._store.moment(), self._latest(conversation)
         with_context = replace(entry, document=indexed_text(entry.document, [*latest.values()]))
-        log = self._log.as_operation("store")
+        log = self._log.ensure_operation("store")
         log.store.add(*encode_entries([with_context], self._store, self.embedder, {}))
         log.reindex_if_outdated([turn.id], list(latest), moment)
         return turn.id
@@ -108,7 +108,7 @@ class Conversations(Memory[Turn]):
         entries = [_to_entry(self._new(turn)) for turn in turns]
         for entry in entries:
             entry.metadata["created_at"] = entry.metadata[TURN_TIME]
-        log = self._log.as_operation("store")
+        log = self._log.ensure_operation("store")
         added = log.store.add_missing(*encode_entries(entries, self._store, self.embedder, {}))
         log.reindex_texts(added)  # the text of a turn includes its predecessors
         return added

@@ -103,7 +103,7 @@ class EntryLog(Log):
         for entry in entries_by_id.values():
             to_entry(entry)
         known_ids = self.store.existing_ids(list(entries_by_id)) | self.store.purged(list(entries_by_id))
-        scoped = self.as_operation("store", reason)
+        scoped = self.ensure_operation("store", reason)
         scoped._add_new_links([entry for entry in entries_by_id.values() if entry.id in known_ids])
         new = [entry for entry in entries_by_id.values() if entry.id not in known_ids]
         if not new:
@@ -162,7 +162,7 @@ class EntryLog(Log):
         ]
         ids, embeddings, metadatas, documents = encode_entries(renewals, self.store, self.embedder, {})
         unchanged = list(rows_by_id.values())  # rows with the same text and vectors
-        self.as_operation(kind, reason).store.update(
+        self.ensure_operation(kind, reason).store.update(
             [*ids, *(row["id"] for row in unchanged)],
             [*embeddings, *(row["embedding"] for row in unchanged)],
             [*metadatas, *(row["metadata"] for row in unchanged)],

@@ -132,7 +132,7 @@ class Gates:
         if not rows or self.refused is None:
             raise NotFound(f"there is no refused entry {refused_id!r}; rejected() lists them")
         check_own_under_review(self.refused.marks([refused_id]), "accept entries")
-        scoped = log.as_operation("store", ACCEPTANCE_REASON)
+        scoped = log.ensure_operation("store", ACCEPTANCE_REASON)
         added = scoped.add([from_row(rows[0])])
         self.refused.as_operation("store", ACCEPTANCE_REASON, scoped.store.operation_id).delete([refused_id])
         return added[0] if added else refused_id

@@ -49,9 +49,9 @@ class Log:
     embedder: WholeEmbedder
     log_text: LogText
 
-    def as_operation(self, kind: str, reason: str = "") -> Self:
-        """Return a view of this log whose writes are one operation, or the log itself if it is such a view."""
-        return self if self.store.operation_id else replace(self, store=self.store.as_operation(kind, reason))
+    def ensure_operation(self, kind: str, reason: str = "") -> Self:
+        """Return this log if its writes belong to an operation, or else a view whose writes form a new one."""
+        return replace(self, store=self.store.ensure_operation(kind, reason))
 
     def delete(self, ids: Sequence[str]) -> int:
         """Delete records and return their number, or raise `PlanOutdated` if a concurrent write has changed the log."""
@@ -62,7 +62,7 @@ class Log:
 
     def restore(self, ids: Sequence[str]) -> int:
         """Restore deleted records as one operation, and return their number."""
-        scoped = self.as_operation("restore")
+        scoped = self.ensure_operation("restore")
         n_restored = scoped.store.restore(list(ids))
         scoped.reindex_texts(ids)
         return n_restored
@@ -84,7 +84,7 @@ class Log:
             records = find_changed_rows(self.store, self.log_text, deleted_ids=deleted_ids, changed=changed)
         if records or deleted_ids:
             arguments = encode_entries(records, self.store, self.embedder, {})
-            self.as_operation(kind).store.update(*arguments, unchanged_since=moment, deleted_ids=deleted_ids)
+            self.ensure_operation(kind).store.update(*arguments, unchanged_since=moment, deleted_ids=deleted_ids)
 
     def reindex_texts(self, ids: Sequence[str]) -> None:
         """Reindex records and their successors, with the current beginnings of their predecessors."""

@@ -231,7 +231,7 @@ class ChromaStrategyBank(Memory[Strategy]):
         survivors = [group.kept_id for group in plan.groups]
         rows = {row["id"]: row for row in self._store.get(survivors)}
         merges = [build_merge(group, rows.get(group.kept_id), self._text_of) for group in plan.groups]
-        scoped = self._store if self.operation_id else self._store.as_operation("merge", plan.reason)
+        scoped = self._store.ensure_operation("merge", plan.reason)
         if merges:
             scoped.merge(merges, plan.moment)
         return self.get_many(survivors)

@@ -96,7 +96,7 @@ def unretire(store: Collection, strategy_ids: Sequence[str], by_outcomes: Contai
         by_outcomes: Ids of the strategies that were retired for their outcomes. They are pinned, to prevent another
             retirement.
     """
-    scoped = store if store.operation_id else store.as_operation("mark", "unretired")
+    scoped = store.ensure_operation("mark", "unretired")
     changes = {
         MarksChange(pinned=True, buried=False): [i for i in strategy_ids if i in by_outcomes],
         MarksChange(buried=False): [i for i in strategy_ids if i not in by_outcomes],

@@ -255,7 +255,7 @@ class StrategyWriter:
                 "strategies have been added or deleted since the plan was made; nothing was done. Plan again"
             )
         self._check_origins(plan.joined)
-        scoped = self.store if self.store.operation_id else self.store.as_operation("store", "from attempts")
+        scoped = self.store.ensure_operation("store", "from attempts")
         joined, added = self.encode(*plan.joined), self.encode(*plan.added)  # both embedded before anything is written
         if plan.joined:
             scoped.update(*joined, unchanged_since=plan.moment)
@@ -423,7 +423,7 @@ class StrategyWriter:
             if strategy_id in read_retired(self.store, self.retirement):
                 logger.warning("strategy %s got another source, but is retired, so agents do not receive it", stored.id)
             reason = f"one more source: {stored.title}"
-            scoped = self.store if self.store.operation_id else self.store.as_operation("store", reason)
+            scoped = self.store.ensure_operation("store", reason)
             scoped.update(*self.encode(changed), unchanged_since=moment)
         return combined
 
