@@ -21,10 +21,10 @@ from typing import Any
 import atlas
 from atlas.embedding.foreign_queries import evaluation_queries
 from atlas.embedding.sentence_transformers import BUNDLED, SentenceTransformerEmbedder
-from atlas.evaluation.bootstrap import Half
 from atlas.evaluation.measures import JudgedCorpus, JudgedQuery, RetrievalTask
 from atlas.evaluation.metrics import EMPTY_SHARE, HELPS
 from atlas.evaluation.report import Report
+from atlas.evaluation.split import Half
 from atlas.evaluation.tasks import AGENT, evaluate_corpora
 from benchmarks.measuring import Figure
 

@@ -127,7 +127,7 @@ def ablate(
     limit: int | None = None,
     on_progress: Progress | None = None,
 ) -> Ablation:
-    """Return the figures of each configuration after replaying attempts into a temporary memory system of its own.
+    """Replay attempts into a temporary memory system for each configuration, and return the figures of each.
 
     Args:
         trajectories: The attempts.
@@ -143,17 +143,17 @@ def ablate(
         InvalidInput: There is no attempt, or a configuration is unknown.
     """
     names = _validate_names(configurations)
-    moments, is_timed = group_by_time(trajectories)
-    moments = list(first_attempts(moments, limit)) if limit is not None else moments
-    trajectories = [trajectory for moment in moments for trajectory in moment]
-    if not moments:
+    groups, is_timed = group_by_time(trajectories)
+    groups = list(first_attempts(groups, limit)) if limit is not None else groups
+    trajectories = [trajectory for group in groups for trajectory in group]
+    if not groups:
         raise InvalidInput("expected at least one attempt to replay, got none; give files with attempts")
     cached_embedder, counter = CachedEmbedder(embedder), make_counter(embedder)
     rows: list[AblationRow] = []
     for name in names:
         replayed: list[ReplayedAttempt] = []
         with temporary_memory(CONFIGURATIONS[name], cached_embedder, settings) as (memory, clock):
-            for attempt in replay(memory, moments, clock, counter=counter, budget_tokens=budget_tokens):
+            for attempt in replay(memory, groups, clock, counter=counter, budget_tokens=budget_tokens):
                 replayed.append(attempt)
                 if on_progress:
                     on_progress(len(rows) * len(trajectories) + len(replayed), len(names) * len(trajectories))
@@ -204,7 +204,7 @@ def _make_row(name: str, replayed: Sequence[ReplayedAttempt], n_records: Mapping
 
 
 def _chance(replayed: Sequence[ReplayedAttempt], k: int) -> float:
-    """Return the mean probability that k random records of each memory include one from the attempt's task."""
+    """Return the mean probability that k random records from each memory include a record of the attempt's task."""
     miss_probabilities = [
         math.prod(1.0 - expected_hit(ranking, k) for ranking in attempt.contents) for attempt in replayed
     ]
@@ -212,13 +212,13 @@ def _chance(replayed: Sequence[ReplayedAttempt], k: int) -> float:
 
 
 def _mean_probability(attempt: ReplayedAttempt, shares: Sequence[float]) -> float:
-    """Return the mean probability that predicted success rates give to the attempt's actual outcome."""
+    """Return the probability of the attempt's actual outcome if the mean of `shares` predicts its success."""
     mean = sum(shares) / len(shares)
     return mean if attempt.trajectory.outcome.success else 1.0 - mean
 
 
 def _estimates(values: list[list[float]], replayed: Sequence[ReplayedAttempt], seed: int) -> list[Estimate]:
-    """Return the mean of each column with its interval, resampled by task. Empty without rows."""
+    """Return the mean and the bootstrap interval over tasks of each column. Empty if there are no rows."""
     if not values:
         return []
     table: Values = np.array(values, np.float64)
@@ -232,7 +232,7 @@ def _estimate(values: list[list[float]], replayed: Sequence[ReplayedAttempt], se
 def _validate_names(configurations: Sequence[str]) -> list[str]:
     for name in configurations:
         if name not in CONFIGURATIONS:
-            raise InvalidInput(f"expected configurations out of {', '.join(CONFIGURATIONS)}, got {name!r}")
+            raise InvalidInput(f"expected one of {', '.join(CONFIGURATIONS)} as a configuration, got {name!r}")
     return list(dict.fromkeys(configurations)) or list(CONFIGURATIONS)
 
 

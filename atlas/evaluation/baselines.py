@@ -16,7 +16,7 @@ K1, B = 1.2, 0.75
 
 
 class PlainBM25:
-    """A BM25 retriever without stemming and stop words.
+    """A BM25 retriever that neither stems words nor ignores stop words.
 
     Source:
         Robertson & Zaragoza, Foundations and Trends in Information Retrieval 2009. The inverse document frequency is
@@ -41,15 +41,15 @@ class PlainBM25:
 
     def rank(self, text: str, excluded: Collection[str], depth: int) -> Ranking:
         """Return the ids of texts that share a word with the query, highest score first. Ties keep the given order."""
-        values = self._values(text)
-        order = (self._ids[position] for position in np.argsort(-values, kind="stable") if values[position] > 0)
+        scores = self._scores(text)
+        order = (self._ids[position] for position in np.argsort(-scores, kind="stable") if scores[position] > 0)
         return Ranking(tuple(record_id for record_id in order if record_id not in excluded)[:depth])
 
-    def _values(self, text: str) -> npt.NDArray[np.float64]:
-        values = np.zeros(len(self._ids))
+    def _scores(self, text: str) -> npt.NDArray[np.float64]:
+        scores = np.zeros(len(self._ids))
         postings = [self._postings[word] for word in dict.fromkeys(plain_words(text)) if word in self._postings]
         for positions, n_times in (pairs.T for pairs in postings):
             n_texts = len(positions)
             rarity = math.log(1.0 + (len(self._ids) - n_texts + 0.5) / (n_texts + 0.5))
-            values[positions] += rarity * n_times * (K1 + 1.0) / (n_times + self._length_penalties[positions])
-        return values
+            scores[positions] += rarity * n_times * (K1 + 1.0) / (n_times + self._length_penalties[positions])
+        return scores

@@ -11,8 +11,8 @@ import numpy as np
 from atlas.core.hits import Hit, MemoryQueryResult
 from atlas.core.statistics import Estimate, estimates
 from atlas.core.types import Experience
-from atlas.evaluation.bootstrap import Half
 from atlas.evaluation.measures import RetrievalTask, answerable_queries, relevant_ids
+from atlas.evaluation.split import Half
 from atlas.memory.context.block import BEGIN, DEFAULT_K, END, PREAMBLE, TokenCounter, build_context
 from atlas.memory.kinds.sections import SECTIONS
 from atlas.protocols.infra import Progress
@@ -20,7 +20,7 @@ from atlas.protocols.infra import Progress
 BUDGETS = (500, 1_000, 2_000)
 MEMORY = "experience"
 FIGURES = ("in_block", "in_full", "until_full", "difference")
-"""Fields of `BlockResult` in the order of `_values`."""
+"""Fields of `BlockResult`, in the order in which `_block_figures` returns them."""
 MAX_COUNTS = 10_000
 """Size of the cache of token counts."""
 
@@ -42,7 +42,7 @@ class BlockResult:
     """Share of the queries with a relevant record in full."""
 
     until_full: Estimate
-    """Share of the queries with a relevant record in full if hits are added by rank until one does not fit."""
+    """Share of the queries with a relevant record in full if the block contained the hits of `ids_until_full`."""
 
     difference: Estimate
     """Mean difference `in_block` − `until_full` over the queries."""
@@ -77,7 +77,7 @@ def evaluate_blocks(
         hits = hits_for(query.text, query.excluded, DEFAULT_K)
         relevant = {*relevant_ids(query, texts)}
         right_ids = {hit.item.id for hit in hits if getattr(hit.item, id_field) in relevant}
-        values[row] = [_values(hits, right_ids, cached_counter, budget) for budget in BUDGETS]
+        values[row] = [_block_figures(hits, right_ids, cached_counter, budget) for budget in BUDGETS]
         if on_progress:
             on_progress(row + 1, len(queries))
     groups = [query.group for query in queries]
@@ -92,13 +92,13 @@ def evaluate_blocks(
     )
 
 
-def _values(
+def _block_figures(
     hits: Sequence[Hit[Experience]], right_ids: Collection[str], counter: TokenCounter, budget: int
 ) -> tuple[float, float, float, float]:
-    """Return four figures of the context block for one query.
+    """Return the `FIGURES` of the context block for one query.
 
     The first three are 1 or 0: whether the block contains a right record, whether it contains one in full, and whether
-    a block filled with full texts by rank would contain one. The fourth is the first minus the third.
+    a block of only full texts would contain one (see `ids_until_full`). The fourth is the first minus the third.
     """
     block = build_context(MemoryQueryResult(experience_hits=tuple(hits)), counter, budget)
     shown_ids, shortened = {*block.shown[MEMORY]}, {*block.shortened[MEMORY]}
@@ -111,7 +111,7 @@ def _values(
 
 
 def ids_until_full(hits: Sequence[Hit[Experience]], counter: TokenCounter, budget: int) -> list[str]:
-    """Return the ids of the hits in a block that is filled with full texts by rank, until one does not fit."""
+    """Return the ids of the best hits whose full texts fit into a block together, up to the first that does not."""
     section = SECTIONS[MEMORY]
     n_remaining = budget - counter.count("\n".join([BEGIN, PREAMBLE, "", section.heading, END]))
     ids = list[str]()

@@ -1,4 +1,4 @@
-"""A caching store, for runs that rank the same candidates repeatedly."""
+"""A store that caches search results, for runs that rank the same candidates repeatedly."""
 
 from __future__ import annotations
 
@@ -75,7 +75,7 @@ class CachedStore(LedgerCollection):
 
 
 def _with_comparison(candidates: Candidates, compared_similarities: Values, compared: Selector | None) -> Candidates:
-    """Replace the similarities of the selected candidates by those from word pieces.
+    """Return the candidates with the similarities from word pieces for the candidates that `compared` selects.
 
     Args:
         compared_similarities: Similarities of all candidates from word pieces, or empty if the store has none.

@@ -1,4 +1,4 @@
-"""Foreign queries: queries without a relevant record in a store, and the strictness that leaves them unanswered."""
+"""Foreign queries: queries without a relevant record in a store, to which the right answer is no hit."""
 
 from __future__ import annotations
 
@@ -9,9 +9,9 @@ import numpy as np
 
 from atlas.core.statistics import Estimate, Values, estimates
 from atlas.embedding.foreign_queries import evaluation_queries
-from atlas.evaluation.bootstrap import SPLIT_SEED, Half, is_in_half, sample
 from atlas.evaluation.measures import JudgedCorpus, Retriever
 from atlas.evaluation.metrics import DEPTH
+from atlas.evaluation.split import SPLIT_SEED, Half, is_in_half, sample
 from atlas.protocols.infra import Progress
 
 MAX_FOREIGN = 200
@@ -27,7 +27,7 @@ QueryGroups = Mapping[str, Mapping[str, str]]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ForeignResult:
-    """The shares of one source's foreign queries that each retriever answers, although it should return no hit."""
+    """The share of a source's foreign queries for which each retriever returns a hit, although there should be none."""
 
     asked_in: str
     source: str
@@ -35,15 +35,15 @@ class ForeignResult:
 
     n_queries: int
     told_something: Mapping[str, Estimate]
-    """False positive rate over the queries, by row name, for rows with a threshold."""
+    """False positive rate over the queries, keyed by row name, for rows with a threshold."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class StrictnessStep:
-    """The answers that agents get for own attempts, judged queries and foreign queries, at one strictness."""
+    """The figures of an agent's search at one strictness: for own attempts, judged queries and foreign queries."""
 
     strictness: float
-    """Factor on the measured level."""
+    """Factor on the measured relevance level."""
 
     first_right: Estimate
     """Share of the own attempts whose first hit is another attempt at the same task."""
@@ -62,7 +62,7 @@ class StrictnessStep:
 
 
 def select_foreign_queries(corpus: JudgedCorpus, corpora: Sequence[JudgedCorpus], half: Half) -> QueryGroups:
-    """Return the queries of a half that are foreign to a corpus, by source: nonsense, and queries of other corpora.
+    """Return the queries of a half that are foreign to a corpus, keyed by source: nonsense, and each other corpus.
 
     Corpora that share a query, such as a log and a part of it, are not foreign to each other.
     """
@@ -95,7 +95,7 @@ def ask_foreign(
     seed: int,
     on_progress: Progress | None = None,
 ) -> tuple[ForeignResult, ...]:
-    """Return the share of foreign queries that each retriever with a threshold answers, for each source.
+    """Return the share of foreign queries that each retriever with a threshold answers, one result for each source.
 
     Args:
         asked_in: The store's name in the report.

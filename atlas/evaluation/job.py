@@ -32,7 +32,7 @@ from atlas.memory.system import MemorySystem
 from atlas.protocols.infra import Progress
 
 MIN_EXPERIENCES = 20
-"""Smallest number of experiences for a measurement in the background. For fewer, the figures mean little."""
+"""Smallest number of experiences for an evaluation in the background. For fewer, the figures mean little."""
 
 NICENESS = 19
 
@@ -45,7 +45,7 @@ STEPS: Mapping[str, tuple[int, int]] = {
     f"context blocks of {OWN_ATTEMPTS}": (90, 99),
     f"context blocks of {JUDGED_TASK}": (99, 100),
 }
-"""Percentages of a measurement's work between which each of its steps lies, as measured on the sample store."""
+"""Progress of the whole evaluation, in percent, at which each step begins and ends, as measured on the sample store."""
 
 
 class EvaluationFile(ArtefactFile[OwnEvaluation]):
@@ -74,7 +74,7 @@ def decode_evaluation(encoded: Mapping[str, Any]) -> OwnEvaluation:
     """
     evaluation = decode(OwnEvaluation, {**encoded, "report": json.loads(encoded["report"])}, "evaluation", strict=True)
     if datetime.fromisoformat(evaluation.measured_at).tzinfo is None or not evaluation.report.tasks:
-        raise ValueError("expected an evaluation with its time and its tasks, got one that lacks them")
+        raise ValueError("expected an evaluation with a time zone and at least one task, got one without")
     for task in filter(attrgetter("rows"), evaluation.report.tasks):
         compared = [by for row in task.rows for by in row.differences.values()]
         for by_metric in (task.chance, *(row.estimates for row in task.rows), *compared):
@@ -143,7 +143,7 @@ class LiveEvaluation(LiveResult[OwnEvaluation]):
     """The latest evaluation of a store, and the jobs that renew it."""
 
     _n_at_begin: int | None = None
-    """Number of experiences at the last start in the background. A failed or cancelled measurement is repeated only
+    """Number of experiences at the last start in the background. A failed or cancelled evaluation is repeated only
     after the store has grown."""
 
     def ask(self) -> None:

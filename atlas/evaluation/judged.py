@@ -14,12 +14,12 @@ JUDGED_TASK = "your judged queries"
 ONLY_WRONG = "your queries with only wrong hits"
 
 MAX_MISSES = 10
-"""Most missed queries that a report keeps."""
+"""Largest number of missed queries in a report."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class MissedQuery:
-    """A judged query whose first hit was not judged right. It has ids, so that a report contains no stored text."""
+    """A judged query whose first hit was not judged right, given by ids, so that a report contains no stored text."""
 
     query_id: str
     """The result of `query_id`."""
@@ -31,7 +31,7 @@ class MissedQuery:
     """Id of the highest ranked record that was judged right."""
 
     rank: int | None
-    """The rank of that record, counted from 1, or None if it is not among the first `DEPTH` hits."""
+    """The rank of `right_id`, counted from 1, or None if it is not among the first `DEPTH` hits."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -39,19 +39,19 @@ class MissedQueries:
     """The judged queries that an agent's search gets wrong."""
 
     strictness: float
-    """The strictness at which they were searched."""
+    """The strictness of the searches."""
 
     n_judged: int
     """Number of judged queries."""
 
     n_missed: int
-    """Number of those whose first hit was not judged right."""
+    """Number of judged queries whose first hit was not judged right."""
 
     worst: tuple[MissedQuery, ...]
-    """At most `MAX_MISSES`, those whose right record ranks lowest first."""
+    """At most `MAX_MISSES` missed queries, sorted by the rank of the right record, lowest ranked first."""
 
     def with_ids(self, ids: Mapping[str, str]) -> MissedQueries:
-        """Return the same with other ids of records, by their present ones. Unknown ids stay."""
+        """Return a copy with record ids replaced according to a mapping. Ids that are not in it stay."""
         worst = [
             replace(
                 miss, first_id=ids.get(miss.first_id, miss.first_id), right_id=ids.get(miss.right_id, miss.right_id)
@@ -70,9 +70,9 @@ def missed_queries(retriever: Retriever, queries: Sequence[JudgedQuery], strictn
     """Return the judged queries whose first hit is not right.
 
     Args:
-        retriever: The search of agents.
+        retriever: The search that agents use.
         queries: The queries, each with a right record in the store.
-        strictness: The strictness of that search.
+        strictness: The strictness of `retriever`, for the report.
     """
     misses = [miss for query in queries if (miss := _miss(query, retriever.rank(query.text, (), DEPTH).ids))]
     worst = sorted(misses, key=lambda miss: -(miss.rank or DEPTH + 1))[:MAX_MISSES]
@@ -80,7 +80,7 @@ def missed_queries(retriever: Retriever, queries: Sequence[JudgedQuery], strictn
 
 
 def _miss(query: JudgedQuery, hit_ids: Sequence[str]) -> MissedQuery | None:
-    """Return the query with its highest ranked right record, or None if that is the first hit."""
+    """Return a query as missed, or None if its first hit is right."""
     rank = next((place for place, hit_id in enumerate(hit_ids, 1) if hit_id in query.grades), None)
     if rank == 1:
         return None
@@ -111,7 +111,7 @@ def judged_queries(judgements: Sequence[Judgement], collection: str, ids: Collec
 
 
 def rejected_queries(judgements: Sequence[Judgement], collection: str, ids: Collection[str]) -> Mapping[str, str]:
-    """Return the queries for which all judged records are wrong, each with its text as group. They should find nothing.
+    """Return the queries for which all judged records are wrong, so that no hit is right, each with its text as group.
 
     The arguments are those of `judged_queries`.
     """

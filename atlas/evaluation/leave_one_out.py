@@ -9,9 +9,9 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from atlas.core.statistics import Estimate, Values, estimates
-from atlas.evaluation.bootstrap import Half, is_in_half, sample
 from atlas.evaluation.measures import JudgedQuery, RetrievalTask, Retriever
 from atlas.evaluation.metrics import SAME
+from atlas.evaluation.split import Half, is_in_half, sample
 from atlas.protocols.infra import Progress
 
 OWN_ATTEMPTS = "own attempts"
@@ -20,7 +20,7 @@ MAX_QUERIES = 500
 """Maximum number of attempts used as queries. More are sampled."""
 
 N_HITS = 4
-"""Number of hits whose outcomes predict the actual one, the default of a search."""
+"""Number of hits whose outcomes predict the outcome of an attempt. It is the default of a search."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -47,13 +47,13 @@ class OutcomeRow:
 
     name: str
     accuracy: Estimate
-    """Share of the attempts with the majority outcome of their hits. Ties count one half."""
+    """Share of the attempts whose outcome is that of most of their hits. A tie counts one half."""
 
     brier: Estimate
     """Brier score of the hits' success rate as a prediction. 0 is best."""
 
     n_guessed: int
-    """Number of attempts without a hit of known outcome, predicted by the base rate."""
+    """Number of attempts without a hit of known outcome. The base rate predicts these."""
 
     differences: Mapping[str, OutcomeDifference] = field(default_factory=dict)
     """Mean difference (this row − the other) over the same attempts, keyed by the other row's name."""

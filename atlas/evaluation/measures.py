@@ -12,8 +12,8 @@ import numpy as np
 from atlas.core.errors import InvalidInput
 from atlas.core.statistics import Estimate, Values, estimates
 from atlas.core.types import Trajectory
-from atlas.evaluation.bootstrap import Half, is_in_half
 from atlas.evaluation.metrics import DEPTH, METRICS, JudgedRanking, is_relevant
+from atlas.evaluation.split import Half, is_in_half
 from atlas.protocols.infra import Progress
 
 
@@ -34,7 +34,7 @@ class JudgedQuery:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RetrievalTask:
-    """Queries of one kind."""
+    """Queries of one kind, with judgements on the relevance of records."""
 
     name: str
     about: str
@@ -49,14 +49,14 @@ class JudgedCorpus:
 
     name: str
     trajectories: tuple[Trajectory, ...]
-    """Attempts, whose ids are used in judgements."""
+    """The attempts. Judgements refer to their ids."""
 
     tasks: tuple[RetrievalTask, ...]
     nonsense: tuple[str, ...] = ()
     """Queries without a relevant record, so that the right answer is empty."""
 
     origin: str = ""
-    """Common source of related corpora, or empty for an independent one."""
+    """Name of the source that related corpora share, or empty for an independent corpus."""
 
     @property
     def texts(self) -> dict[str, str]:
@@ -96,7 +96,7 @@ class Retriever(Protocol):
         ...
 
     def rank(self, text: str, excluded: Collection[str], depth: int) -> Ranking:
-        """Return at most `depth` records for a query, best first, without excluded ones. Nothing is grouped."""
+        """Return at most `depth` records for a query, best first, without excluded ones."""
         ...
 
 
@@ -106,7 +106,7 @@ class RowResult:
 
     name: str
     estimates: Mapping[str, Estimate]
-    """Estimates by metric."""
+    """Estimates, keyed by metric."""
 
     differences: Mapping[str, Mapping[str, Estimate]]
     """Mean difference (this row − the other) over the same queries, keyed by the other row's name and the metric."""
@@ -120,7 +120,7 @@ class TaskResult:
     about: str
     n_records: int
     n_queries: int
-    """Number of queries of this half with a relevant record. Only they are measured."""
+    """Number of queries of this half with a relevant record. Only these queries are measured."""
 
     n_unanswerable: int
     """Number of queries of this half without a relevant record."""

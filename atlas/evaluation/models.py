@@ -16,9 +16,9 @@ from atlas.core.errors import AtlasError, NotFound
 from atlas.core.settings import Settings
 from atlas.core.statistics import Estimate
 from atlas.embedding.choice import model_size
-from atlas.evaluation.bootstrap import Half, sample
 from atlas.evaluation.measures import Ranking, RetrievalTask, RowResult, TaskResult, evaluate
 from atlas.evaluation.report import to_lines, to_markdown
+from atlas.evaluation.split import Half, sample
 from atlas.evaluation.tasks import AgentRow, Watch, own_tasks, read_attempts
 from atlas.memory.open import open_memory
 from atlas.memory.system import MemorySystem

@@ -26,7 +26,7 @@ K = 5
 
 EPOCH = datetime(2000, 1, 1, tzinfo=UTC)
 Sources = dict[str, dict[str, set[str]]]
-"""Ids of each record's source trajectories, by memory and record."""
+"""Ids of each record's source trajectories, keyed by memory and record."""
 
 PACE = timedelta(minutes=1)
 """Time between attempts whose own times are unknown."""
@@ -38,9 +38,9 @@ class ReplayedAttempt:
 
     trajectory: Trajectory
     rank: int | None
-    """Best rank, counted from 1, of a record from the same task in any memory, or None if there is none."""
+    """Best rank, counted from 1, of a record of the same task in any memory, or None if no memory returned one."""
 
-    seen: frozenset[str]
+    source_ids: frozenset[str]
     """Ids of the hits' source trajectories."""
 
     outcomes: tuple[bool, ...]
@@ -53,7 +53,7 @@ class ReplayedAttempt:
     """Number of earlier attempts at the same task."""
 
     contents: tuple[JudgedRanking, ...]
-    """Contents of each memory as an unordered ranking, to compute chance levels."""
+    """Grades of all records of each memory, to compute metrics under a random order."""
 
     is_verbatim: bool
     """True if an earlier attempt at the same task has the same text."""
@@ -86,18 +86,18 @@ def group_by_time(trajectories: Sequence[Trajectory]) -> tuple[list[list[Traject
     return [list(group) for _, group in groupby(ordered, key=_instant)], True
 
 
-def first_attempts(moments: Sequence[Sequence[Trajectory]], limit: int) -> Iterator[list[Trajectory]]:
+def first_attempts(groups: Sequence[Sequence[Trajectory]], limit: int) -> Iterator[list[Trajectory]]:
     """Yield the groups of attempts, cut after the first `limit` attempts."""
-    for moment in moments:
+    for group in groups:
         if limit <= 0:
             return
-        yield list(moment[:limit])
-        limit -= len(moment)
+        yield list(group[:limit])
+        limit -= len(group)
 
 
 def replay(
     memory: MemorySystem,
-    moments: Sequence[Sequence[Trajectory]],
+    groups: Sequence[Sequence[Trajectory]],
     clock: ReplayClock,
     *,
     counter: TokenCounter,
@@ -105,15 +105,16 @@ def replay(
 ) -> Iterator[ReplayedAttempt]:
     """Search for each attempt's task, then store the attempt, and yield the result of the search.
 
-    Attempts at the same instant are all searched for before the first of them is stored.
+    Args:
+        groups: Attempts as `group_by_time` returns them. All tasks of a group are searched for before any is stored.
     """
     stored: list[Trajectory] = []
     sources: Sources = {}
-    for moment in moments:
-        clock.at = moment[0].timestamp or clock.at + PACE
-        for trajectory in moment:
+    for group in groups:
+        clock.at = group[0].timestamp or clock.at + PACE
+        for trajectory in group:
             yield _replay_attempt(memory, trajectory, stored, sources, counter, budget_tokens)
-        for trajectory in moment:
+        for trajectory in group:
             # No agent used the hits.
             unused = {**trajectory.metadata, "used": []}
             ids = memory.store(replace(trajectory, metadata=unused, timestamp=clock.at))
@@ -141,7 +142,7 @@ def _replay_attempt(
     return ReplayedAttempt(
         trajectory=trajectory,
         rank=min(ranks, default=None),
-        seen=frozenset(chain.from_iterable(chain.from_iterable(sources))),
+        source_ids=frozenset(chain.from_iterable(chain.from_iterable(sources))),
         outcomes=tuple(hit.item.success for hit in result.experience_hits if hit.item.success is not None),
         n_before=len(stored),
         n_same=len(same_task),
@@ -160,7 +161,7 @@ def _as_unordered_ranking(is_same: Sequence[bool]) -> JudgedRanking:
 
 
 def _sources(result: MemoryQueryResult) -> list[list[tuple[str, ...]]]:
-    """Return the ids of the attempts that each hit comes from, by memory, in the order of the hits."""
+    """Return the ids of the attempts that each hit comes from: a list for each memory, in the order of its hits."""
     return [
         [(hit.item.trajectory_id,) for hit in result.experience_hits],
         [hit.item.found_in for hit in result.concept_hits],
@@ -172,7 +173,7 @@ def _sources(result: MemoryQueryResult) -> list[list[tuple[str, ...]]]:
 def temporary_memory(
     memories: frozenset[str], embedder: WholeEmbedder, settings: Settings
 ) -> Iterator[tuple[MemorySystem, ReplayClock]]:
-    """Yield a memory system with only the named memories in a temporary store, and the clock of the system."""
+    """Yield a memory system in a temporary store, with only the named memories, and its clock."""
     exact = replace(settings, read_only=False, exact_max_rows=sys.maxsize)
     clock = ReplayClock()
     with (

@@ -10,12 +10,12 @@ from itertools import zip_longest
 from atlas.core.schema import decode
 from atlas.core.statistics import Estimate, Interval
 from atlas.evaluation.blocks import BlockResult
-from atlas.evaluation.bootstrap import SPLIT_SEED, Half
 from atlas.evaluation.foreign import ForeignResult, StrictnessStep
 from atlas.evaluation.judged import MissedQueries
 from atlas.evaluation.leave_one_out import OutcomeAgreement
 from atlas.evaluation.measures import TaskResult
 from atlas.evaluation.metrics import METRICS
+from atlas.evaluation.split import SPLIT_SEED, Half
 
 HALVES: Mapping[Half, str] = {
     "dev": "development half: what is tuned may be tuned on these tasks",
@@ -57,10 +57,10 @@ class Report:
     foreign: tuple[ForeignResult, ...] = ()
     blocks: tuple[BlockResult, ...] = ()
     strictness: tuple[StrictnessStep, ...] = ()
-    """Answers at other strictness, in order of strictness. Empty if the report is not of a store's own attempts."""
+    """The figures at each strictness, in ascending order. Empty if the report is not of a store's own attempts."""
 
     missed: MissedQueries | None = None
-    """The judged queries that an agent's search gets wrong. None without judged queries, and in older reports."""
+    """The judged queries that an agent's search gets wrong. None for corpora, and in reports of older versions."""
 
     split_seed: int = SPLIT_SEED
 

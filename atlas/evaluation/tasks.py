@@ -1,4 +1,4 @@
-"""Evaluation of a memory: its ways to retrieve as rows of a report, on judged corpora or on its own attempts."""
+"""Evaluation of a memory's searches, on judged corpora or on the memory's own attempts."""
 
 from __future__ import annotations
 
@@ -20,7 +20,6 @@ from atlas.core.types import Experience
 from atlas.embedding.cached import CachedEmbedder
 from atlas.evaluation.baselines import PlainBM25
 from atlas.evaluation.blocks import BlockResult, evaluate_blocks
-from atlas.evaluation.bootstrap import Half
 from atlas.evaluation.cached_store import CachedStore
 from atlas.evaluation.foreign import (
     BUNDLED_QUERIES,
@@ -45,6 +44,7 @@ from atlas.evaluation.measures import (
 )
 from atlas.evaluation.metrics import DEPTH
 from atlas.evaluation.report import Report
+from atlas.evaluation.split import Half
 from atlas.memory.context.block import make_counter
 from atlas.memory.experience.memory import COLLECTION, ChromaExperienceMemory
 from atlas.memory.open import open_memory
@@ -61,11 +61,11 @@ JUDGEMENTS_TASK = "finding what was judged right"
 THIS_STORE = "this store"
 
 STEPS = tuple(step / 10 for step in range(31))
-"""Values of the strictness that a store is measured at."""
+"""Values of the strictness at which `measure_strictness` measures."""
 
 
 Search = Callable[[str, int], Sequence[Experience]]
-"""Function of a query and a number of records."""
+"""Function of a query and a number of records, which returns the best records."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,7 +82,7 @@ class SearchRow:
     """The field that identifies an experience in judgements, such as `id`."""
 
     baselines: Sequence[str] = ()
-    """Names of the rows with which this one is compared."""
+    """Names of the rows with which this row is compared."""
 
     has_threshold = False
 
@@ -94,7 +94,7 @@ class SearchRow:
 
 @dataclass(frozen=True, slots=True)
 class AgentRow:
-    """A retriever that returns what an agent gets from a memory, which hides hits below its relevance threshold."""
+    """A retriever that searches as an agent does: hits below the memory's relevance threshold are hidden."""
 
     experience: ChromaExperienceMemory
 
@@ -109,7 +109,7 @@ class AgentRow:
     def rank(self, text: str, excluded: Collection[str], depth: int) -> Ranking:
         """Return the ranking for a query as if the memory did not contain the excluded records.
 
-        They are left out before ranking, because the threshold depends on the best hit.
+        Excluded records are left out before ranking, because the threshold depends on the best hit.
         """
         return Ranking(tuple(getattr(hit.item, self.id_field) for hit in self.hits(text, excluded, depth)))
 
@@ -127,7 +127,7 @@ class AgentRow:
         ]
 
     def first_shown_id(self, text: str, hits: Sequence[Hit[str]], strictness: float) -> str:
-        """Return the id of the first of `hits_without_threshold` that a strictness shows, or an empty string."""
+        """Return the id of the first hit of `hits_without_threshold` that a strictness shows, or an empty string."""
         return next((hit.item for hit in self.experience.shown_hits(text, hits, strictness)), "")
 
 
@@ -140,7 +140,7 @@ def _evaluate_agent_blocks(
     seed: int,
     watch: Watch,
 ) -> list[BlockResult]:
-    """Return the figures of the context blocks of the row `AGENT`. Empty if the rows lack it."""
+    """Return the figures of the context blocks that an agent gets. Empty if there is no `AgentRow`."""
     results = list[BlockResult]()
     agent_rows = [row for row in rows if isinstance(row, AgentRow)]
     for row in agent_rows:
@@ -172,12 +172,12 @@ OWN_SIGNALS = (*SIGNALS, "use", "pin")
 
 
 def rows_of(memory: MemorySystem, id_field: str) -> tuple[Retriever, ...]:
-    """Return the retrievers to compare on a memory. Their searches do not count as retrievals."""
+    """Return the retrievers to compare on a memory. Searches by these retrievers do not count as retrievals."""
     return _rows(memory, id_field, RankingWeights(), f"what `search` does; {TUNING_NOTE}", SIGNALS)
 
 
 def own_rows(memory: MemorySystem, id_field: str) -> tuple[Retriever, ...]:
-    """Return the retrievers of this memory with its current weights, and with the other profiles of its store."""
+    """Return the retrievers of a memory with its current weights, and with the other profiles of its store."""
     profile_in_use, weights = memory.storage.profiles.in_use(), memory.experience.weights
     is_profile = weights == profile_in_use.weights
     label = f"profile {profile_in_use.name!r}" if is_profile else "the weights that it was opened with"
@@ -277,7 +277,7 @@ def reciprocal_rank_fusion(*searches: Search) -> Search:
 
 
 Rows = Callable[[MemorySystem, str], Sequence[Retriever]]
-"""Function that returns the rows of a report, such as `rows_of`. Pass another one to compare settings."""
+"""Function that returns the rows of a report, such as `rows_of`. Pass another function to compare settings."""
 
 
 def keyword_search(experience: ChromaExperienceMemory) -> Search:
@@ -300,7 +300,7 @@ def evaluate_corpora(
     watch: Watch,
     rows_of: Rows = rows_of,
 ) -> Report:
-    """Return the report on all retrievers, each corpus being stored in a temporary store of its own.
+    """Store each corpus in a temporary store, and return the report on all retrievers.
 
     Args:
         corpora: The corpora: attempts, and the tasks on them.
@@ -311,13 +311,13 @@ def evaluate_corpora(
         watch: Called with the name of each step, for a progress bar.
         rows_of: Function that returns the retrievers of a memory.
     """
-    remembering = CachedEmbedder(embedder)
+    cached_embedder = CachedEmbedder(embedder)
     results: list[TaskResult] = []
     foreign: list[ForeignResult] = []
     blocks: list[BlockResult] = []
     about: dict[str, str] = {}
     for corpus in corpora:
-        with _fill_store(corpus, remembering, settings, watch(f"storing {corpus.name}")) as memory:
+        with _fill_store(corpus, cached_embedder, settings, watch(f"storing {corpus.name}")) as memory:
             rows: list[Retriever] = [PlainBM25(corpus.texts), *rows_of(memory, "trajectory_id")]
             about |= {row.name: row.about for row in rows}
             results += [
@@ -328,7 +328,7 @@ def evaluate_corpora(
             by_source = select_foreign_queries(corpus, corpora, half)
             foreign += ask_foreign(corpus.name, by_source, rows, seed=seed, on_progress=watch("asking foreign queries"))
     return Report(
-        model=remembering.model_name,
+        model=cached_embedder.model_name,
         half=half,
         seed=seed,
         retrievers=about,
@@ -444,13 +444,13 @@ def measure_strictness(
 def _first_ids(
     row: AgentRow, searches: Sequence[tuple[str, Collection[str]]], on_progress: Progress
 ) -> npt.NDArray[np.str_]:
-    """Return the ids of first hits, of shape (n_queries, n_steps). "" where a strictness shows no hit."""
+    """Return the id of each query's first hit at each strictness, shape (n_queries, n_steps), or "" without a hit."""
     hits_of_queries = list[list[Hit[str]]]()
     for text, excluded in searches:
         hits_of_queries.append(row.hits_without_threshold(text, excluded))
         on_progress(len(hits_of_queries), len(searches))
     return np.array(
-        [  # level by level, because the memory keeps the thresholds of its latest level only
+        [  # one strictness after another, because the memory caches the thresholds of the latest strictness only
             [row.first_shown_id(text, hits, step) for (text, _), hits in zip(searches, hits_of_queries, strict=True)]
             for step in STEPS
         ]
@@ -485,7 +485,7 @@ def _with_caches(memory: MemorySystem) -> MemorySystem:
 def read_attempts(memory: MemorySystem) -> list[Attempt]:
     """Return every searchable experience as an `Attempt`, in order of storage.
 
-    Those in quarantine and those that wait for review are left out, because a search does not find them.
+    Experiences in quarantine, and those that wait for review, are left out, because a search does not find them.
     """
     hidden = {
         record_id

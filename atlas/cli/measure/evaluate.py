@@ -20,9 +20,9 @@ from atlas.cli.common import (
 )
 from atlas.core.errors import InvalidInput
 from atlas.core.settings import Settings
-from atlas.evaluation.bootstrap import Half
 from atlas.evaluation.models import compare_models, models_as_json, models_as_markdown, models_as_text
 from atlas.evaluation.report import Report, as_json, as_markdown, as_text
+from atlas.evaluation.split import Half
 from atlas.evaluation.tasks import Watch, evaluate_corpora, evaluate_own
 from atlas.importers.corpora import find_corpora
 from atlas.protocols.infra import Progress

@@ -45,10 +45,10 @@ class CurationRow:
     """Number of records that remain."""
 
     found: Estimate
-    """Share of the tasks for which the first `K` hits include a record made from a successful attempt at it."""
+    """Share of the tasks for which one of the first `K` hits was made from a successful attempt at the task."""
 
     evidence: Estimate
-    """Mean share of the words of the task's successful attempts that the best such hit contains. 0 without a hit."""
+    """Mean share of a successful attempt's words that the best of these hits contains. 0 for a task without one."""
 
     n_words: float
     """Mean number of words of a record without its task."""
@@ -77,7 +77,9 @@ def bench_curation(
     seed: int = 0,
     on_progress: Progress | None = None,
 ) -> CurationBench:
-    """Return the figures of retrieval for each task with a success, after each policy has shrunk a memory to each size.
+    """Return the figures of retrieval after each policy has shrunk a memory to each size.
+
+    Every task with a successful attempt is queried.
 
     Args:
         shares: Sizes as shares of all attempts, in (0, 1].
@@ -87,76 +89,80 @@ def bench_curation(
     Raises:
         InvalidInput: No attempt succeeded.
     """
-    ordered, remembering = sort_by_time(attempts), CachedEmbedder(embedder)
-    right = _successes(ordered)
-    if not right:
+    ordered, cached_embedder = sort_by_time(attempts), CachedEmbedder(embedder)
+    successes_by_task = _successes(ordered)
+    if not successes_by_task:
         raise InvalidInput(
             f"none of {len(ordered):,} attempts succeeded, so there is no task to look for; give successful attempts"
         )
-    vectors = remembering.encode_batch([attempt.task.description for attempt in ordered])
+    vectors = cached_embedder.encode_batch([attempt.task.description for attempt in ordered])
     rows = list[CurationRow]()
     for name, policy in policies.items():
         for share in shares:
             n_kept = max(1, round(share * len(ordered)))
             memory = MemoryToShrink(
-                attempts=ordered, vectors=vectors, n_kept=n_kept, embedder=remembering, settings=settings
+                attempts=ordered, vectors=vectors, n_kept=n_kept, embedder=cached_embedder, settings=settings
             )
-            remains = policy(memory) if n_kept < len(ordered) else [KeptRecord(a, frozenset({a.id})) for a in ordered]
-            rows.append(_make_row(name, share, remains, right, memory, seed))
+            kept = policy(memory) if n_kept < len(ordered) else [KeptRecord(a, frozenset({a.id})) for a in ordered]
+            rows.append(_make_row(name, share, kept, successes_by_task, memory, seed))
             if on_progress:
                 on_progress(len(rows), len(policies) * len(shares))
     return CurationBench(
-        model=remembering.model_name, n_attempts=len(ordered), n_tasks=len(right), seed=seed, rows=tuple(rows)
+        model=cached_embedder.model_name,
+        n_attempts=len(ordered),
+        n_tasks=len(successes_by_task),
+        seed=seed,
+        rows=tuple(rows),
     )
 
 
 def _successes(attempts: Sequence[Trajectory]) -> dict[str, list[Trajectory]]:
     """Return the successful attempts, keyed by task."""
-    right: dict[str, list[Trajectory]] = {}
+    successes_by_task: dict[str, list[Trajectory]] = {}
     for attempt in attempts:
         if attempt.outcome.success:
-            right.setdefault(task_identity(attempt), []).append(attempt)
-    return right
+            successes_by_task.setdefault(task_identity(attempt), []).append(attempt)
+    return successes_by_task
 
 
 def _make_row(
     name: str,
     share: float,
-    remains: Sequence[KeptRecord],
-    right: Mapping[str, Sequence[Trajectory]],
+    kept: Sequence[KeptRecord],
+    successes_by_task: Mapping[str, Sequence[Trajectory]],
     memory: MemoryToShrink,
     seed: int,
 ) -> CurationRow:
     with temporary_memory(EXPERIENCE, memory.embedder, memory.settings) as (system, _):
-        ids = system.experience.store_many([record.attempt for record in remains])
-        by_id = dict(zip(ids, remains, strict=True))
+        ids = system.experience.store_many([record.attempt for record in kept])
+        by_id = dict(zip(ids, kept, strict=True))
         values = list[list[float]]()
-        for successes in right.values():
+        for successes in successes_by_task.values():
             description = successes[0].task.description
             hits = system.experience.retrieve(description, K, count_retrieval=False).hits
             success_ids = {attempt.id for attempt in successes}
-            attempts = [by_id[hit.item.id] for hit in hits if success_ids & by_id[hit.item.id].sources]
-            best_evidence = max((_evidence(record, successes) for record in attempts), default=0.0)
-            values.append([float(bool(attempts)), best_evidence])
-    found_rate, evidence = estimates(np.array(values, np.float64), list(right), seed=seed)
-    lengths = [len(text_without_task(record.attempt).split()) for record in remains]
+            records = [by_id[hit.item.id] for hit in hits if success_ids & by_id[hit.item.id].sources]
+            best_evidence = max((_evidence(record, successes) for record in records), default=0.0)
+            values.append([float(bool(records)), best_evidence])
+    found_rate, evidence = estimates(np.array(values, np.float64), list(successes_by_task), seed=seed)
+    lengths = [len(text_without_task(record.attempt).split()) for record in kept]
     return CurationRow(
         policy=name,
         share=share,
-        n_records=len(remains),
+        n_records=len(kept),
         found=found_rate,
         evidence=evidence,
         n_words=sum(lengths) / len(lengths),
     )
 
 
-def _evidence(remains: KeptRecord, successes: Sequence[Trajectory]) -> float:
-    """Return the largest share of the words of one of a record's successful attempts that the record contains.
+def _evidence(record: KeptRecord, successes: Sequence[Trajectory]) -> float:
+    """Return the share of an attempt's words that a record contains, for the record's best successful source attempt.
 
-    An attempt without words counts as 1.
+    The share is 1 for an attempt without words.
     """
-    words = _words(text_without_task(remains.attempt))
-    sources = [attempt for attempt in successes if attempt.id in remains.sources]
+    words = _words(text_without_task(record.attempt))
+    sources = [attempt for attempt in successes if attempt.id in record.sources]
     return max(_share_of_words(_words(text_without_task(attempt)), words) for attempt in sources)
 
 
@@ -184,10 +190,10 @@ def as_markdown(bench: CurationBench) -> str:
 
 
 NOTES = (
-    f"found: share of the tasks with a success for which the first {K} hits have a record that stands for one",
-    "evidence: mean share of that success's words which the record still has; 0 where none is found",
-    "each task is asked in the words of its attempts, and hits below the level are hidden, as for an agent",
-    "merging and summarising are by rules, without a language model",
+    f"found: share of the tasks for which one of the first {K} hits was made from a successful attempt at the task",
+    "evidence: mean share of that attempt's words that the hit still contains; 0 if there is no such hit",
+    "each query is the description of a task, and hits below the relevance level are hidden, as for an agent",
+    "merging and summarising follow rules, without a language model",
 )
 
 

@@ -14,7 +14,7 @@ from atlas.memory.system import MemorySystem
 from atlas.protocols.infra import WholeEmbedder
 
 ROUNDS = 8
-"""Largest number of plans that are measured until no task loses its best record."""
+"""Largest number of plans that `prune_measured` measures. It stops earlier if no task loses its best record."""
 
 EXPERIENCE = frozenset({"experience"})
 
@@ -48,7 +48,7 @@ Policy = Callable[[MemoryToShrink], list[KeptRecord]]
 
 def sort_by_time(attempts: Sequence[Trajectory]) -> list[Trajectory]:
     """Return attempts sorted by time, oldest first, or unchanged if a time is unknown."""
-    return [attempt for moment in group_by_time(attempts)[0] for attempt in moment]
+    return [attempt for group in group_by_time(attempts)[0] for attempt in group]
 
 
 def keep_newest(memory: MemoryToShrink) -> list[KeptRecord]:
@@ -62,22 +62,22 @@ def keep_short(memory: MemoryToShrink) -> list[KeptRecord]:
 
 
 def merge_similar(memory: MemoryToShrink) -> list[KeptRecord]:
-    """Merge attempts at the most similar tasks, regardless of their outcomes. The newest of each group is kept."""
+    """Keep the newest attempt of each group of similar tasks, regardless of the outcomes."""
     return [KeptRecord(group[-1], _ids(group)) for group in _groups(memory)]
 
 
 def summarise_all(memory: MemoryToShrink) -> list[KeptRecord]:
-    """Replace groups of similar attempts by summaries: the start of each text, in total as long as one attempt."""
+    """Replace each group of similar tasks by one summary, which is about as long as one attempt."""
     return [KeptRecord(_summary(group), _ids(group)) for group in _groups(memory)]
 
 
 def prune(memory: MemoryToShrink) -> list[KeptRecord]:
-    """Prune with ATLAS to a number of records. The least successful are removed first, then the oldest."""
+    """Prune with ATLAS to a number of records. The least successful records are removed first, then the oldest."""
     return _prune(memory, rounds=0)
 
 
 def prune_measured(memory: MemoryToShrink) -> list[KeptRecord]:
-    """Prune with ATLAS, but keep the successes that `curation_loss` lists as lost, as long as the loss decreases."""
+    """Prune with ATLAS, but keep successes that `curation_loss` lists as lost, for as long as the loss decreases."""
     return _prune(memory, rounds=ROUNDS)
 
 
@@ -103,23 +103,23 @@ def _prune(memory: MemoryToShrink, rounds: int) -> list[KeptRecord]:
     with temporary_memory(EXPERIENCE, memory.embedder, memory.settings) as (system, _):
         attempts = dict(zip(system.experience.store_many(memory.attempts), memory.attempts, strict=True))
         kept_ids = list[str]()
-        best_going, fewest = _pruned_ids(system, memory, kept_ids), len(attempts) + 1
-        removed = best_going
+        best_removed, fewest = _pruned_ids(system, memory, kept_ids), len(attempts) + 1
+        removed = best_removed
         for _ in range(rounds):
             lost_records = system.curation_loss("experience", dict.fromkeys(removed, "")).lost
             successes = [record for record in lost_records if attempts[record.id].outcome.success]
             n_lost = sum(len(record.tasks) for record in successes)
             if n_lost < fewest:
-                best_going, fewest = removed, n_lost
+                best_removed, fewest = removed, n_lost
             if not successes or len(kept_ids) == memory.n_kept:
                 break
             kept_ids += [record.id for record in successes][: memory.n_kept - len(kept_ids)]
             removed = _pruned_ids(system, memory, kept_ids)
-    return _as_unmerged([attempt for record_id, attempt in attempts.items() if record_id not in best_going])
+    return _as_unmerged([attempt for record_id, attempt in attempts.items() if record_id not in best_removed])
 
 
 def _pruned_ids(system: MemorySystem, memory: MemoryToShrink, kept_ids: Sequence[str]) -> set[str]:
-    """Return the ids of the records that pruning removes to reach the target number. It never removes `kept_ids`."""
+    """Return the ids of the records that pruning removes to reach the target number, never those in `kept_ids`."""
     n_max = memory.n_kept
     while True:
         plan = system.experience.plan_prune({"max_count": n_max}, keep=kept_ids)

@@ -17,7 +17,7 @@ from atlas.core.errors import InvalidInput
 from atlas.core.types import Step, Task
 
 TAIL_BYTES = 1_000_000
-"""Number of bytes at the end of an output in which a line of JSON is searched for."""
+"""Number of bytes at the end of an output that are searched for a line of JSON."""
 
 MAX_AMOUNT = 1e15
 """Largest reported amount that is accepted."""

@@ -17,7 +17,7 @@ from atlas.memory.context.block import BUDGET_TOKENS
 from atlas.memory.experience.memory import ChromaExperienceMemory
 
 BLOCKS = ("nothing", "memory", "placebo", "recency")
-"""Kinds of context blocks: none, the memory's, unrelated records of the same length, the latest attempts."""
+"""Kinds of context blocks: none, the memory's own, unrelated records of the same length, the latest attempts."""
 
 KINDS = ("experience", "strategies", "concepts", "journal")
 OPTIONS = ("without", "without-tag", "without-strategy", "budget", "profile", "store")
@@ -58,7 +58,7 @@ def read_arm(text: str) -> Arm:
     """
     block, *parts = text.split(",")
     if block not in BLOCKS:
-        raise InvalidInput(f"an arm begins with one of {', '.join(BLOCKS)}, but {text!r} does not; correct it")
+        raise InvalidInput(f"expected an arm that begins with one of {', '.join(BLOCKS)}, got {text!r}")
     options = dict[str, str]()
     for part in parts:
         name, _, value = part.partition("=")
@@ -80,7 +80,7 @@ class Cell:
     """One run of a trial's command: a task, a repeat and an arm."""
 
     task: int
-    """Position of its task."""
+    """Position of the task in the trial's list."""
 
     repeat: int
     arm: str
@@ -117,7 +117,7 @@ def read_tasks(path: Path) -> list[Task]:
     return _drop_repeated(tasks)
 
 
-def own_tasks(experience: ChromaExperienceMemory) -> list[Task]:
+def distinct_tasks(experience: ChromaExperienceMemory) -> list[Task]:
     """Return the tasks of a store's attempts, each once."""
     attempts = experience.get_many(experience.ids())
     return _drop_repeated(list({task_name(attempt.task): attempt.task for attempt in attempts}.values()))

@@ -23,7 +23,7 @@ class RateFigure:
     n: int
     n_succeeded: int
     interval: Interval | None
-    """95% interval, resampled by task, because attempts at one task are not independent, or None without attempts."""
+    """95% interval over tasks, because attempts at one task are not independent. None without attempts."""
 
     @property
     def share(self) -> float | None:
@@ -58,7 +58,7 @@ class PairFigure:
 
     n_tasks: int
     difference: float
-    """Mean over tasks, in [-1, 1]."""
+    """First minus second arm, mean over tasks, in [-1, 1]."""
 
     interval: Interval | None
     """95% bootstrap interval over tasks, in [-1, 1], or None for few tasks."""
@@ -78,7 +78,7 @@ class ArmComparison:
     first: str
     second: str
     every: PairFigure | None
-    """None if the arms have no task in common, such as `seen` and `new`."""
+    """Over all tasks. None if the arms have no task in common, as for `seen` and `new`."""
 
     seen: PairFigure | None
     new: PairFigure | None
@@ -106,7 +106,7 @@ class TrialReport:
 
 
 def differing_runs(report: TrialReport, comparison: ArmComparison, task: int) -> tuple[FinishedCell, FinishedCell]:
-    """Return the runs of both arms at a task in the first repeat whose outcomes differ in the direction of the mean."""
+    """Return a task's runs of both arms in the first repeat in which only the arm with more successes succeeded."""
     runs = {(cell.cell.repeat, cell.cell.arm): cell for cell in report.cells if cell.cell.task == task}
     is_won = task in comparison.won
     pairs = (
@@ -127,7 +127,7 @@ def build_report(
     n_cells: int,
     stopped_by: str = "",
 ) -> TrialReport:
-    """Return the report on finished cells, whatever their order."""
+    """Return the report on finished cells, which may be in any order."""
     cells = sorted(finished_cells, key=lambda cell: (cell.cell.task, cell.cell.repeat, cell.cell.arm))
     return TrialReport(
         design=design,

@@ -25,7 +25,7 @@ from atlas.storage.maintenance.copying import copy_store
 from atlas.storage.store import Store
 
 READY = "ready"
-"""Name of the file that marks a fork's directory as complete."""
+"""Name of the file whose existence shows that the copy in a directory is complete."""
 
 N_RECENT, N_UNRELATED, N_RELATED = 8, 40, 50
 """Number of latest attempts for `recency`, of candidates for a placebo, and of hits that a placebo excludes."""
@@ -51,7 +51,10 @@ def fork(source: Settings, directory: Path, settings: Settings) -> Path:
 
 
 def ensure_fork(arm: Arm, frozen: Path, directory: Path, settings: Settings, embedder: Embedder | None) -> Path:
-    """Return the path of an arm's copy of the store, without the records that the arm excludes. Make it if missing."""
+    """Copy the store for an arm, unless a complete copy exists, and return the path of the copy.
+
+    The copy lacks the records that the arm excludes.
+    """
     source = settings_for_store(settings, arm.store or str(frozen))
     is_new = not (directory / READY).exists()
     target = fork(source, directory, settings)
@@ -65,7 +68,7 @@ def ensure_fork(arm: Arm, frozen: Path, directory: Path, settings: Settings, emb
 
 
 def freeze(source: Settings, directory: Path, settings: Settings) -> Path:
-    """Return the path of the trial's unchanged copy of a store, from which arms are copied. Make it if missing."""
+    """Copy a store once for the whole trial, unless a complete copy exists, and return the path of the copy."""
     target = fork(source, directory, settings)
     (directory / READY).touch()
     return target
@@ -93,7 +96,7 @@ def build_block(memory: MemorySystem, arm: Arm, task: Task, seed: str) -> Contex
     block = memory.build_context(task, arm.budget)
     if arm.block == "memory" or not block.text:
         return block
-    unrelated = _unrelated_ids(memory, task, seed)
+    unrelated = _unrelated_attempts(memory, task, seed)
     return build_context(_as_hits(unrelated), memory.token_counter, block.n_tokens)
 
 
@@ -135,7 +138,7 @@ def _delete_excluded(memory: MemorySystem, arm: Arm) -> None:
         memory.strategies.delete([arm.without_strategy])
 
 
-def _unrelated_ids(memory: MemorySystem, task: Task, seed: str) -> list[Experience]:
+def _unrelated_attempts(memory: MemorySystem, task: Task, seed: str) -> list[Experience]:
     """Return a random sample of attempts at other tasks, without the most similar ones, in random order."""
     hits = memory.experience.retrieve(task.description, N_RELATED, threshold=0.0, count_retrieval=False).hits
     related = {hit.item.id for hit in hits}

@@ -79,7 +79,7 @@ def _check(saved: _SavedReport) -> None:
         raise InvalidInput("expected tasks in a trial's report, got none")
     for run in saved.cells:
         if run.cell.arm not in design.arms or not 0 <= run.cell.task < len(design.tasks):
-            raise InvalidInput(f"the trial's report has a run of another task or arm: {run.cell.key!r:.80}")
+            raise InvalidInput(f"expected runs of the report's own tasks and arms, got {run.cell.key!r:.80}")
     if len({run.cell.key for run in saved.cells}) < len(saved.cells):
         raise InvalidInput("expected each run once in a trial's report, got a run twice")
     if len(saved.cells) > saved.n_cells:

@@ -15,7 +15,7 @@ from atlas.core.imports.distribution import __version__
 from atlas.core.settings import Settings
 from atlas.core.types import Outcome, Task, Trajectory
 from atlas.evaluation.trial.agents import run_command
-from atlas.evaluation.trial.design import Arm, Cell, own_tasks, shuffled_cells
+from atlas.evaluation.trial.design import Arm, Cell, distinct_tasks, shuffled_cells
 from atlas.evaluation.trial.figures import TrialReport, build_report
 from atlas.evaluation.trial.forks import build_block, ensure_fork, freeze, has_attempt, open_fork, store_hash
 from atlas.evaluation.trial.journal import FinishedCell, TrialJournal
@@ -88,7 +88,7 @@ def run_trial(
     directory = directory.absolute()
     frozen = freeze(source, directory / "frozen", source)
     with open_fork(frozen, source, embedder) as memory:
-        tasks = list(plan.tasks or own_tasks(memory.experience))
+        tasks = list(plan.tasks or distinct_tasks(memory.experience))
         seen = {number for number, task in enumerate(tasks) if has_attempt(memory, task)}
         design = _design(plan, tasks, memory)
     journal = TrialJournal(directory)
@@ -159,7 +159,7 @@ class _TrialRun:
         )
 
     def _store_attempt(self, finished: FinishedCell) -> None:
-        """Store a finished run in its arm's copy of the store, unless it is there. Only if the trial is a stream."""
+        """Store a finished run in its arm's copy of the store if the trial is a stream, unless it is there already."""
         if not self._plan.is_stream:
             return
         result, task = finished.result, self._tasks[finished.cell.task]

@@ -48,32 +48,32 @@ def ablated(trajectories, *names, **options):
 
 
 def test_no_attempt_ever_sees_itself_or_one_that_came_later(tmp_path):
-    moments, _ = group_by_time(stream())
+    groups, _ = group_by_time(stream())
     came: list[str] = []
     with open_memory(tmp_path, embedder=HashEmbedder()) as memory:
-        for one in replay(memory, moments, ReplayClock(), counter=make_counter(None)):
-            assert one.seen <= set(came)
+        for one in replay(memory, groups, ReplayClock(), counter=make_counter(None)):
+            assert one.source_ids <= set(came)
             assert one.n_before == len(came)
             came.append(one.trajectory.id)
-        assert one.seen, "the last one sees something, or this proves nothing"
+        assert one.source_ids, "the last one sees something, or this proves nothing"
 
 
 def test_a_stream_out_of_order_is_put_in_order_before_anything_is_seen(tmp_path):
-    moments, is_timed = group_by_time(stream()[::-1])
+    groups, is_timed = group_by_time(stream()[::-1])
     assert is_timed
-    times = [together[0].timestamp for together in moments]
+    times = [together[0].timestamp for together in groups]
     assert times == sorted(times)
     with open_memory(tmp_path, embedder=HashEmbedder()) as memory:
-        for one in replay(memory, moments, ReplayClock(), counter=make_counter(None)):
+        for one in replay(memory, groups, ReplayClock(), counter=make_counter(None)):
             later = [other.id for other in stream() if other.timestamp >= one.trajectory.timestamp]
-            assert not one.seen.intersection(later)
+            assert not one.source_ids.intersection(later)
 
 
 def test_attempts_of_one_instant_do_not_see_each_other(tmp_path):
     twins = [attempt("cancel the flight", n, minute=0) for n in range(3)]
-    moments, _ = group_by_time([*twins, attempt("cancel the flight", 3, minute=1)])
+    groups, _ = group_by_time([*twins, attempt("cancel the flight", 3, minute=1)])
     with open_memory(tmp_path, embedder=HashEmbedder()) as memory:
-        seen = [one.seen for one in replay(memory, moments, ReplayClock(), counter=make_counter(None))]
+        seen = [one.source_ids for one in replay(memory, groups, ReplayClock(), counter=make_counter(None))]
     assert seen[:3] == [frozenset()] * 3
     assert seen[3] == {twin.id for twin in twins}
 
@@ -127,9 +127,9 @@ def test_chance_is_what_a_random_order_would_find():
 
 
 def test_nothing_that_was_retrieved_counts_as_used(tmp_path):
-    moments, _ = group_by_time(stream())
+    groups, _ = group_by_time(stream())
     with open_memory(tmp_path, embedder=HashEmbedder()) as memory:
-        list(replay(memory, moments, ReplayClock(), counter=make_counter(None)))
+        list(replay(memory, groups, ReplayClock(), counter=make_counter(None)))
         ids = memory.strategies.ids()
         assert [rate.n for rate in memory.strategies.rates(ids).values()] == [0]
         usage = memory.experience.usage(memory.experience.ids())
@@ -164,7 +164,7 @@ def test_the_report_is_readable_in_every_form():
     ("trajectories", "names", "told"),
     [
         ([], ["full"], "at least one attempt to replay"),
-        (stream(1), ["empty"], "expected configurations out of full, .*, got 'empty'"),
+        (stream(1), ["empty"], "expected one of full, .* as a configuration, got 'empty'"),
     ],
 )
 def test_nothing_to_replay_and_unknown_configurations_are_refused(trajectories, names, told):

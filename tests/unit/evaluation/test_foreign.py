@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from atlas.evaluation.bootstrap import is_in_test_half, sample
 from atlas.evaluation.foreign import (
     BUNDLED_QUERIES,
     MAX_FOREIGN,
@@ -14,6 +13,7 @@ from atlas.evaluation.foreign import (
 )
 from atlas.evaluation.measures import JudgedCorpus
 from atlas.evaluation.report import Report, as_json, as_markdown, as_text, from_json
+from atlas.evaluation.split import is_in_test_half, sample
 from tests.support.retrievers import ScriptedRetriever, query, task
 
 SHY = ScriptedRetriever("shy", {"oven": ["a"], "knife": ["b"], "qqq": ["a"]}, has_threshold=True)

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from atlas.evaluation.bootstrap import is_in_test_half
 from atlas.evaluation.leave_one_out import Attempt, leave_one_out, outcome_agreement
 from atlas.evaluation.report import Report, as_text
+from atlas.evaluation.split import is_in_test_half
 from tests.support.retrievers import ScriptedRetriever
 
 

@@ -9,10 +9,10 @@ import pytest
 
 from atlas.core.errors import InvalidInput
 from atlas.evaluation.baselines import PlainBM25
-from atlas.evaluation.bootstrap import is_in_test_half
 from atlas.evaluation.measures import Ranking, evaluate
 from atlas.evaluation.metrics import METRICS
 from atlas.evaluation.report import Report, as_json, as_markdown, as_text
+from atlas.evaluation.split import is_in_test_half
 from tests.support.retrievers import ScriptedRetriever, query, task
 
 TEXTS = {"a": "apple", "b": "banana", "c": "cherry", "d": "date"}
@@ -173,4 +173,4 @@ def test_plain_bm25_prefers_rare_words_and_short_texts():
 def test_plain_bm25_is_worked_out_by_hand():
     """Two texts of three words on average 3 long; `x` is in one, twice: idf ln(1 + 1.5 / 1.5), weight 2 · 2.2 / 3.2."""
     bm25 = PlainBM25({"one": "x x y", "two": "y z z"})
-    assert bm25._values("x").tolist() == pytest.approx([0.693147 * 4.4 / 3.2, 0])
+    assert bm25._scores("x").tolist() == pytest.approx([0.693147 * 4.4 / 3.2, 0])

@@ -18,7 +18,7 @@ import atlas
 from atlas.core.errors import InvalidInput, NotFound
 from atlas.core.settings import Settings
 from atlas.evaluation.trial.agents import RunResult
-from atlas.evaluation.trial.design import Cell, own_tasks, read_arm, read_tasks, shuffled_cells
+from atlas.evaluation.trial.design import Cell, distinct_tasks, read_arm, read_tasks, shuffled_cells
 from atlas.evaluation.trial.figures import TrialReport, build_report, differing_runs
 from atlas.evaluation.trial.forks import store_hash
 from atlas.evaluation.trial.journal import FinishedCell, TrialJournal
@@ -333,7 +333,7 @@ def test_a_report_that_is_none_is_refused(tmp_path):
     for changes, message in (
         (
             {"cells": [{**saved["cells"][0], "cell": {"task": 20, "repeat": 0, "arm": "a"}}]},
-            "a run of another task or arm",
+            "expected runs of the report's own tasks and arms",
         ),
         ({"design": {**saved["design"], "command": []}}, "expected a command in"),
         ({"cells": 7}, "cells"),
@@ -383,7 +383,7 @@ def test_tasks_are_read_from_lines_or_are_the_stores_own(store, tmp_path):
     file.write_text('{"description": "a"}\n\n{"id": "b", "description": "b", "context": {"x": 1}}\n')
     assert read_tasks(file) == [atlas.Task("", "", "a"), atlas.Task("b", "", "b", {"x": 1})]
     with atlas.open_memory(settings=store, embedder=EMBEDDER) as memory:
-        assert sorted(own.id for own in own_tasks(memory.experience)) == [f"t{n}" for n in range(6)]
+        assert sorted(own.id for own in distinct_tasks(memory.experience)) == [f"t{n}" for n in range(6)]
     for text, message in (
         ("nonsense", r"line 1: expected a task as JSON"),
         ('{"id": "a"}', "expected a task such as"),
@@ -398,7 +398,7 @@ def test_tasks_are_read_from_lines_or_are_the_stores_own(store, tmp_path):
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ("all", "an arm begins with one of nothing, memory, placebo, recency"),
+        ("all", "expected an arm that begins with one of nothing, memory, placebo, recency"),
         ("memory,budget", "expected NAME=VALUE for an arm's option"),
         ("memory,colour=red", "as an arm's option, got 'colour=red'"),
         ("memory,without=ideas", "expected one of experience"),

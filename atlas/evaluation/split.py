@@ -23,7 +23,7 @@ def is_in_test_half(group: str, seed: int = SPLIT_SEED) -> bool:
 
 
 def is_in_half(half: Half, group: str) -> bool:
-    """Return whether a task, given by its group, is in a half, or True for the half `both`."""
+    """Return whether a task, given by its group, is in a half. Every task is in `both`."""
     return half == "both" or half == ("test" if is_in_test_half(group) else "dev")
 
 

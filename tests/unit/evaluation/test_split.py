@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from atlas.core.statistics import MIN_GROUPS, estimates
-from atlas.evaluation.bootstrap import is_in_half, is_in_test_half
+from atlas.evaluation.split import is_in_half, is_in_test_half
 
 GROUPS = [f"task-{number}" for number in range(40)]
 
