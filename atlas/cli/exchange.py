@@ -95,7 +95,7 @@ def add_format_option(command: argparse.ArgumentParser) -> None:
 
 def _parse_rule(text: str) -> SuccessRule:
     try:
-        return SuccessRule.of(text)
+        return SuccessRule.parse(text)
     except InvalidInput as error:
         raise argparse.ArgumentTypeError(str(error)) from error
 

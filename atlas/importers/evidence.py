@@ -24,8 +24,8 @@ _READ_ONLY_TOOLS = re.compile(r"(?:get|find|search|list)_|calculate$|think$|tran
 def with_decided_outcome(attempt: Trajectory) -> Trajectory:
     """Return an attempt with the outcome that its log proves, or unchanged if the log proves none.
 
-    The details of the outcome name the rule. Attempts that crashed, or that the log scores
-    itself, are not changed, even if the scores leave the outcome unknown.
+    The details of the outcome name the rule. Attempts that crashed, or that the log itself scores,
+    are not changed, even if the scores leave the outcome unknown.
     """
     if attempt.outcome != Outcome(None):
         return attempt
@@ -85,7 +85,7 @@ def _calls(step: Step) -> Iterator[list[Any]]:
 
 
 def outcome_by_answer(attempt: Trajectory) -> bool | None:
-    """Return True if the final answer equals the expected one, or None if not, because it may be worded differently."""
+    """Return True if the final answer equals the expected one, else None: a right answer may be worded differently."""
     target, answer = attempt.task.verification.parameters.get("target"), attempt.metadata.get("solution")
     if not isinstance(target, str) or not isinstance(answer, str):
         return None

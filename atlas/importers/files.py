@@ -23,13 +23,13 @@ class NothingToImport(ImportFailed):
 
 
 @dataclass(frozen=True, slots=True)
-class Record:
+class RawRecord:
     """One line of JSONL or one element of a JSON list, as bytes that are not parsed yet."""
 
     position: int
     raw: bytes
     end: int
-    """Offset in the file of its end, in bytes."""
+    """Offset of the record's end in the file, in bytes."""
 
     problem: str = ""
     """Reason why the record was not read, or empty."""
@@ -103,7 +103,7 @@ def decode_utf_8(raw: bytes, name: str) -> str:
         ) from error
 
 
-def read_records(path: Path, limits: Limits) -> Iterator[Record]:
+def read_records(path: Path, limits: Limits) -> Iterator[RawRecord]:
     """Yield the rows of a JSONL file, or the elements of a JSON list.
 
     Raises:
@@ -115,7 +115,7 @@ def read_records(path: Path, limits: Limits) -> Iterator[Record]:
         yield from read_lines(path, limits)
 
 
-def read_lines(path: Path, limits: Limits) -> Iterator[Record]:
+def read_lines(path: Path, limits: Limits) -> Iterator[RawRecord]:
     """Yield the non-blank lines of a JSONL file. A line that is too long raises when its value is read.
 
     Raises:
@@ -128,9 +128,9 @@ def read_lines(path: Path, limits: Limits) -> Iterator[Record]:
             end += length
             line = line.removeprefix(BOM) if position == 1 else line
             if length > limits.max_row_bytes:
-                yield Record(position, b"", end, _size_problem("line", length, limits.max_row_bytes))
+                yield RawRecord(position, b"", end, _size_problem("line", length, limits.max_row_bytes))
             elif line.strip():
-                yield Record(position, line.rstrip(b"\r\n"), end)
+                yield RawRecord(position, line.rstrip(b"\r\n"), end)
 
 
 def read_span(handle: BinaryIO, start: int, end: int, limit: int) -> bytes:
@@ -158,7 +158,7 @@ def read_document(path: Path, limits: Limits) -> bytes:
     return path.read_bytes().removeprefix(BOM)
 
 
-def _elements(path: Path, limits: Limits) -> Iterator[Record]:
+def _elements(path: Path, limits: Limits) -> Iterator[RawRecord]:
     position, end = 0, 0
     with path.open("rb") as handle:
         try:
@@ -166,14 +166,14 @@ def _elements(path: Path, limits: Limits) -> Iterator[Record]:
                 end = span.end
                 yield _read_element(handle, position, span.start, span.end, limits)
         except ImportFailed as error:  # truncated, or followed by other text: keep the elements before
-            yield Record(position + 1, b"", end, str(error))
+            yield RawRecord(position + 1, b"", end, str(error))
 
 
-def _read_element(handle: BinaryIO, position: int, start: int, end: int, limits: Limits) -> Record:
+def _read_element(handle: BinaryIO, position: int, start: int, end: int, limits: Limits) -> RawRecord:
     try:
-        return Record(position, read_span(handle, start, end, limits.max_row_bytes), end)
+        return RawRecord(position, read_span(handle, start, end, limits.max_row_bytes), end)
     except InvalidInput as error:
-        return Record(position, b"", end, str(error))
+        return RawRecord(position, b"", end, str(error))
 
 
 def _bounded_lines(handle: BinaryIO, limit: int) -> Iterator[tuple[bytes, int]]:

@@ -51,7 +51,7 @@ class SuccessRule:
     bound: float
 
     @classmethod
-    def of(cls, text: str) -> SuccessRule:
+    def parse(cls, text: str) -> SuccessRule:
         """Parse a rule such as `correctness>=0.5`.
 
         Raises:
@@ -108,9 +108,9 @@ def prepare(item: Item, options: LogOptions, secrets: Counter[str]) -> list[Item
 
 
 def as_exported(attempt: Trajectory) -> ExportedExperience:
-    """Return an attempt as an experience with the attempt's id, so that a second import skips it.
+    """Return an attempt as an experience with the attempt's id, so that a second import skips the attempt.
 
-    The memory makes the text to embed.
+    The text to embed stays empty: the memory fills it in.
     """
     now = datetime.now(UTC)
     experience = to_experience(attempt, experience_id=attempt.id, embedding_text="", now=now)

@@ -17,7 +17,7 @@ from atlas.storage.marks.files import COPIED, TABLE
 from atlas.storage.marks.reading import read_rows
 
 _MARKS_PREFIX = re.compile(rf'\s*\{{\s*"({COPIED}|{TABLE})"\s*:\s*\{{')
-"""Prefix of a marks file."""
+"""Text at the beginning of every marks file."""
 
 _OPENING_CHARACTERS = 200
 

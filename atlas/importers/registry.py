@@ -68,7 +68,7 @@ class Format:
     """Reason why the outcome of an attempt may be unknown."""
 
     judged_by: Callable[[Trajectory], str] = no_deciding_score
-    """Function that returns the score and threshold that decided an attempt's outcome, such as `reward ≥ 1`, or ""."""
+    """Function that returns the rule by which a score decided an attempt's outcome, such as `reward ≥ 1`, or ''."""
 
 
 _BUILT_IN_FORMATS = (

@@ -22,7 +22,7 @@ REASON_LENGTH = 400
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Limits:
-    """Maximum sizes of an import's input, so that no file can exhaust the memory."""
+    """Maximum sizes of imported files and rows, so that no file can exhaust the memory."""
 
     max_file_bytes: int = 2_048 * MEGABYTE
     """Size of a whole file, and the unpacked size of a zip file."""
@@ -40,7 +40,7 @@ class Limits:
     """Compression ratio of an entry of more than 16 MB."""
 
     @classmethod
-    def of(cls, settings: Settings) -> Limits:
+    def from_settings(cls, settings: Settings) -> Limits:
         """Return the limits that are derived from the settings."""
         return cls(max_file_bytes=settings.max_import_megabytes * MEGABYTE)
 
@@ -57,7 +57,7 @@ class Row:
     """Reason why the row was rejected, on one line, empty if there is an item."""
 
     offset: int = 0
-    """Offset in the file of the end of this row, in bytes."""
+    """Offset of the row's end in the file, in bytes."""
 
     n_bytes: int = 0
     """Size of the row's JSON in bytes."""
@@ -87,10 +87,10 @@ def make_row(position: int, make: Callable[[], Item], *, offset: int = 0, n_byte
     return Row(position, item, reason, offset=offset, n_bytes=n_bytes)
 
 
-def catch_failure(act: Callable[[], object]) -> str:
-    """Call `act`, which converts a row. Return its error as one line, or an empty string if it raises none."""
+def catch_failure(convert: Callable[[], object]) -> str:
+    """Call `convert`. Return the error that it raises as one line, or an empty string if it raises none."""
     try:
-        act()
+        convert()
     except InvalidInput as error:
         reason = str(error)
     except RecursionError:

@@ -31,10 +31,10 @@ Progress = Callable[[int, int], None]
 
 @dataclass(frozen=True, slots=True)
 class AddCount:
-    """The counts of one batch."""
+    """The numbers of added and skipped items of one batch."""
 
     added: Mapping[str, int]
-    """Number of new records by noun: `experience`, `concept`, `strategy`, `entry`, `turn`."""
+    """Number of new records, keyed by noun: `experience`, `concept`, `strategy`, `entry`, `turn`."""
 
     skipped: int
     """Number of items that were stored already, or purged earlier."""
@@ -71,10 +71,10 @@ class ImportReport:
     """The result of an import. `read` is `added` + `skipped` + the rows among `rejected`."""
 
     read: int
-    """Number of rows read, and of the notes made from them."""
+    """Number of rows read, plus the number of journal entries that were derived from them."""
 
     added_by: Mapping[str, int]
-    """Number of new records by noun: `experience`, `concept`, `strategy`, `entry`, `turn`."""
+    """Number of new records, keyed by noun: `experience`, `concept`, `strategy`, `entry`, `turn`."""
 
     skipped: int
     """Number of rows that the store contained already, or that were purged from it."""
@@ -95,13 +95,13 @@ class ImportReport:
     """Number of files in directories that were skipped as empty or of unknown format."""
 
     scrubbed: Mapping[str, int] = field(default_factory=dict)
-    """Number of removed secrets by kind."""
+    """Number of removed secrets, keyed by kind."""
 
     unknown: Mapping[str, int] = field(default_factory=dict)
     """Number of attempts with an unknown outcome, keyed by reason."""
 
     judged: Mapping[str, int] = field(default_factory=dict)
-    """Number of attempts whose outcome a score decided, by rule, such as `reward ≥ 1`.
+    """Number of attempts whose outcome a score decided, keyed by rule, such as `reward ≥ 1`.
 
     The requested rule is included even if it decided none. Names of scores may come from the files.
     """
@@ -162,7 +162,7 @@ def import_paths(
         ImportFailed: A path does not exist or the format is unknown, before anything is stored; or, with `strict`, a
             row or a file was rejected.
     """
-    chosen_format, limits = _find_format(format), Limits.of(settings)
+    chosen_format, limits = _find_format(format), Limits.from_settings(settings)
     files = source_files(paths)
     total_bytes = sum(file.size for file in files)
     run = _Run(
@@ -195,8 +195,8 @@ def read_attempts(paths: Sequence[Path], *, format: str = "auto", settings: Sett
     """Return the attempts in files and directories, in order. Other records are skipped.
 
     Raises:
-        ImportFailed: A path does not exist, or a row or a file was rejected. Figures over part of the data would look
-            like figures over all of it.
+        ImportFailed: A path does not exist, or a row or a file was rejected. Results on a part of the data would be
+            mistaken for results on all of it.
     """
     sink = _AttemptSink()
     import_paths(sink, paths, format=format, strict=True, settings=settings)
@@ -293,7 +293,7 @@ class _Run:
             items = prepare(item, self._options, self._scrubbed)
         else:
             items = [with_decided_outcome(item) if isinstance(item, Trajectory) else item]
-        self._unknown[all_formats()[source].why_unknown] += sum(map(_is_unknown, items))
+        self._unknown[all_formats()[source].why_unknown] += sum(map(_has_unknown_outcome, items))
         if rule := self._deciding_rule(item, items[0], source):
             self._judged[rule] += 1
         self._items += items
@@ -304,9 +304,9 @@ class _Run:
 
     def _deciding_rule(self, original: Item, prepared_item: Item, source: str) -> str:
         """Return the rule that decided the outcome of an attempt, such as `reward ≥ 1`, or an empty string."""
-        if isinstance(original, Trajectory) and not _is_unknown(original):
+        if isinstance(original, Trajectory) and not _has_unknown_outcome(original):
             return all_formats()[source].judged_by(original)
-        if not _is_unknown(original) or _is_unknown(prepared_item):
+        if not _has_unknown_outcome(original) or _has_unknown_outcome(prepared_item):
             return ""
         rule = _unwrap(prepared_item).outcome.verification_details["rule"]
         return rule if rule in RULES else str(self._options.success)
@@ -326,7 +326,7 @@ class _Run:
             self._on_progress(self._done_bytes, self._total_bytes)
 
 
-def _is_unknown(item: Item) -> bool:
+def _has_unknown_outcome(item: Item) -> bool:
     """Return whether an item is an attempt whose outcome is unknown."""
     attempt = _unwrap(item)
     return isinstance(attempt, Trajectory | Experience) and attempt.outcome.success is None
@@ -340,7 +340,7 @@ def _unwrap(item: Item) -> Any:
 def _read_rows(file: SourceFile, chosen_format: Format | None, limits: Limits) -> Iterator[_SourcedRow]:
     """Yield the rows of a file, each with the name of the format.
 
-    If the file cannot be read to its end, the last row has the number 0 and the reason.
+    If the file cannot be read to its end, the last row has the position 0 and the reason.
 
     Raises:
         NothingToImport: The file was found in a directory, and is empty or of unknown format.

@@ -22,15 +22,15 @@ from atlas.memory.base.records import METADATA
 from atlas.memory.system import MemorySystem
 from atlas.storage.marks.judgements import Judgement
 
-IS_SAMPLE = {"is_sample": True}
-"""Filter that matches exactly the experiences of the sample data."""
+SAMPLE_EXPERIENCES = {"is_sample": True}
+"""Filter of the experiences in the sample data."""
 
-IS_SAMPLE_IN_METADATA = {f"{METADATA}is_sample": True}
-"""Filter for sample records of the other memories."""
+SAMPLE_RECORDS = {f"{METADATA}is_sample": True}
+"""Filter of the records in the sample data, for all memories but experiences."""
 
 
 QUERIES = "queries.json"
-"""Judged queries for these attempts, graded by task."""
+"""File of the judged queries for the attempts in the sample data, which grade tasks."""
 
 RIGHT_GRADE = 2
 """Grade from which an attempt at a task is a right hit: 3 is the same problem, 2 clearly helps."""
@@ -85,27 +85,25 @@ def measured_files(directory: Path) -> list[Path]:
 
 def n_sample_experiences(memory: MemorySystem) -> int:
     """Return how many experiences are sample data."""
-    return memory.experience.count(IS_SAMPLE)
+    return memory.experience.count(SAMPLE_EXPERIENCES)
 
 
 def n_sample_records(memory: MemorySystem) -> int:
     """Return how many records of all memories are sample data."""
-    return n_sample_experiences(memory) + sum(
-        records.count(IS_SAMPLE_IN_METADATA) for records in _other_memories(memory)
-    )
+    return n_sample_experiences(memory) + sum(records.count(SAMPLE_RECORDS) for records in _other_memories(memory))
 
 
 def remove_sample(memory: MemorySystem) -> str | None:
     """Delete all sample data as one operation. Return the operation's id, or None if there was no sample data.
 
-    Undo brings back the records, but not the judgements of sample records.
+    Undoing the operation restores the records, but not the judgements of sample records.
     """
     reason = "removed the sample data"
     scoped = memory.experience.as_operation("delete", reason)
-    sample_ids = memory.experience.ids(IS_SAMPLE)
+    sample_ids = memory.experience.ids(SAMPLE_EXPERIENCES)
     n_removed = scoped.delete(sample_ids)
     for records in _other_memories(memory):
-        if ids := records.ids(IS_SAMPLE_IN_METADATA):
+        if ids := records.ids(SAMPLE_RECORDS):
             n_removed += records.as_operation("delete", reason, operation_id=scoped.operation_id).delete(ids)
     of_sample = {*sample_ids}
     memory.storage.judgements.remove(each for each in memory.judgements() if each.record_id in of_sample)
@@ -119,7 +117,7 @@ def _store_judgements(memory: MemorySystem, path: Path) -> None:
     document = json.loads(path.read_text(encoding="utf-8"))
     judged_at = datetime.fromisoformat(document["judged_at"])
     ids_by_task = defaultdict[str, list[str]](list)
-    for row in memory.experience.browse(IS_SAMPLE):
+    for row in memory.experience.browse(SAMPLE_EXPERIENCES):
         ids_by_task[row["metadata"]["task_id"]].append(row["id"])
     memory.storage.judgements.add(
         Judgement(

@@ -52,13 +52,13 @@ def store_measurement(memory: MemorySystem, files: Iterable[Path], directory: Pa
     return True
 
 
-def portable(evaluation: OwnEvaluation, memory: MemorySystem) -> OwnEvaluation:
-    """Return the evaluation of a store of sample data with ids of trajectories, which every such store shares."""
+def to_portable(evaluation: OwnEvaluation, memory: MemorySystem) -> OwnEvaluation:
+    """Return an evaluation with trajectory ids instead of record ids. All stores of the sample data share these."""
     return _with_ids(evaluation, _trajectory_ids(memory))
 
 
 def _trajectory_ids(memory: MemorySystem) -> dict[str, str]:
-    """Return the trajectory's id of each experience, by its record's id."""
+    """Return the trajectory id of each experience, keyed by the experience's id."""
     return memory.experience.column("trajectory_id")
 
 
@@ -68,7 +68,7 @@ def _with_ids(evaluation: OwnEvaluation, ids: Mapping[str, str]) -> OwnEvaluatio
 
 
 def write_measurement(evaluation: OwnEvaluation, files: Iterable[Path], directory: Path) -> None:
-    """Write the result of `portable` to the directory of the sample data."""
+    """Write the result of `to_portable` to the directory of the sample data."""
     header = encode_evaluation(evaluation)
     content = {"of": hash_files(files), **header, "report": json.loads(header["report"])}
     (directory / FILE).write_text(json.dumps(content, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
@@ -94,7 +94,7 @@ def _read(path: Path, digest: str) -> OwnEvaluation | None:
 
 
 def _fits_store(evaluation: OwnEvaluation, memory: MemorySystem) -> bool:
-    """Return whether a store uses the model and the search settings with which an evaluation was made."""
+    """Return whether a store uses the model and the search settings of an evaluation."""
     storage = memory.storage
     return (
         evaluation.report.model == memory.experience.embedder.model_name

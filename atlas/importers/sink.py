@@ -48,7 +48,7 @@ class MemorySink:
         return AddCount(added=added, skipped=len(items) - sum(added.values()), purged=n_purged)
 
     def _with_known_ids(self, items: list[Item]) -> list[Item]:
-        """Return the items. Log entries that the journal contains already get their existing ids."""
+        """Return the items. Log entries that the journal contains already keep their ids there."""
         entries = [item for item in items if isinstance(item, JournalEntry)]
         if not entries:
             return items
@@ -169,7 +169,7 @@ class CountingSink:
         return True
 
     def _content_hashes(self, item: Item) -> list[str]:
-        """Return a list with the content hash that the memory would store for an attempt. Empty for other records."""
+        """Return the content hash that the memory would store for an attempt, in a list. Empty for other records."""
         if isinstance(item, ExportedExperience):
             return [item.content_hash or to_metadata(item.experience)["content_hash"]]
         if isinstance(item, Trajectory):

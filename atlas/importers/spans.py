@@ -20,7 +20,7 @@ MAX_KEY_BYTES = 4_096
 _STRING_REST = re.compile(rb'[^"\\]*+(?:\\.[^"\\]*+)*+"', re.DOTALL)
 _STRING = rb'"[^"\\]*+(?:\\.[^"\\]*+)*+"'
 _TO_BRACKET = re.compile(rb'(?:[^"\[\]{}]++|' + _STRING + rb")*+", re.DOTALL)
-_TO_MARK = re.compile(rb'(?:[^"\[\]{},:]++|' + _STRING + rb")*+", re.DOTALL)
+_TO_TOKEN = re.compile(rb'(?:[^"\[\]{},:]++|' + _STRING + rb")*+", re.DOTALL)
 _QUOTE = ord('"')
 
 
@@ -33,19 +33,19 @@ class Span:
 
     start: int
     end: int
-    """Offset after its last byte. `start` is the offset of its first byte."""
+    """Offset after the element's last byte. `start` is the offset of its first byte."""
 
     expanded: bool = False
-    """True if this is an element of the member's list."""
+    """True for an element of the list of the expanded member, see `find_spans`."""
 
 
 class _Token(NamedTuple):
-    mark: str
+    character: str
     """A bracket, a comma or a colon."""
 
     at: int
     depth: int
-    """Nesting depth, without the list or object that it opens or closes."""
+    """Nesting depth outside of the list or object that a bracket opens or closes."""
 
 
 def find_spans(path: Path, *, expand: str = "") -> Iterator[Span]:
@@ -78,12 +78,12 @@ class _Splitter:
                 yield from self._end_span(token.at)
                 self._check_close(opening, token)
                 return
-            yield from self._take_token(token, is_object=opening.mark == "{")
+            yield from self._take_token(token, is_object=opening.character == "{")
         raise ImportFailed("the file ends in the middle of the document; it may be truncated")
 
     def _open(self, tokens: Iterator[_Token]) -> _Token:
         token = next(tokens, None)
-        if token is None or token.mark not in "[{":
+        if token is None or token.character not in "[{":
             raise ImportFailed("expected a JSON list or object in the file, got neither")
         self._key_file.seek(0)
         if self._key_file.read(min(token.at, MAX_KEY_BYTES)).removeprefix(b"\xef\xbb\xbf").strip():
@@ -92,18 +92,18 @@ class _Splitter:
         return token
 
     def _take_token(self, token: _Token, *, is_object: bool) -> Iterator[Span]:
-        if self._expanded and (token.depth, token.mark) in ((2, ","), (1, "]")):
+        if self._expanded and (token.depth, token.character) in ((2, ","), (1, "]")):
             yield from self._end_span(token.at)
-            self._expanded = token.mark == ","
+            self._expanded = token.character == ","
             self._start = token.at + 1 if self._expanded else -1
-        elif token.depth == 1 and token.mark == ",":
+        elif token.depth == 1 and token.character == ",":
             yield from self._end_span(token.at)
             self._start, self._has_key = token.at + 1, False
-        elif token.depth == 1 and token.mark == ":" and is_object and not self._has_key:
+        elif token.depth == 1 and token.character == ":" and is_object and not self._has_key:
             self._key = self._read_key(token.at)
             self._start = token.at + 1
             self._has_key = True
-        elif token.depth == 1 and token.mark == "[" and self._expand and self._key == self._expand:
+        elif token.depth == 1 and token.character == "[" and self._expand and self._key == self._expand:
             self._expanded, self._start = True, token.at + 1
 
     def _end_span(self, at: int) -> Iterator[Span]:
@@ -122,9 +122,10 @@ class _Splitter:
         return raw.strip().strip(b'"').decode("utf-8", "replace")
 
     def _check_close(self, opening: _Token, closing: _Token) -> None:
-        if opening.mark + closing.mark not in ("[]", "{}"):
+        if opening.character + closing.character not in ("[]", "{}"):
             raise ImportFailed(
-                f"expected matching brackets, but the document begins with {opening.mark} and ends with {closing.mark}"
+                f"expected matching brackets, but the document begins with {opening.character} "
+                f"and ends with {closing.character}"
             )
         self._key_file.seek(closing.at + 1)
         if self._key_file.read(CHUNK_BYTES).strip():
@@ -136,7 +137,7 @@ def _scan_tokens(handle: BinaryIO) -> Iterator[_Token]:
     depth, base, in_string = 0, 0, False
     while chunk := _read_chunk(handle):
         at = _string_end(chunk) if in_string else 0
-        while (at := _next_mark(chunk, at, depth)) < len(chunk) and chunk[at] != _QUOTE:
+        while (at := _next_token(chunk, at, depth)) < len(chunk) and chunk[at] != _QUOTE:
             depth -= chunk[at] in b"]}"
             if depth <= 2:
                 yield _Token(chr(chunk[at]), base + at, depth)
@@ -159,10 +160,10 @@ def _string_end(chunk: bytes) -> int:
     return match.end() if match else len(chunk) + 1
 
 
-def _next_mark(chunk: bytes, at: int, depth: int) -> int:
+def _next_token(chunk: bytes, at: int, depth: int) -> int:
     """Return the position of the next relevant token at this depth, or of the quote of an unfinished string."""
     if at > len(chunk):
         return at
-    pattern = _TO_BRACKET if depth > 2 else _TO_MARK
+    pattern = _TO_BRACKET if depth > 2 else _TO_TOKEN
     match = pattern.match(chunk, at)
     return match.end() if match else at

@@ -13,7 +13,7 @@ from atlas.embedding.sentence_transformers import BUNDLED
 from atlas.evaluation.job import evaluate_now
 from atlas.evaluation.report import OwnEvaluation
 from atlas.importers.sample import load_sample, measured_files
-from atlas.importers.sample_measurement import portable, write_measurement
+from atlas.importers.sample_measurement import to_portable, write_measurement
 from tests.support.repository import REPOSITORY
 
 SAMPLE = REPOSITORY / "sample_data"
@@ -24,7 +24,7 @@ def measure() -> OwnEvaluation:
     settings = atlas.Settings(embedding_model=BUNDLED)
     with TemporaryDirectory() as scratch, atlas.open_memory(Path(scratch) / "store", settings=settings) as memory:
         load_sample(memory, SAMPLE, settings)
-        return portable(evaluate_now(memory, seed=0, on_progress=lambda done, total, step: None), memory)
+        return to_portable(evaluate_now(memory, seed=0, on_progress=lambda done, total, step: None), memory)
 
 
 if __name__ == "__main__":

@@ -137,7 +137,11 @@ class WatchedLogs:
 
     def _store_file(self, path: Path) -> int:
         try:
-            format = all_formats()[self._format] if self._format != "auto" else detect(path, Limits.of(self._settings))
+            format = (
+                all_formats()[self._format]
+                if self._format != "auto"
+                else detect(path, Limits.from_settings(self._settings))
+            )
         except ImportFailed:  # not a log, or not yet
             return 0
         if not format.is_log:

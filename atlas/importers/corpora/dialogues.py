@@ -19,7 +19,7 @@ CUSTOMER, AGENT = "Customer", "Agent"
 MIN_WORDS = 8
 """Minimum number of words of a query message. A shorter one fits any conversation."""
 
-MAX_ASKED = 3
+MAX_QUERIES = 3
 """Maximum number of query messages per conversation."""
 
 
@@ -36,7 +36,7 @@ class _Dialogue:
     def questions(self) -> list[str]:
         """The customer's messages after the first that are long enough to serve as queries."""
         messages = [text for speaker, text in self.turns if speaker == CUSTOMER][1:]
-        return [text for text in messages if len(text.split()) >= MIN_WORDS][:MAX_ASKED]
+        return [text for text in messages if len(text.split()) >= MIN_WORDS][:MAX_QUERIES]
 
 
 def corpora(name: str, runs: Sequence[Trajectory]) -> list[JudgedCorpus]:
@@ -105,7 +105,7 @@ def _dialogues(runs: Sequence[Trajectory]) -> list[_Dialogue]:
 
 
 def _turns(run: Trajectory) -> Iterator[tuple[str, str]]:
-    """Yield speaker and text of each message, in order.
+    """Yield the speaker and the text of each message, in order.
 
     An action counts as a message if the customer answers it, or if it has no observation.
     """

@@ -23,7 +23,7 @@ class LogEntry:
     id: str
     generation: int
     kind: str
-    """Kind of line: `observation`, `crash_log`, `reflection`, `directive` or `task`."""
+    """Kind of entry: `observation`, `crash_log`, `reflection`, `directive` or `task`."""
 
     text: str
 
@@ -91,7 +91,7 @@ def _corpus(name: str, about: str, reflections: Sequence[LogEntry], entries: Seq
 def _is_left_out(other: LogEntry, reflection: LogEntry) -> bool:
     """Return whether an entry is excluded from a reflection's search.
 
-    It is if it has the reflection's text, or belongs to the same generation and is not a crash.
+    An entry is excluded if it has the reflection's text, or if it belongs to the same generation and is not a crash.
     """
     if other.generation == reflection.generation and other.kind != CRASH:
         return True

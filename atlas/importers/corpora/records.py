@@ -21,5 +21,5 @@ def make_record(run: Trajectory, record_id: str, description: str) -> Trajectory
 
 
 def make_entry(record_id: str, task_id: str, text: str) -> Trajectory:
-    """Return a record of a line of a log. It has no outcome."""
+    """Return a record of a log entry, without an outcome."""
     return Trajectory(task=Task(task_id, "", text), steps=(), outcome=Outcome(None), id=record_id)

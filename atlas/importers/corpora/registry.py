@@ -29,10 +29,10 @@ def find_corpora(paths: Sequence[Path], settings: Settings) -> list[JudgedCorpus
     """Return the evaluation corpora in files and directories. Other files are skipped.
 
     Raises:
-        ImportFailed: A path has no file of a known kind, or such a file has an unreadable row: figures over part of the
-            data would look like figures over all of it.
+        ImportFailed: A path has no file of a known kind, or such a file has an unreadable row. Results on a part of the
+            data would be mistaken for results on all of it.
     """
-    limits = Limits.of(settings)
+    limits = Limits.from_settings(settings)
     files_by_kind: dict[str, list[Path]] = defaultdict(list)
     for path in paths:
         kinds = {file.path: _corpus_kind(file.path, limits) for file in source_files([path])}

@@ -12,7 +12,7 @@ from atlas.importers.corpora.records import make_record
 
 
 def build_corpus(runs: Sequence[Trajectory]) -> JudgedCorpus:
-    """Return a corpus of runs. The description of a record is the issue, its solution the submitted patch."""
+    """Return a corpus of runs. A record is described by the issue, and solved by the submitted patch."""
     ids_by_issue: dict[str, list[str]] = defaultdict(list)
     records = []
     for run in runs:

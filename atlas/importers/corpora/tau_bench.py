@@ -29,7 +29,7 @@ def corpora(runs: Sequence[Trajectory]) -> list[JudgedCorpus]:
 
 
 def build_corpus(runs: Sequence[Trajectory]) -> JudgedCorpus:
-    """Return a corpus of runs. A record has the customer's first message as description, the last action as solution.
+    """Return a corpus of runs. A record is described by the customer's first message, and solved by the last action.
 
     Raises:
         ImportFailed: A run does not begin with a message of its customer.

@@ -7,7 +7,7 @@ from functools import partial
 from pathlib import Path
 
 from atlas.core.exchange import decode_line
-from atlas.importers.files import Record, read_lines
+from atlas.importers.files import RawRecord, read_lines
 from atlas.importers.keys import record_keys
 from atlas.importers.rows import Item, Limits, Row, make_row
 from atlas.memory.kinds.table import known_lines
@@ -25,5 +25,5 @@ def read(path: Path, limits: Limits) -> Iterator[Row]:
         yield make_row(record.position, partial(_decode_item, record), offset=record.end, n_bytes=len(record.raw))
 
 
-def _decode_item(record: Record) -> Item:
+def _decode_item(record: RawRecord) -> Item:
     return decode_line(record.value(), known_lines())

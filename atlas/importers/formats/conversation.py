@@ -101,10 +101,10 @@ def _openai_call(value: Any, name: str) -> str:
     return replace_blobs(format_call(function_name, function.get("arguments", "")))
 
 
-def enclosed_text(text: str, marks: Sequence[tuple[str, str]]) -> str:
-    """Return the text between the first pair of markers that occurs in it, or the whole text if none does."""
+def enclosed_text(text: str, markers: Sequence[tuple[str, str]]) -> str:
+    """Return the part between the first pair of markers that occurs in a text, or the whole text if none does."""
     lines = "\n" + text.replace("\r\n", "\n")
-    enclosed = (lines.partition(start)[2].partition(end)[0].strip() for start, end in marks)
+    enclosed = (lines.partition(start)[2].partition(end)[0].strip() for start, end in markers)
     return next((part for part in enclosed if part), lines.strip())
 
 

@@ -26,7 +26,7 @@ from atlas.importers.spans import Span, find_spans
 
 ZIP_MARK = b"PK\x03\x04"
 HEADERS = ("header.json", "_journal/start.json")
-"""Entries with the header that all samples share: of a finished log, and of an interrupted one."""
+"""Zip entries with the header that all samples share: in a finished log, and in an interrupted one."""
 
 _HEADER_KEYS = ("version", "status", "eval")
 
@@ -124,6 +124,6 @@ def _zip_header(archive: zipfile.ZipFile, limits: Limits) -> Header:
 
 def _header(fields: Json) -> Header:
     try:
-        return Header.of(fields)
+        return Header.from_log(fields)
     except InvalidInput as error:
         raise ImportFailed(f"the log's header cannot be read: {error}") from error

@@ -42,7 +42,7 @@ class Header:
     created_at: datetime | None
 
     @classmethod
-    def of(cls, log: Json) -> Header:
+    def from_log(cls, log: Json) -> Header:
         """Return the header from the top-level object of a log."""
         evaluation = as_object(log.get("eval"), "eval")
         return cls(

@@ -11,7 +11,7 @@ from atlas.core.types import Trajectory
 from atlas.importers.fields import Json, as_object, as_text, make_storable, replace_blobs
 
 PARTIAL = 0.5
-"""Value of a partially correct answer, `P`, as Inspect counts it."""
+"""Numeric value that Inspect gives to the score `P`, a partially correct answer."""
 
 
 @dataclass(frozen=True, slots=True)

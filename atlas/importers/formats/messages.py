@@ -16,7 +16,7 @@ from typing import Any
 from atlas.core.errors import InvalidInput
 from atlas.core.types import Outcome, Task, Trajectory
 from atlas.importers.fields import abbreviate, as_object, as_text, drop_missing
-from atlas.importers.files import Record, parse_json, read_document, read_head, read_lines
+from atlas.importers.files import RawRecord, parse_json, read_document, read_head, read_lines
 from atlas.importers.formats import conversation
 from atlas.importers.formats.conversation import AGENT
 from atlas.importers.keys import record_keys
@@ -44,7 +44,7 @@ def read(path: Path, limits: Limits) -> Iterator[Row]:
         yield make_row(record.position, partial(_decode_line, record), offset=record.end, n_bytes=len(record.raw))
 
 
-def _decode_line(record: Record) -> Trajectory:
+def _decode_line(record: RawRecord) -> Trajectory:
     line = as_object(record.value(), "the line")
     if "messages" not in line:
         raise InvalidInput("expected a list of messages in the field 'messages', got nothing")

@@ -269,7 +269,7 @@ def _copy_in_memory(path: Path) -> sqlite3.Connection:
 
 
 def _refuse_busy(status: int, remaining: int, total: int) -> None:
-    """Raise an error if a backup has waited too long for a lock on the database."""
+    """Raise `OperationalError` if a backup has waited too long for a lock on the database."""
     if status in _LOCK_ERRORS:
         raise sqlite3.OperationalError("database is locked; import it once that is done")
 

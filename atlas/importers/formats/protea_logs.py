@@ -23,7 +23,7 @@ IDENTIFYING_COLUMNS = ("id", "generation", "entry_type", "timestamp", "content")
 ROW_DIGITS, LOG_DIGITS = 24, 8
 """Number of digits of the row's key and of the log's key in an entry's id."""
 
-MIN_SHARED = 1 / 3
+MIN_SHARED_FRACTION = 1 / 3
 """Minimum share of a batch of entries that a stored log must contain to count as the same log.
 
 Distinct logs share hardly any.
@@ -46,12 +46,12 @@ class LogNames:
     """The names under which the journal contains logs."""
 
     def __init__(self, journal: Journal) -> None:
-        """Keep a reference to the journal, which is read when names are needed."""
+        """Use a journal, which is read when names are needed."""
         self._journal = journal
         self._names_by_log: dict[str, str] = {}
 
     def with_known_names(self, entries: Sequence[JournalEntry]) -> list[JournalEntry]:
-        """Return the entries. If the journal contains their log under another name, they get that name."""
+        """Return the entries, with their log renamed if the journal contains the log under another name."""
         for log in dict.fromkeys(entry.metadata[LOG] for entry in entries if LOG in entry.metadata):
             if log not in self._names_by_log:
                 self._names_by_log[log] = self._find_name(
@@ -67,7 +67,7 @@ class LogNames:
             name: len(self._journal.titles([_id_in_log(entry.id, name) for entry in entries])) for name in names
         }
         nearest = max(n_shared, key=lambda other: n_shared[other], default=log)
-        return nearest if n_shared.get(nearest, 0) >= MIN_SHARED * len(entries) else log
+        return nearest if n_shared.get(nearest, 0) >= MIN_SHARED_FRACTION * len(entries) else log
 
 
 def _rename(entry: JournalEntry, log: str) -> JournalEntry:

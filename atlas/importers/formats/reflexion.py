@@ -22,7 +22,7 @@ from typing import Any
 from atlas.core.errors import InvalidInput
 from atlas.core.types import Outcome, Step, Task, Trajectory, VerificationSpec
 from atlas.importers.fields import Json, abbreviate, as_label, as_list, as_object, as_text, drop_missing, required_text
-from atlas.importers.files import Record, read_records
+from atlas.importers.files import RawRecord, read_records
 from atlas.importers.keys import record_keys
 from atlas.importers.rows import Limits, Row, make_row
 
@@ -43,7 +43,7 @@ def read(path: Path, limits: Limits) -> Iterator[Row]:
         yield make_row(record.position, partial(_decode_trajectory, record), offset=record.end, n_bytes=len(record.raw))
 
 
-def _decode_trajectory(record: Record) -> Trajectory:
+def _decode_trajectory(record: RawRecord) -> Trajectory:
     row = as_object(record.value(), "the row")
     return _household_attempt(row) if "is_success" in row else _programming_attempt(row)
 

@@ -132,7 +132,7 @@ def _model_name(run: Json) -> str:
 
 
 def _replay_config(run: Json) -> Json:
-    """Return the configuration, which is an object in some versions and a JSON string in others."""
+    """Return the run's configuration, which is an object in some versions and a JSON string in others."""
     config = run.get("replay_config")
     if isinstance(config, str):
         try:

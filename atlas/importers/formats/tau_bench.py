@@ -27,7 +27,7 @@ from atlas.importers.fields import (
     make_storable,
     required_text,
 )
-from atlas.importers.files import Record, read_records
+from atlas.importers.files import RawRecord, read_records
 from atlas.importers.formats import conversation
 from atlas.importers.keys import record_keys
 from atlas.importers.rows import Limits, Row, make_row
@@ -55,7 +55,7 @@ def judged_by(_: Trajectory) -> str:
     return "reward = 1"
 
 
-def _decode_trajectory(record: Record, domain: str) -> Trajectory:
+def _decode_trajectory(record: RawRecord, domain: str) -> Trajectory:
     row = as_object(record.value(), "the row")
     info = as_object(row.get("info"), "info")
     if "traj" not in row:

@@ -102,7 +102,7 @@ def request_of(
         InvalidInput: The rule is malformed, the path may not be named or is missing, two files have the same name, or
             there is neither path nor file.
     """
-    rule = SuccessRule.of(success) if success.strip() else None
+    rule = SuccessRule.parse(success) if success.strip() else None
     return ImportRequest(sources=_sources(files, path.strip()), format=format, success=rule, crashes=crashes)
 
 

@@ -44,7 +44,7 @@ LANGFUSE = {
         }
     ],
 }
-RULE = LogOptions(success=SuccessRule.of("correctness>=0.5"))
+RULE = LogOptions(success=SuccessRule.parse("correctness>=0.5"))
 
 
 @pytest.fixture

@@ -187,6 +187,6 @@ def test_langfuse_gives_an_attempt_for_each_trace_with_its_scores(real_data, sin
 
 
 def test_a_rule_judges_real_scores(real_data, sink):
-    rule = LogOptions(success=SuccessRule.of("hallucination<=0.1"))
+    rule = LogOptions(success=SuccessRule.parse("hallucination<=0.1"))
     import_paths(sink, sorted((real_data / "langfuse").glob("*.json")), log_options=rule, settings=Settings())
     assert Counter(item.experience.outcome.success for item in sink.items) == {None: 6, True: 2, False: 1}

@@ -19,7 +19,7 @@ from atlas.evaluation.job import EvaluationFile
 from atlas.evaluation.judged import MAX_MISSES
 from atlas.evaluation.report import OwnEvaluation, Report, as_json
 from atlas.importers.sample import load_sample
-from atlas.importers.sample_measurement import FILE, portable
+from atlas.importers.sample_measurement import FILE, to_portable
 from atlas.jobs.artefact import CACHE
 from atlas.testing import FixedClock, HashEmbedder
 from atlas.views.evaluation.misses import miss_rows
@@ -98,7 +98,7 @@ def test_a_damaged_one_is_left_out_with_a_warning(tmp_path, sample, caplog):
 @pytest.mark.slow  # measures for minutes
 def test_it_is_what_the_job_measures(tmp_path):
     with loaded(tmp_path) as memory:
-        found = portable(stored(memory), memory)
+        found = to_portable(stored(memory), memory)
     assert rounded(measure().report) == rounded(found.report)
 
 

@@ -1,7 +1,7 @@
 """aider's chat history (Markdown): one attempt per request of the user.
 
-The history marks lines of the user with `####` and the program's own with `>`; all others are the model's. The history
-has no time but the beginning of each session, and no outcome.
+Lines of the user begin with `####`, and lines of the program with `>`. All others are the model's. The only time in the
+history is the beginning of each session, and it records no outcome.
 
 Source:
     https://pypi.org/project/aider-chat, `aider/io.py`
@@ -52,7 +52,7 @@ def read(path: Path, limits: Limits) -> Iterator[Row]:
         if author == START:
             yield from history.requests.finish(len(raw))
             history = _History(project)
-        if reason := catch_failure(partial(history.take, author, block, position)):
+        if reason := catch_failure(partial(history.add_block, author, block, position)):
             yield Row(position, None, reason, offset=len(raw))
         yield from history.requests.pop_ended(len(raw))
     yield from history.requests.finish(len(raw))
@@ -70,12 +70,12 @@ def _history_text(raw: bytes) -> str:
 
 
 def _blocks(text: str) -> Iterator[tuple[str, str, int]]:
-    """Yield each block of lines by one author: the author, the text without marks, and the number of the first line."""
+    """Yield each block of lines by one author: author, text without prefixes, and number of the first line."""
     position = 1
     for author, group in groupby(text.splitlines(), key=_author):
         lines = list(group)
-        mark = {USER: "####", TOOL: ">"}.get(author)
-        texts = [line.removeprefix(mark).removeprefix(" ") for line in lines] if mark else lines
+        prefix = {USER: "####", TOOL: ">"}.get(author)
+        texts = [line.removeprefix(prefix).removeprefix(" ") for line in lines] if prefix else lines
         block = "\n".join(line.rstrip() for line in texts).strip()
         if block:
             yield author, block, position
@@ -93,7 +93,7 @@ def _author(line: str) -> str:
 class _History:
     """The requests of one session.
 
-    The name of the project's directory is part of their ids, because two projects may begin in the same second.
+    The requests' ids contain the name of the project's directory, because two sessions may begin in the same second.
     """
 
     def __init__(self, project: str) -> None:
@@ -101,8 +101,8 @@ class _History:
         self._project = project
         self._started_at, self._model, self._n_asked = "", "", 0
 
-    def take(self, author: str, text: str, position: int) -> None:
-        """Read a block of lines by one author."""
+    def add_block(self, author: str, text: str, position: int) -> None:
+        """Add a block of lines by one author."""
         if author == START:
             start = _START.match(text)
             self._started_at = start[1] if start else ""

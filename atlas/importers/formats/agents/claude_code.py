@@ -27,7 +27,7 @@ from atlas.importers.fields import (
     replace_blobs,
     required_text,
 )
-from atlas.importers.files import Record, read_head, read_lines, read_span
+from atlas.importers.files import RawRecord, read_head, read_lines, read_span
 from atlas.importers.formats import conversation
 from atlas.importers.formats.agents.sessions import Request
 from atlas.importers.formats.conversation import AGENT, Message
@@ -63,13 +63,13 @@ def read(path: Path, limits: Limits) -> Iterator[Row]:
     """Yield the attempts of a session as they end. The attempts of its sub-agents come last."""
     session = _Session(path.stem)
     for record in _records(path, limits):
-        if reason := catch_failure(partial(session.take, record)):
+        if reason := catch_failure(partial(session.add_record, record)):
             yield Row(record.position, None, reason, offset=record.end)
-        yield from session.take_ended(record.end)
-    yield from session.end_open(path.stat().st_size)
+        yield from session.pop_ended(record.end)
+    yield from session.finish(path.stat().st_size)
 
 
-def _records(path: Path, limits: Limits) -> Iterator[Record]:
+def _records(path: Path, limits: Limits) -> Iterator[RawRecord]:
     if LOGLINES not in document_keys(read_head(path, limits)):
         yield from read_lines(path, limits)
         return
@@ -80,11 +80,11 @@ def _records(path: Path, limits: Limits) -> Iterator[Record]:
             for position, span in enumerate(line_spans, start=1):
                 end = span.end
                 try:
-                    yield Record(position, read_span(handle, span.start, span.end, limits.max_row_bytes), end)
+                    yield RawRecord(position, read_span(handle, span.start, span.end, limits.max_row_bytes), end)
                 except InvalidInput as error:
-                    yield Record(position, b"", end, str(error))
+                    yield RawRecord(position, b"", end, str(error))
         except ImportFailed as error:  # truncated, or followed by other text: keep the lines before
-            yield Record(position + 1, b"", end, one_line(str(error)))
+            yield RawRecord(position + 1, b"", end, one_line(str(error)))
 
 
 class _Session:
@@ -98,8 +98,8 @@ class _Session:
         self._tools: dict[str, str] = {}
         self._message = ""
 
-    def take(self, record: Record) -> None:
-        """Read a line.
+    def add_record(self, record: RawRecord) -> None:
+        """Add a line to the requests.
 
         Raises:
             InvalidInput: The line cannot be read, or answers a request that is not in the file.
@@ -117,17 +117,17 @@ class _Session:
         else:
             self._add_user_message(line, message, chain, record)
 
-    def take_ended(self, offset: int) -> Iterator[Row]:
-        """Yield the requests that have ended since the last call."""
+    def pop_ended(self, offset: int) -> Iterator[Row]:
+        """Yield the attempt for each request that ended since the last call."""
         ended, self._ended = self._ended, []
         for request in ended:
             if request.was_answered:
                 yield make_row(request.position, request.attempt, offset=offset, n_bytes=request.n_bytes)
 
-    def end_open(self, offset: int) -> Iterator[Row]:
-        """End the open requests at the end of the file, and yield them."""
+    def finish(self, offset: int) -> Iterator[Row]:
+        """Yield the attempts for the requests that are still open at the end of the file."""
         self._ended += self._open.values()
-        yield from self.take_ended(offset)
+        yield from self.pop_ended(offset)
 
     def _chain(self, line: Json) -> tuple[str, str]:
         """Return the key of a line's conversation: the session, and the thread with the user or a sub-agent."""
@@ -177,7 +177,7 @@ class _Session:
             call_texts.append(replace_blobs(conversation.format_call(name, make_storable(call.get("input")))))
         return Message(role=AGENT, text=content.text, thought=content.thought, calls=tuple(call_texts))
 
-    def _add_user_message(self, line: Json, message: Json, chain: tuple[str, str], record: Record) -> None:
+    def _add_user_message(self, line: Json, message: Json, chain: tuple[str, str], record: RawRecord) -> None:
         text, answers = self._split_user_message(message)
         instant = as_instant(line.get("timestamp"), "timestamp")
         request = self._open.get(chain)
@@ -196,7 +196,7 @@ class _Session:
         if request is not None:
             request.record_time(instant if answers else None, len(record.raw))
 
-    def _begin_request(self, line: Json, text: str, chain: tuple[str, str], record: Record) -> Request:
+    def _begin_request(self, line: Json, text: str, chain: tuple[str, str], record: RawRecord) -> Request:
         previous = self._open.pop(chain, None)
         uuid = as_text(line.get("uuid"), "uuid")
         request = Request(

@@ -25,7 +25,7 @@ from atlas.importers.fields import (
     replace_blobs,
     required_text,
 )
-from atlas.importers.files import Record, read_lines
+from atlas.importers.files import RawRecord, read_lines
 from atlas.importers.formats import conversation
 from atlas.importers.formats.agents.sessions import Request, Requests, attempts_of
 from atlas.importers.formats.conversation import AGENT, Message
@@ -58,7 +58,7 @@ def matches(path: Path, head: bytes) -> bool:
 def read(path: Path, limits: Limits) -> Iterator[Row]:
     """Yield the attempts of a rollout as they end."""
     rollout = _Rollout(path.stem)
-    yield from attempts_of(read_lines(path, limits), rollout.requests, rollout.take, path.stat().st_size)
+    yield from attempts_of(read_lines(path, limits), rollout.requests, rollout.add_record, path.stat().st_size)
 
 
 class _Rollout:
@@ -72,8 +72,8 @@ class _Rollout:
         self._tools: dict[str, str] = {}
         self._thoughts: list[str] = []
 
-    def take(self, record: Record) -> None:
-        """Read a line.
+    def add_record(self, record: RawRecord) -> None:
+        """Add a line to the requests.
 
         Raises:
             InvalidInput: The line cannot be read, or answers a request that is not in the file.
@@ -114,7 +114,7 @@ class _Rollout:
             problem = event.get("message") or event.get("reason") or kind
             self.requests.current.error = as_text(problem, "payload.message")
 
-    def _add_item(self, item: Json, line: Json, record: Record) -> None:
+    def _add_item(self, item: Json, line: Json, record: RawRecord) -> None:
         kind = as_text(item.get("type"), "payload.type")
         instant = as_instant(line.get("timestamp"), "timestamp")
         if kind == "message":
@@ -129,7 +129,7 @@ class _Rollout:
         if self.requests.current is not None and item.get("role") not in ("user", "developer", "system"):
             self.requests.current.record_time(instant, len(record.raw))
 
-    def _add_message_item(self, item: Json, line: Json, record: Record) -> None:
+    def _add_message_item(self, item: Json, line: Json, record: RawRecord) -> None:
         if "content" not in item:
             raise InvalidInput("expected a list for payload.content, got nothing")
         text = conversation.read_content(item["content"], "payload.content").text.strip()
@@ -139,7 +139,7 @@ class _Rollout:
         elif role == "user" and text and not text.startswith(_PROGRAM_PREFIXES):
             self._begin_request(text, as_text(line.get("timestamp"), "timestamp"), record)
 
-    def _begin_request(self, text: str, instant: str, record: Record) -> None:
+    def _begin_request(self, text: str, instant: str, record: RawRecord) -> None:
         self._thoughts.clear()
         request = Request(
             source=SOURCE,

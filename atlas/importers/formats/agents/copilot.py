@@ -22,7 +22,7 @@ from atlas.importers.fields import (
     replace_blobs,
     required_text,
 )
-from atlas.importers.files import Record, read_lines
+from atlas.importers.files import RawRecord, read_lines
 from atlas.importers.formats import conversation
 from atlas.importers.formats.agents.sessions import Request, Requests, attempts_of
 from atlas.importers.formats.conversation import AGENT, Message
@@ -43,7 +43,7 @@ def matches(path: Path, head: bytes) -> bool:
 def read(path: Path, limits: Limits) -> Iterator[Row]:
     """Yield the attempts of a session as they end."""
     session = _Session(path.stem)
-    yield from attempts_of(read_lines(path, limits), session.requests, session.take, path.stat().st_size)
+    yield from attempts_of(read_lines(path, limits), session.requests, session.add_record, path.stat().st_size)
 
 
 class _Session:
@@ -56,8 +56,8 @@ class _Session:
         self.requests = Requests()
         self._tools: dict[str, str] = {}
 
-    def take(self, record: Record) -> None:
-        """Read an event.
+    def add_record(self, record: RawRecord) -> None:
+        """Add an event to the requests.
 
         Raises:
             InvalidInput: The event cannot be read, or answers a request that is not in the file.
@@ -86,7 +86,7 @@ class _Session:
         )
         self._metadata = drop_missing(version=as_text(data.get("copilotVersion"), "data.copilotVersion"))
 
-    def _begin_request(self, data: Json, event: Json, record: Record) -> None:
+    def _begin_request(self, data: Json, event: Json, record: RawRecord) -> None:
         text = as_text(data.get("content"), "data.content").strip()
         if not text:
             return
@@ -101,7 +101,7 @@ class _Session:
         )
         self.requests.begin(request)
 
-    def _add(self, message: Message, event: Json, record: Record) -> None:
+    def _add(self, message: Message, event: Json, record: RawRecord) -> None:
         request = self.requests.answered_request()
         if message.action or message.thought or message.role != AGENT:
             request.messages.append(message)

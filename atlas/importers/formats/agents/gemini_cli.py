@@ -27,7 +27,7 @@ from atlas.importers.fields import (
     replace_blobs,
     required_text,
 )
-from atlas.importers.files import Record, read_document, read_head, read_lines
+from atlas.importers.files import RawRecord, read_document, read_head, read_lines
 from atlas.importers.formats import conversation
 from atlas.importers.formats.agents.sessions import Request, Requests
 from atlas.importers.formats.conversation import AGENT, Message
@@ -52,17 +52,17 @@ def read(path: Path, limits: Limits) -> Iterator[Row]:
     """Yield the attempts of a session."""
     session = _Session(path.stem)
     for record in _records(path, limits):
-        if reason := catch_failure(partial(session.take, record)):
+        if reason := catch_failure(partial(session.add_record, record)):
             yield Row(record.position, None, reason, offset=record.end)
     yield from session.attempts(path.stat().st_size)
 
 
-def _records(path: Path, limits: Limits) -> Iterator[Record]:
+def _records(path: Path, limits: Limits) -> Iterator[RawRecord]:
     if "messages" not in document_keys(read_head(path, limits)):
         yield from read_lines(path, limits)
         return
     raw = read_document(path, limits)
-    yield Record(1, raw, len(raw))
+    yield RawRecord(1, raw, len(raw))
 
 
 class _Session:
@@ -74,8 +74,8 @@ class _Session:
         self._requests = Requests()
         self._asked: set[str] = set()
 
-    def take(self, record: Record) -> None:
-        """Read the whole session, or an event of it.
+    def add_record(self, record: RawRecord) -> None:
+        """Add the whole session, or one event of the session.
 
         Raises:
             InvalidInput: The text cannot be read.

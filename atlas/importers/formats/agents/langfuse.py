@@ -25,7 +25,7 @@ from atlas.importers.fields import (
     drop_missing,
     required_text,
 )
-from atlas.importers.files import Record, parse_json, read_document, read_head, read_records
+from atlas.importers.files import RawRecord, parse_json, read_document, read_head, read_records
 from atlas.importers.formats.agents.traces import MODEL, OTHER, TOOL, Span, Trace
 from atlas.importers.keys import document_keys, record_keys
 from atlas.importers.rows import Limits, Row, make_row
@@ -63,7 +63,7 @@ def _is_document(path: Path, limits: Limits) -> bool:
     return head.startswith(b"{") and not first.endswith(b"}")
 
 
-def _record_attempt(record: Record) -> Trajectory:
+def _record_attempt(record: RawRecord) -> Trajectory:
     return _decode_attempt(record.value())
 
 

@@ -1,7 +1,7 @@
 """LangSmith's runs, as JSONL or as a JSON list: the runs of a trace are one attempt.
 
-A status of `success` says that the code raised nothing, and feedback has no fixed meaning. So every outcome is unknown
-unless a success rule names a feedback, whose average is the score.
+A status of `success` only means that the code raised nothing, and feedback has no fixed meaning. So every outcome is
+unknown unless a success rule names a feedback, whose average is the score.
 
 Source:
     https://docs.langchain.com/langsmith/run-data-format
@@ -18,7 +18,7 @@ from typing import Any
 from atlas.core.errors import InvalidInput
 from atlas.core.types import Trajectory
 from atlas.importers.fields import Json, as_instant, as_list, as_object, as_text, drop_missing, required_text
-from atlas.importers.files import Record, read_records
+from atlas.importers.files import RawRecord, read_records
 from atlas.importers.formats.agents.traces import MODEL, OTHER, TOOL, Span, Trace
 from atlas.importers.keys import document_keys, record_keys
 from atlas.importers.rows import Limits, Row, catch_failure, make_row
@@ -37,7 +37,7 @@ _ROLES = {
     "SystemMessage": "system",
     "ToolMessage": "tool",
 }
-"""Roles by the type of LangChain's messages, or by their class where they are serialized."""
+"""Roles, keyed by the type of LangChain's messages, or by the class of serialized messages."""
 
 
 def matches(path: Path, head: bytes) -> bool:
@@ -85,7 +85,7 @@ class _Runs:
         ).attempt()
 
 
-def _add_record(record: Record, traces: dict[str, _Runs]) -> None:
+def _add_record(record: RawRecord, traces: dict[str, _Runs]) -> None:
     _add_run(record.value(), traces, record.position)
 
 

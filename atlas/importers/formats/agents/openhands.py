@@ -15,7 +15,7 @@ from typing import Any
 
 from atlas.core.errors import InvalidInput
 from atlas.importers.fields import Json, as_instant, as_label, as_object, as_text, make_storable, replace_blobs
-from atlas.importers.files import Record, read_records
+from atlas.importers.files import RawRecord, read_records
 from atlas.importers.formats import conversation
 from atlas.importers.formats.agents.sessions import Request, Requests, attempts_of
 from atlas.importers.formats.conversation import AGENT, Message
@@ -52,7 +52,7 @@ def matches(path: Path, head: bytes) -> bool:
 def read(path: Path, limits: Limits) -> Iterator[Row]:
     """Yield the attempts of a trajectory as they end."""
     trajectory = _Conversation(path.stem)
-    yield from attempts_of(read_records(path, limits), trajectory.requests, trajectory.take, path.stat().st_size)
+    yield from attempts_of(read_records(path, limits), trajectory.requests, trajectory.add_record, path.stat().st_size)
 
 
 class _Conversation:
@@ -63,8 +63,8 @@ class _Conversation:
         self.requests = Requests()
         self._tools: dict[str, str] = {}
 
-    def take(self, record: Record) -> None:
-        """Read an event.
+    def add_record(self, record: RawRecord) -> None:
+        """Add an event to the requests.
 
         Raises:
             InvalidInput: The event cannot be read, or answers a request that is not in the file.
@@ -83,7 +83,7 @@ class _Conversation:
         elif self.requests.current is not None and _arguments(event, "extras").get("agent_state") == "error":
             self.requests.current.error = as_text(_arguments(event, "extras").get("reason"), "extras.reason") or "error"
 
-    def _begin_request(self, event: Json, record: Record) -> None:
+    def _begin_request(self, event: Json, record: RawRecord) -> None:
         text = _content(_arguments(event, "args"), "args").strip() or as_text(event.get("message"), "message").strip()
         request = Request(
             source=SOURCE,
@@ -94,7 +94,7 @@ class _Conversation:
         )
         self.requests.begin(request)
 
-    def _add(self, message: Message, event: Json, record: Record) -> None:
+    def _add(self, message: Message, event: Json, record: RawRecord) -> None:
         request = self.requests.answered_request()
         request.messages.append(message)
         response = _response(event)

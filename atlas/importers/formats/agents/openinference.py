@@ -16,7 +16,7 @@ from typing import Any
 
 from atlas.core.errors import InvalidInput
 from atlas.importers.fields import Json, as_instant, as_list, as_object, as_text, make_storable
-from atlas.importers.files import Record, read_document, read_head, read_records
+from atlas.importers.files import RawRecord, read_document, read_head, read_records
 from atlas.importers.formats.agents import otlp
 from atlas.importers.keys import document_keys, record_keys
 from atlas.importers.rows import Limits, Row
@@ -43,12 +43,12 @@ def read(path: Path, limits: Limits) -> Iterator[Row]:
     yield from otlp.attempts_of(_records(path, limits), _to_otlp_request, path.stat().st_size, source=SOURCE)
 
 
-def _records(path: Path, limits: Limits) -> Iterator[Record]:
+def _records(path: Path, limits: Limits) -> Iterator[RawRecord]:
     if PAGE not in document_keys(read_head(path, limits)):
         yield from read_records(path, limits)
         return
     raw = read_document(path, limits)
-    yield Record(1, raw, len(raw))
+    yield RawRecord(1, raw, len(raw))
 
 
 def _to_otlp_request(value: Any) -> Json:

@@ -25,7 +25,7 @@ from typing import Any
 
 from atlas.core.errors import InvalidInput
 from atlas.importers.fields import Json, abbreviate, as_list, as_object, as_text, drop_missing
-from atlas.importers.files import Record, parse_json, read_document, read_head, read_lines
+from atlas.importers.files import RawRecord, parse_json, read_document, read_head, read_lines
 from atlas.importers.formats.agents.traces import MODEL, OTHER, TOOL, Span, Trace, decode_json
 from atlas.importers.keys import document_keys, record_keys
 from atlas.importers.rows import Limits, Row, catch_failure, make_row
@@ -161,9 +161,9 @@ def read(path: Path, limits: Limits) -> Iterator[Row]:
 
 
 def attempts_of(
-    records: Iterable[Record], request_of: Callable[[Any], Any], size: int, *, source: str = SOURCE
+    records: Iterable[RawRecord], request_of: Callable[[Any], Any], size: int, *, source: str = SOURCE
 ) -> Iterator[Row]:
-    """Yield the traces in the records that belong to agents. Also yield a reason for each span that cannot be read.
+    """Yield the agents' traces in the records, and a reason for each span that cannot be read.
 
     Args:
         request_of: Function that returns the request in a record's value.
@@ -223,7 +223,7 @@ def split_by_span(request: Any, refuse: Callable[[str], object]) -> Iterator[Spa
 
 
 def _service_name(resource: Json, n: int) -> str:
-    """Return the service name of a resource, or an empty string. `n` is its index, for errors."""
+    """Return the service name of a resource, or an empty string. `n` is the resource's index, for errors."""
     attributes = as_object(resource.get("resource") or {}, f"resourceSpans[{n}].resource")
     return _text(_decode_attributes(attributes.get("attributes"), "resource.attributes"), ("service.name",))
 
@@ -248,13 +248,13 @@ def group_into_traces(received: Iterable[ReceivedSpan], *, source: str = SOURCE)
         )
 
 
-def _records(path: Path, limits: Limits) -> Iterator[Record]:
+def _records(path: Path, limits: Limits) -> Iterator[RawRecord]:
     first = read_head(path, limits).lstrip().partition(b"\n")[0].rstrip()
     if _is_complete_json(first):
         yield from read_lines(path, limits)
     else:
         raw = read_document(path, limits)
-        yield Record(1, raw, len(raw))
+        yield RawRecord(1, raw, len(raw))
 
 
 def _is_complete_json(line: bytes) -> bool:
@@ -267,7 +267,7 @@ def _is_complete_json(line: bytes) -> bool:
 
 
 def _take_request(
-    record: Record, request_of: Callable[[Any], Any], received: list[ReceivedSpan], refused: list[str]
+    record: RawRecord, request_of: Callable[[Any], Any], received: list[ReceivedSpan], refused: list[str]
 ) -> None:
     received.extend(decode_spans(request_of(record.value()), refused.append))
 

@@ -10,7 +10,7 @@ from functools import partial
 from atlas.core.errors import InvalidInput
 from atlas.core.types import Outcome, Task, Trajectory
 from atlas.importers.fields import Json, drop_missing
-from atlas.importers.files import Record
+from atlas.importers.files import RawRecord
 from atlas.importers.formats import conversation
 from atlas.importers.formats.conversation import AGENT, Message
 from atlas.importers.logs import stable_id
@@ -97,7 +97,7 @@ class Requests:
         self._ended: list[Request] = []
 
     def begin(self, request: Request) -> None:
-        """Make a request the current one. If the previous request was answered, refer to it."""
+        """Make a request the current one. If the previous request was answered, the new one refers to it."""
         if self.current is not None:
             self._ended.append(self.current)
             if self.current.was_answered:
@@ -136,7 +136,7 @@ class Requests:
 
 
 def attempts_of(
-    records: Iterable[Record], requests: Requests, add_record: Callable[[Record], None], size: int
+    records: Iterable[RawRecord], requests: Requests, add_record: Callable[[RawRecord], None], size: int
 ) -> Iterator[Row]:
     """Yield the attempts of a session as they end, and the reason for each record that cannot be read.
 

@@ -117,7 +117,7 @@ class Trace:
 
     @property
     def is_of_agent(self) -> bool:
-        """True if one of its spans belongs to an agent or a model, not to an ordinary program."""
+        """True if at least one span belongs to an agent or a model, not to an ordinary program."""
         return any(span.is_of_agent for span in self.spans)
 
     def _description(self, ordered: Sequence[Span]) -> str:
@@ -223,7 +223,7 @@ def _is_call(value: Json) -> bool:
 
 
 def _steps(ordered: Sequence[Span]) -> Iterator[Step]:
-    """Yield the calls to models and tools as steps. A nested call that repeats its outer call is left out."""
+    """Yield the calls to models and tools as steps. A nested call that repeats the enclosing call is left out."""
     by_id = {span.id: span for span in ordered}
     parents = {span.parent for span in ordered}
     previous_text = ""

@@ -115,7 +115,7 @@ def _decode_messages(parts: Sequence[Json]) -> list[Message]:
 
 
 def _tool_call(part: Json) -> str:
-    """Return a tool call as text. The arguments are the displayed ones. For a terminal, it is the command."""
+    """Return a tool call as text, with the command of a terminal or the displayed text of another tool as argument."""
     command = _tool_data(part).get("commandLine")
     if isinstance(command, dict):
         command = command.get("userEdited") or command.get("toolEdited") or command.get("original")

@@ -69,16 +69,16 @@ def test_a_trace_is_one_attempt_of_unknown_outcome_in_the_order_of_time(files):
 )
 def test_the_user_says_which_score_is_success(files, sink, rule, success):
     path = files.json("t.json", export())
-    report = import_paths(sink, [path], log_options=LogOptions(success=SuccessRule.of(rule)), settings=Settings())
+    report = import_paths(sink, [path], log_options=LogOptions(success=SuccessRule.parse(rule)), settings=Settings())
     [item] = sink.items
     assert item.experience.outcome.success is success
-    assert report.judged == {str(SuccessRule.of(rule)): int(success is not None)}
+    assert report.judged == {str(SuccessRule.parse(rule)): int(success is not None)}
 
 
 @pytest.mark.parametrize("rule", ["correctness", ">=1", "a>=b", "a>=nan", ""])
 def test_a_rule_that_is_none_is_refused(rule):
     with pytest.raises(InvalidInput, match=r"such as correctness>=0\.5"):
-        SuccessRule.of(rule)
+        SuccessRule.parse(rule)
 
 
 @pytest.mark.parametrize("shape", ["list", "lines", "indented"])

@@ -93,7 +93,7 @@ def test_child_runs_may_be_nested(files, runs):
 
 
 def test_a_feedback_decides_where_it_is_named(files, runs, sink):
-    options = LogOptions(success=SuccessRule.of("correctness>=0.5"))
+    options = LogOptions(success=SuccessRule.parse("correctness>=0.5"))
     import_paths(sink, [files.lines("runs.jsonl", runs)], settings=Settings(), log_options=options)
     [item] = sink.items
     assert item.experience.outcome.success is True
