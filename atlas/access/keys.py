@@ -16,7 +16,7 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import Any
 
-from atlas.access.names import look_alike
+from atlas.access.names import is_look_alike
 from atlas.core.errors import InvalidInput, NotAllowed, NotFound
 from atlas.core.filters import SCOPE, scope_metadata
 from atlas.core.types import new_id
@@ -117,13 +117,13 @@ class ApiKeys:
                 f"a key should expire in the future, but {expires_at:%Y-%m-%d %H:%M} is past; choose a later time"
             )
         if is_reviewed and role is not Role.WRITER:
-            raise InvalidInput(f"only a writer's records can wait for review, but the role is {role}; choose writer")
+            raise InvalidInput(f"expected the role writer for a key under review, got {role}; choose writer")
         if scope and role is Role.ADMIN:
             raise InvalidInput(
                 "a key with a scope cannot have the role admin, which covers the whole store; choose curator"
             )
         scope_values = scope_metadata(scope)
-        if any(look_alike(name, existing) for existing in (*reserved, self.audit.owner)):
+        if any(is_look_alike(name, existing) for existing in (*reserved, self.audit.owner)):
             raise InvalidInput(f"the history already has an actor named {name!r}; choose another name for the key")
         key = Key(
             id=new_id(),
@@ -140,7 +140,7 @@ class ApiKeys:
         with self._file.edit() as keys:
             if any(key.name == name and not key.problem(now) for key in keys.values()):
                 raise InvalidInput(f"there is a key named {name!r} already; revoke it first, or choose another name")
-            if any(look_alike(key.name, name) and key.scope != scope_values for key in keys.values()):
+            if any(is_look_alike(key.name, name) and key.scope != scope_values for key in keys.values()):
                 raise InvalidInput(
                     f"a former key {name!r} had another scope, and the name refers to its history; choose another name"
                 )
@@ -153,7 +153,7 @@ class ApiKeys:
         return sorted(self._file.read().values(), key=lambda key: key.created_at, reverse=True)
 
     def names(self) -> set[str]:
-        """Return the names of all keys, including revoked and expired ones. The history shows them as actors."""
+        """Return the names of all keys, including revoked and expired ones, which the history still shows as actors."""
         return {key.name for key in self._file.read().values()}
 
     def active_keys(self) -> list[Key]:
@@ -194,7 +194,7 @@ class ApiKeys:
                 secret_hash for secret_hash, key in keys.items() if name in (key.name, key.id) and not key.problem(now)
             ]
             if not active_hashes:
-                raise NotFound(f"no key named {name!r} is in use; list them: atlas keys list")
+                raise NotFound(f"there is no active key {name!r}; for the names of all keys: atlas keys list")
             secret_hash = active_hashes[0]
             revoked = replace(keys[secret_hash], revoked_at=now)
             keys[secret_hash] = revoked

@@ -32,7 +32,7 @@ def unique_name(name: str, taken: Iterable[str]) -> str:
     return next(candidate for candidate in numbered if _visual_form(candidate) not in appearances)
 
 
-def look_alike(name: str, other: str) -> bool:
+def is_look_alike(name: str, other: str) -> bool:
     """Return whether two names look the same. Similar letters of different scripts count as different."""
     return _visual_form(name) == _visual_form(other)
 

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from atlas.access.keys import ApiKeys
-from atlas.access.names import look_alike, plain_name, unique_name
+from atlas.access.names import is_look_alike, plain_name, unique_name
 from atlas.access.roles import role_of
 from atlas.core.errors import NotAllowed, NotFound
 from atlas.infra.actor import Actor, Role
@@ -81,7 +81,7 @@ class Person:
 
 
 class People:
-    """The people of one store. Several processes may use it concurrently, and see each other's changes."""
+    """The people of one store. Several processes may use them concurrently, and see each other's changes."""
 
     def __init__(
         self,
@@ -152,7 +152,7 @@ class People:
         person = people.get(identity.id)
         own_names = person.names if person is not None else ()
         other_names = [*_names(people.values(), excluded_id=identity.id), *self._keys.names(), self._owner]
-        is_renamed = not any(look_alike(identity.name, own_name) for own_name in own_names)  # at the provider
+        is_renamed = not any(is_look_alike(identity.name, own_name) for own_name in own_names)  # at the provider
         if is_renamed:
             other_names += [name for name in self._actors() if name not in own_names]
         return unique_name(identity.name, other_names)
@@ -197,7 +197,7 @@ class People:
 
 
 def _names(people: Iterable[Person], excluded_id: str = "") -> list[str]:
-    """Return all names of people except one."""
+    """Return the names of all people, except of the person with `excluded_id`."""
     return [name for person in people if person.id != excluded_id for name in person.names]
 
 

@@ -21,15 +21,15 @@ class Provider:
     """An OpenID Connect provider."""
 
     issuer: str
-    """ATLAS_OIDC_ISSUER: its URL, without `/.well-known/openid-configuration`."""
+    """ATLAS_OIDC_ISSUER: URL of the provider, without `/.well-known/openid-configuration`."""
 
     client: str
-    """ATLAS_OIDC_CLIENT: this server's id there."""
+    """ATLAS_OIDC_CLIENT: client id that the provider gave to this server."""
 
     secret: str = field(repr=False)
-    """ATLAS_OIDC_SECRET: this server's secret there. Or ATLAS_OIDC_SECRET_FILE: a file with it.
+    """ATLAS_OIDC_SECRET: client secret of this server. Or ATLAS_OIDC_SECRET_FILE: a file with the secret.
 
-    Only its owner may read the file.
+    The file must be readable by its owner only.
     """
 
     claim: str = "groups"

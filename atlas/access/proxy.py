@@ -19,10 +19,10 @@ _HEADER = re.compile(r"[A-Za-z0-9-]{1,64}")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Proxy:
-    """Trusted proxies. The headers that they set are ignored in requests from any other address."""
+    """Addresses of trusted proxies, and names of the headers that are only accepted from these addresses."""
 
     addresses: frozenset[str] = frozenset()
-    """ATLAS_PROXY: their addresses, such as `127.0.0.1 10.0.0.5`."""
+    """ATLAS_PROXY: addresses of the proxies, such as `127.0.0.1 10.0.0.5`."""
 
     user: str = ""
     """ATLAS_PROXY_USER: name of the header with the user's id, such as `X-Forwarded-User`.
@@ -34,7 +34,7 @@ class Proxy:
     """ATLAS_PROXY_NAME: name of the header with the name that History shows, or empty for the id."""
 
     groups: str = ""
-    """ATLAS_PROXY_GROUPS: name of the header with their groups, separated by commas."""
+    """ATLAS_PROXY_GROUPS: name of the header with the user's groups, separated by commas."""
 
     @classmethod
     def from_environment(cls, environ: Mapping[str, str] | None = None) -> Proxy:

@@ -27,8 +27,8 @@ from atlas.infra.actor import acting, actor_scope, current_actor
 
 logger = logging.getLogger(__name__)
 
-Answer = Callable[[Mapping[str, Any]], Mapping[str, Any]]
-"""Function from a request to its response, both JSON objects."""
+RequestHandler = Callable[[Mapping[str, Any]], Mapping[str, Any]]
+"""Function that returns the response to a request, both as JSON objects."""
 
 TIMEOUT_SECONDS = 3.0
 """Total timeout of a hook for all responses."""
@@ -38,7 +38,7 @@ MAX_BYTES = 2**20
 
 
 @contextmanager
-def listen_for_hooks(settings: Settings, answer: Answer) -> Iterator[None]:
+def listen_for_hooks(settings: Settings, answer: RequestHandler) -> Iterator[None]:
     """Answer the hooks of a store on a socket, in background threads, until the block ends.
 
     If the socket cannot be created, this is logged, and the block runs without it.
@@ -76,7 +76,7 @@ def query_open_process(
         scope: Scope of the process, such as `{"project": "shop"}`. Empty for a process that reads all records.
     """
     deadline = time.monotonic() + TIMEOUT_SECONDS
-    for path in sorted(socket_directory().glob(f"{_store_name(settings, scope)}-*.sock"), key=_age):
+    for path in sorted(socket_directory().glob(f"{_store_name(settings, scope)}-*.sock"), key=_negative_mtime):
         if time.monotonic() >= deadline:
             break
         try:
@@ -107,7 +107,7 @@ class _Server(socketserver.ThreadingMixIn, socketserver.TCPServer):
     address_family = getattr(socket, "AF_UNIX", socket.AF_UNSPEC)
     daemon_threads = True
 
-    def __init__(self, path: str, answer: Answer) -> None:
+    def __init__(self, path: str, answer: RequestHandler) -> None:
         self.answer = answer
         super().__init__(path, _Connection)  # type: ignore[arg-type]
 
@@ -133,7 +133,7 @@ def _store_name(settings: Settings, scope: Mapping[str, str]) -> str:
     return hashlib.sha256(json.dumps([store, sorted(scope.items())]).encode()).hexdigest()[:16]
 
 
-def _age(path: Path) -> float:
+def _negative_mtime(path: Path) -> float:
     with suppress(OSError):
         return -path.stat().st_mtime
     return 0.0

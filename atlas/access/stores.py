@@ -34,10 +34,10 @@ OUTAGE = "the store cannot be reached, so access cannot be checked; try again la
 """Message for visitors during an outage. It names no addresses or paths, because visitors are not authenticated."""
 
 DAMAGE = (
-    "{} cannot be read, so nobody can be let in until whoever runs the server has mended it. The server's log has its "
-    "place and the reason"
+    "{} cannot be read, so all access is refused until the operator of the server has repaired it. The server's log "
+    "has its path and the reason"
 )
-"""Message for visitors while an access file is damaged, without paths too."""
+"""Message for visitors while an access file is damaged, also without paths."""
 
 FOREIGN_TOKEN_PROBLEM = (
     "this is neither the token of this server nor a key of its store; each start makes a new token, so open the "
@@ -130,7 +130,7 @@ class Stores:
         self.failures = WrongKeyBackoff()
 
     def __iter__(self) -> Iterator[ServedStore]:
-        """Yield the stores, the first one first."""
+        """Yield the stores in order."""
         return iter(self._stores.values())
 
     def __len__(self) -> int:
@@ -230,7 +230,7 @@ class Stores:
         return {store.name: replace(person.actor, store=store.directory) for store, person in people if person}
 
     def record_refusal(
-        self, address: str, reason: str, error: Exception | None = None, *, counts: bool = True
+        self, address: str, reason: str, error: Exception | None = None, *, is_guess: bool = True
     ) -> float:
         """Record that a visitor was refused. Return the seconds that its address has to wait, or 0.
 
@@ -240,9 +240,9 @@ class Stores:
         Args:
             reason: Why the visitor was refused.
             error: The error that was raised, with the stores that know the visitor.
-            counts: Whether the refusal counts as a guess: a wrong key, link or token.
+            is_guess: Whether the visitor sent a wrong key, link or token, which may be a guess.
         """
-        if counts and (wait := self.failures.add(address)):
+        if is_guess and (wait := self.failures.add(address)):
             return wait
         stores = error.stores if isinstance(error, AccessRefused) else ()
         for store in stores or (self.first,):

@@ -1,4 +1,4 @@
-"""Access rights and the audit log of a store directory, in files readable by its owner and group."""
+"""Access rights and the audit log of a store, in files that the directory's owner and group can read."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ class AccessFile:
         return str(self.path)
 
     def read(self, seen: StoredText | None = None) -> StoredText | None:
-        """Return the current text, or None if the file is missing."""
+        """Return the current text, or None if the file is missing. Without a change, the text `seen` is returned."""
         try:
             status = self.path.stat()
             # a new version is a new file with a new inode
@@ -49,7 +49,7 @@ class AccessDirectory:
     directory: Path
 
     def text(self, name: str) -> AccessFile:
-        """Return the text with a name."""
+        """Return the access file with a name, which may not exist yet."""
         return AccessFile(self.directory / name)
 
     def add_audit_line(self, line: str) -> None:
@@ -68,5 +68,5 @@ class AccessDirectory:
             raise StoreUnavailable(f"{path} cannot be read ({error}); check its permissions") from error
 
     def last_purge(self) -> str:
-        """Return an empty string: a purge removes the copies, which are in the same directory."""
+        """Return an empty string, because a purge itself removes all copies of a store in a directory."""
         return ""

@@ -62,7 +62,7 @@ _KINDS = {
 """Kinds of operations that need a higher role than writer."""
 
 _ADDITIONS = frozenset({"store", "import", "compress", "compose"})
-"""Kinds of operations that add. Sources that they add to records of others are no edits."""
+"""Kinds of operations that add records. Adding sources to records of other actors does not count as an edit."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -109,7 +109,7 @@ _finders: list[ActorFinder] = []
 
 @contextmanager
 def acting(actor: Actor) -> Iterator[None]:
-    """Run the block on behalf of an actor. Threads that the block starts itself are not included."""
+    """Run the block on behalf of an actor. Threads that the block starts are not included."""
     token = _actor.set(actor)
     try:
         yield
@@ -117,15 +117,15 @@ def acting(actor: Actor) -> Iterator[None]:
         _actor.reset(token)
 
 
-def on_behalf(act: Callable[[], Result]) -> Callable[[], Result]:
-    """Return a function that runs `act` on behalf of the current actor, later and in any thread."""
+def bind_actor(function: Callable[[], Result]) -> Callable[[], Result]:
+    """Return a function that runs `function` on behalf of the current actor, later and in any thread."""
     actor = current_actor()
 
     def run() -> Result:
         if actor is None:
-            return act()
+            return function()
         with acting(actor):
-            return act()
+            return function()
 
     return run
 

@@ -1,4 +1,4 @@
-"""Work in a background thread, and work that several threads have done together."""
+"""Tasks in a background thread, and batches of the calls of several threads."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ T = TypeVar("T")
 
 
 class BackgroundTask:
-    """A background task that never runs twice at once. Thread-safe. In a forked child it is not running."""
+    """A background task that never runs twice at once. Thread-safe. A forked child does not inherit a running task."""
 
     def __init__(self, name: str, work: Callable[[], None]) -> None:
         """Define a background task.
@@ -68,7 +68,7 @@ class BackgroundTask:
 
 @dataclass(frozen=True, slots=True)
 class _Request(Generic[T]):
-    """A text whose thread waits for its result or for its turn to run a batch."""
+    """A text whose thread waits for the result, or for its turn to run a batch."""
 
     text: str
     result: Future[T] = field(default_factory=Future)
@@ -134,7 +134,7 @@ class Batcher(Generic[T]):
             raise
 
     def _run(self, request: _Request[T]) -> None:
-        """Call the function for a text and the texts that have waited longest, then start the next batch."""
+        """Call the function for a text and the longest-waiting other texts, then start the next batch."""
         with self._lock:
             batch = [request, *self._waiting[: self._n_texts - 1]]
             del self._waiting[: self._n_texts - 1]

@@ -1,4 +1,4 @@
-"""The embedder, at its specified import path."""
+"""The embedder, importable from the path that the specification of ATLAS names."""
 
 from atlas.embedding.sentence_transformers import (
     BUNDLED,

@@ -78,7 +78,7 @@ def _file_lock(path: Path) -> BaseFileLock:
 
 
 class InterProcessLock:
-    """A lock between processes and threads, re-entrant per thread. A forked child gets a new one."""
+    """A lock between processes and threads, re-entrant per thread. A forked child gets a new lock."""
 
     def __init__(self, path: Path) -> None:
         self._path = path

@@ -9,7 +9,7 @@ from weakref import WeakValueDictionary
 
 
 class SharedLock:
-    """A lock that a forked child does not inherit: there it is free."""
+    """A lock that is free in a forked child, even if the parent holds it."""
 
     def __init__(self) -> None:
         self.forget()

@@ -56,10 +56,10 @@ _QUOTES = r"[\\\"']{0,4}+"
 _SEPARATOR = rf"{_QUOTES}\s{{0,3}}+[:=]\s{{0,3}}+{_QUOTES}"
 _NO_PATH = r"(?![/~.]|[A-Za-z]:[\\/])"
 _NO_NUMBER = r"(?!\d(?:[./-]?\d){0,8}(?![A-Za-z0-9_./+~!@#$%^&*=-]{0,200}[A-Za-z0-9_]))"
-"""Not a number of fewer than ten digits, such as a count or a date."""
+"""Condition that no number of fewer than ten digits follows, such as a count or a date."""
 
 _PASSWORDS = rf"passwd|password|passphrase|pwd(?={_SEPARATOR}{_NO_PATH})"
-"""Names of passwords. `pwd` may also be the working directory."""
+"""Names of passwords. `pwd` before a path is the working directory instead."""
 
 _ASSIGNMENT = (
     rf"(?:{_NAMES}|{_PASSWORDS}){_SEPARATOR}"
@@ -190,7 +190,7 @@ _SECRET_NAME = re.compile(
     rf"(?:^|[_.-])(?:{_NAMES}|passwd|password|passphrase|pwd|secret|authorization)$|^token$|accessKey$", re.IGNORECASE
 )
 _WORD_NAME = re.compile(r"(?:secret|token)", re.IGNORECASE)
-"""Keys that a task may use for ordinary words. Values under such a key are secrets only if they look like one."""
+"""Keys that a task may use for ordinary words. A value under such a key is only a secret if it looks like one."""
 
 _SECRET_LOOK = re.compile(r"(?=\S*\d)(?=\S*[A-Za-z])\S{8,}")
 _PATH_NAME = re.compile(r"(?:^|[_.-])pwd$", re.IGNORECASE)
@@ -262,7 +262,7 @@ def scrub_text(text: str, counts: Counter[str], *, homes: bool = True) -> str:
 
 
 def scrub_value(value: Any, counts: Counter[str], *, homes: bool = True) -> Any:
-    """Return a JSON value or dataclass with secrets replaced, including secrets that only a key's name reveals."""
+    """Return a JSON value or dataclass with secrets replaced. A value may be recognised as a secret by its key."""
     if isinstance(value, str):
         return scrub_text(value, counts, homes=homes)
     if isinstance(value, list | tuple):

@@ -16,7 +16,7 @@ T = TypeVar("T")
 def twin(method: Callable[Concatenate[S, P], T]) -> Callable[Concatenate[S, P], Coroutine[Any, Any, T]]:
     """Return a coroutine method that runs a sync method in a thread.
 
-    The method is looked up by name at each call, so overriding it in a subclass changes both. A cancelled twin stops
+    The sync method is looked up at each call, so a subclass that overrides it changes the twin. A cancelled twin stops
     waiting, and cancels the third-party coroutine that it runs, such as a language model's. The thread continues, so
     its writes may still be committed.
     """

@@ -1,4 +1,4 @@
-"""The index protocol, at its specified import path."""
+"""The index protocol, importable from the path that the specification of ATLAS names."""
 
 from atlas.protocols.infra import VectorIndex
 

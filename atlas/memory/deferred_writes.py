@@ -7,7 +7,7 @@ from collections import deque
 from collections.abc import Callable
 from typing import Any
 
-from atlas.infra.actor import on_behalf
+from atlas.infra.actor import bind_actor
 from atlas.infra.background import BackgroundTask
 
 logger = logging.getLogger(__name__)
@@ -27,7 +27,7 @@ class DeferredWrites:
             description: Name of the write for the log message if it fails, such as `a strategy`.
             write: Function that performs the write.
         """
-        self._waiting.append((description, on_behalf(write)))
+        self._waiting.append((description, bind_actor(write)))
         self._background.begin()
 
     def wait(self, timeout_seconds: float | None = None) -> None:

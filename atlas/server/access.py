@@ -75,7 +75,7 @@ class RequestAuthenticator:
             actor = self.authenticate(header(scope, b"authorization"))
         except NotAllowed as error:
             is_guess = bool(header(scope, b"authorization"))
-            if wait := self.stores.record_refusal(address, str(error), error, counts=is_guess):
+            if wait := self.stores.record_refusal(address, str(error), error, is_guess=is_guess):
                 raise TooManyRequests(WRONG_KEYS, wait) from error
             raise
         if wait := self.rate.take(f"{actor.store}\n{actor.name}" if actor.store else address):

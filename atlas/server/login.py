@@ -160,7 +160,7 @@ class LoginMiddleware:
 
         It does not count as a wrong key, because other users may share the address.
         """
-        self._sessions.stores.record_refusal(client_address(request.scope), problem, error, counts=False)
+        self._sessions.stores.record_refusal(client_address(request.scope), problem, error, is_guess=False)
         return self._form(request, problem, 401)
 
     def _may_write(self, scope: Scope) -> bool:

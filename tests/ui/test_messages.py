@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterable, Mapping
 import pytest
 from streamlit.proto.BackMsg_pb2 import BackMsg
 
-from atlas.infra.actor import Actor, Role, acting, current_actor, on_behalf
+from atlas.infra.actor import Actor, Role, acting, bind_actor, current_actor
 from pages.frame.messages import MessageMiddleware
 
 ADA = Actor("ada", Role.ADMIN)
@@ -125,9 +125,9 @@ def test_what_is_no_message_is_not_passed_on():
 def test_what_is_made_later_in_another_thread_is_made_on_behalf_of_whoever_asked():
     found: list[Actor | None] = []
     with acting(ADA):
-        later = on_behalf(current_actor)
+        later = bind_actor(current_actor)
     thread = threading.Thread(target=lambda: found.append(later()))
     thread.start()
     thread.join()
     assert found == [ADA]
-    assert on_behalf(current_actor)() is None
+    assert bind_actor(current_actor)() is None

@@ -9,9 +9,9 @@ from atlas.core.address import is_address
 from atlas.core.settings import Settings, settings_for_store
 from atlas.infra.actor import Role as Role
 from atlas.infra.actor import actor_name, current_actor, is_agent, is_under_review
+from atlas.infra.actor import bind_actor as bind_actor
 from atlas.infra.actor import check_role as check_role
 from atlas.infra.actor import has_role as has_role
-from atlas.infra.actor import on_behalf as on_behalf
 from atlas.infra.actor import store_choices as store_choices
 from atlas.memory.experience.memory import COLLECTION
 from atlas.memory.system import MemorySystem

@@ -20,7 +20,7 @@ from atlas.views.ask.report import about_store
 from atlas.views.ask.trial import Trial
 from atlas.views.map.page import MIN_EXPERIENCES
 from atlas.views.shared.browser import asset
-from atlas.views.shared.state import on_behalf
+from atlas.views.shared.state import bind_actor
 from atlas.views.shared.wording import counted
 from pages.components.ask.answer import card_of
 from pages.components.ask.profiles import Side
@@ -59,7 +59,7 @@ def draw_saving(memory: MemorySystem, text: str, sides: list[Side], answers: lis
                 help="The text that an agent is told",
             )  # fmt: skip
     trial = trial_of(text, answers[0].block.text) if len(answers) == 1 else None
-    content = on_behalf(partial(_report, memory, text, sides, answers, budget, trial))
+    content = bind_actor(partial(_report, memory, text, sides, answers, budget, trial))
     st.download_button(
         "Save report", content, "atlas-ask.html", "text/html",
         key="ask_report", icon=":material/description:", on_click="ignore", type="tertiary",

@@ -12,7 +12,7 @@ from atlas.views.kinds.experience import EXPERIENCE
 from atlas.views.kinds.kind import Kind
 from atlas.views.lists.tables import FORMS, TYPES, table_of
 from atlas.views.shared.results import MemoryMap
-from atlas.views.shared.state import on_behalf
+from atlas.views.shared.state import bind_actor
 from pages.components.shared.snapshot import page_map
 
 
@@ -29,7 +29,7 @@ def draw_downloads(memory: MemorySystem, kind: Kind, ids: Callable[[], Sequence[
         st.caption(f"All rows of all pages, with {columns}.")
         memory_map = page_map(memory) if kind is EXPERIENCE else None
         for form in FORMS:
-            content = on_behalf(partial(_content, memory, kind, ids, form, memory_map))
+            content = bind_actor(partial(_content, memory, kind, ids, form, memory_map))
             st.download_button(
                 form, content, f"{kind.page}.{form.lower()}", TYPES[form],
                 key=f"{kind.page}_download_{form.lower()}", icon=":material/table:", on_click="ignore",

@@ -20,7 +20,7 @@ from atlas.views.settings.copies import (
     recorded_backups,
 )
 from atlas.views.settings.roles import may_administer
-from atlas.views.shared.state import may_name_paths, on_behalf
+from atlas.views.shared.state import bind_actor, may_name_paths
 from atlas.views.shared.wording import sortable_moment
 from pages.components.shared.undo_toast import Act, announce_act, announcing_problems
 
@@ -44,7 +44,7 @@ def _draw_export(memory: MemorySystem) -> None:
     vectors = st.checkbox("With the vectors of experiences", key="settings_export_vectors",
                           help="Larger, but imported faster by a store with the same embedding model.")  # fmt: skip
     without = st.multiselect("Leave out concepts from", SOURCES, key="settings_export_without", width=320)
-    st.download_button("Download the export", on_behalf(partial(_exported, memory, vectors, tuple(without))),
+    st.download_button("Download the export", bind_actor(partial(_exported, memory, vectors, tuple(without))),
                        f"{memory.storage.path.resolve().name.lstrip('.')}.jsonl", "application/jsonl",
                        key="settings_export", icon=":material/download:", on_click="ignore")  # fmt: skip
 
@@ -75,7 +75,7 @@ def _draw_backup(memory: MemorySystem) -> None:
 def draw_download(memory: MemorySystem, *, key: str) -> None:
     """Draw a button that downloads the last backup, if its file is still there."""
     if (backup := existing_backup(memory)) is not None:
-        st.download_button("Download the last one", on_behalf(backup.read_bytes), backup.name, "application/zip",
+        st.download_button("Download the last one", bind_actor(backup.read_bytes), backup.name, "application/zip",
                            key=key, icon=":material/download:", on_click="ignore")  # fmt: skip
 
 

@@ -14,7 +14,7 @@ from atlas.views.lists.kind_views import KindViews
 from atlas.views.lists.selection import SelectionSummary
 from atlas.views.lists.tables import exported_lines
 from atlas.views.shared.scope import offered
-from atlas.views.shared.state import on_behalf
+from atlas.views.shared.state import bind_actor
 from atlas.views.shared.wording import counted
 from pages.components.lists.editing import READ_ONLY, change_marks, draw_bury, draw_pin
 from pages.components.lists.room import Room
@@ -72,7 +72,7 @@ def _now(memory: MemorySystem, views: KindViews[Any], selection: Selection) -> S
 
 
 def _draw_export(memory: MemorySystem, now: SelectionSummary, kind: Kind) -> None:
-    st.download_button("Export", on_behalf(partial(exported_lines, memory, kind, now.ids)), f"{kind.page}.jsonl",
+    st.download_button("Export", bind_actor(partial(exported_lines, memory, kind, now.ids)), f"{kind.page}.jsonl",
                        "application/jsonl", key="tray_export", icon=":material/download:", on_click="ignore",
                        disabled=not now.ids, help="As JSONL, which ATLAS can import")  # fmt: skip
 

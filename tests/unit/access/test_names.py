@@ -9,7 +9,7 @@ import pytest
 import atlas
 from atlas import InvalidInput, Settings
 from atlas.access.keys import ApiKeys
-from atlas.access.names import look_alike, plain_name, unique_name
+from atlas.access.names import is_look_alike, plain_name, unique_name
 from atlas.access.people import Identity
 from atlas.access.stores import Stores
 from atlas.infra.actor import Role
@@ -96,6 +96,6 @@ def test_names_are_shown_without_what_nobody_sees():
 
 
 def test_names_of_other_languages_stay_apart():
-    assert not look_alike("王芳", "王敏")
-    assert look_alike("JOSÉ", "Jose\u0301")
+    assert not is_look_alike("王芳", "王敏")
+    assert is_look_alike("JOSÉ", "Jose\u0301")
     assert unique_name("王芳", ["王敏"]) == "王芳"
