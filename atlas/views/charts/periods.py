@@ -17,8 +17,8 @@ MAX_MONTHS = 3_660
 FEW = 0.01
 """Largest share of the attempts that may lie before the first period, or after today."""
 
-LEAST_TO_TRIM = 20
-"""Number of attempts below which none is left out. Of as many, one may be."""
+LEAST_TO_TRIM = 11
+"""Number of attempts below which none is left out. Of as many, one may be: the others can still fill two periods."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -39,6 +39,9 @@ class Timeline:
 
     n_later: int
     """Number of attempts after today that are in no period."""
+
+    is_current: bool
+    """True if the last period is that of today, the one before, or a later one."""
 
 
 def timeline(days: Sequence[Day], today: date) -> Timeline:
@@ -63,6 +66,7 @@ def timeline(days: Sequence[Day], today: date) -> Timeline:
         days=tuple(drawn),
         n_earlier=total(days[:n_early]).n,
         n_later=total(later).n if is_trimmed else 0,
+        is_current=_number(today, span) - _number(drawn[-1].on, span) <= 1,
     )
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import date, datetime, time
+from math import ceil
 
 from atlas.core.statistics import ClusteredRate, Day, SuccessRate, clustered_rate, difference_interval
 from atlas.views.charts.palette import BAND_COLOUR, GREY, PALETTE, PERCENT_AXIS, Chart
@@ -19,6 +20,9 @@ LEAST_KNOWN = 5
 
 N_LAST = 4
 """Number of periods that the sentence compares with the earlier ones."""
+
+N_LABELS = 5
+"""Most bars with the first day of their period below them."""
 
 MAX_NUMBERED = 20
 """Number of periods up to which each bar has its number above it."""
@@ -88,12 +92,12 @@ def first_compared(line: Timeline) -> date | None:
 def trend_chart(trend: Trend) -> Chart:
     """Return a line of success rates with their intervals, above bars of the numbers of known outcomes."""
     periods = trend.line.periods
-    start = _start_mark(periods) if trend.comparison else {}
-    return {"data": [_bars(periods), *_rates(_measured(periods))], "layout": {**_layout(periods), **start}}
+    start = _start_mark(trend.line) if trend.comparison else {}
+    return {"data": [_bars(periods), *_rates(_measured(periods))], "layout": {**_layout(trend.line), **start}}
 
 
 def trend_verdict(trend: Trend) -> str:
-    """Return `Yes: +5 points since 2 Nov 2026, likely +1 to +9 points.`, or nothing with too few outcomes to judge.
+    """Return `Yes: +5 points in the last 4 weeks, likely +1 to +9 points.`, or nothing with too few outcomes to judge.
 
     Source:
         `clustered_rate` for each side, and `difference_interval`. Tasks on both sides only make the interval wider.
@@ -104,7 +108,7 @@ def trend_verdict(trend: Trend) -> str:
     last, before = comparison.last.clustered, comparison.before.clustered
     (low, high), difference = difference_interval(last, before), last.mean - before.mean
     answer = _answer(difference, low, high)
-    return f"{answer}: {points(difference)} since {day_text(comparison.since)}, {range_text(low, high)}."
+    return f"{answer}: {points(difference)} in the {_last_periods(trend.line)}, {range_text(low, high)}."
 
 
 def trend_sentence(trend: Trend) -> str:
@@ -124,6 +128,11 @@ def trend_caption(trend: Trend) -> str:
     return " ".join(
         filter(None, [f"Success rate from {first} to {last}.", trend_verdict(trend), trend_sentence(trend)])
     )
+
+
+def _last_periods(line: Timeline) -> str:
+    """Return `last 4 weeks`, or `last 4 weeks of attempts` if the latest are longer ago."""
+    return f"last {N_LAST} {line.span}s{'' if line.is_current else ' of attempts'}"
 
 
 def _left_out(line: Timeline) -> str:
@@ -161,7 +170,7 @@ def _bars(periods: Sequence[Day]) -> Chart:
         "y": counts,
         "yaxis": "y2",
         "marker": {"color": BAR_COLOUR},
-        "textfont": {"size": 10, "color": GREY},
+        "textfont": {"size": 11},
         "hovertemplate": "%{x|%-d %b %Y}: %{y:,} known outcomes<extra></extra>",
         **(numbers if len(periods) <= MAX_NUMBERED else {}),
     }
@@ -201,26 +210,34 @@ def _labels(shares: Sequence[float]) -> dict[int, str]:
     return {lowest: below, len(shares) - 1: "top center", 0: "top right"}
 
 
-def _start_mark(periods: Sequence[Day]) -> Chart:
-    """Return a thin line where the last periods begin, between two bars, with that day below the rates."""
-    first, before = periods[-N_LAST].on, periods[-N_LAST - 1].on
+def _start_mark(line: Timeline) -> Chart:
+    """Return a thin line where the last periods begin, between two bars, with their number below the rates."""
+    first, before = line.periods[-N_LAST].on, line.periods[-N_LAST - 1].on
     at = (datetime.combine(before, time()) + (first - before) / 2).isoformat()
-    place = {"x": at, "y": 0, "xanchor": "left", "yanchor": "bottom"}
-    line = {"type": "line", "x0": at, "x1": at, "y0": 0, "y1": 1, "yref": "paper"}
-    text = f"since {day_text(first)}"
+    place = {"x": at, "y": 0, "xanchor": "left", "yanchor": "bottom", "xshift": 2}
+    mark = {"type": "line", "x0": at, "x1": at, "y0": 0, "y1": 1, "yref": "paper"}
     return {
-        "shapes": [{**line, "line": {"color": GREY, "width": 1, "dash": "dot"}}],
-        "annotations": [{**place, "text": text, "showarrow": False, "font": {"size": 11, "color": GREY}}],
+        "shapes": [{**mark, "line": {"color": GREY, "width": 1, "dash": "dot"}}],
+        "annotations": [{**place, "text": _last_periods(line), "showarrow": False, "font": {"size": 11}}],
     }
 
 
-def _layout(periods: Sequence[Day]) -> Chart:
+def _labelled(periods: Sequence[Day]) -> list[date]:
+    """Return the first days of the periods whose bars are labelled, with the one where the last periods begin."""
+    step = ceil(len(periods) / N_LABELS)
+    return [period.on for period in periods[(len(periods) - N_LAST) % step :: step]]
+
+
+def _layout(line: Timeline) -> Chart:
+    periods = line.periods
+    year = "" if periods[0].on.year == periods[-1].on.year else " %Y"
+    labelled = [day.isoformat() for day in _labelled(periods)]
     across: Chart = {
         "type": "date",
-        "tickformat": "%-d %b" if periods[0].on.year == periods[-1].on.year else "%b %Y",
+        "tickvals": labelled,
+        "tickformat": {"month": "%b %Y", "year": "%Y"}.get(line.span, f"%-d %b{year}"),
         "tickangle": 0,
         "anchor": "y2",
-        "nticks": 6,
         "showgrid": False,
     }
     highest = max(period.rate.n_known for period in periods)

@@ -41,7 +41,7 @@ def shown(days) -> Trend:
 def verdict_of(last, before) -> str:
     """Return the verdict on two sides, each of the outcomes of its attempts and their tasks."""
     comparison = Comparison(since=date(2023, 1, 6), last=side_of(*last), before=side_of(*before))
-    return trend_verdict(Trend(line=timeline(days_of(8, succeeded=9), TODAY), comparison=comparison))
+    return trend_verdict(Trend(line=timeline(days_of(8, succeeded=9), date(2023, 1, 9)), comparison=comparison))
 
 
 def alone(n_succeeded: int, n_failed: int):
@@ -123,9 +123,9 @@ def test_attempts_that_are_many_or_not_far_away_are_drawn():
 
 @pytest.mark.parametrize("wrong", ["1970-01-01", "2099-01-01"])
 def test_of_few_attempts_none_is_left_out(wrong: str):
-    other = timeline(rates_by_day({wrong: {"failed": 1}, "2026-11-29": {"failed": 18}}), TODAY)
+    other = timeline(rates_by_day({wrong: {"failed": 1}, "2026-11-29": {"failed": 9}}), TODAY)
     assert (other.n_earlier, other.n_later, len(other.days)) == (0, 0, 2)
-    other = timeline(rates_by_day({wrong: {"failed": 1}, "2026-11-29": {"failed": 19}}), TODAY)
+    other = timeline(rates_by_day({wrong: {"failed": 1}, "2026-11-29": {"failed": 10}}), TODAY)
     assert (other.n_earlier + other.n_later, len(other.days)) == (1, 1)
 
 
@@ -137,13 +137,13 @@ def test_a_clock_that_is_late_does_not_empty_the_chart():
 @pytest.mark.parametrize(
     ("before", "last", "verdict"),
     [
-        ((20, 80), (80, 20), "Yes: +60\xa0points since 6 Jan 2023, likely +47 to +70\xa0points."),
-        ((50, 50), (60, 40), "Not clear yet: +10\xa0points since 6 Jan 2023, likely −4 to +24\xa0points."),
-        ((80, 20), (20, 80), "It got worse: −60\xa0points since 6 Jan 2023, likely −70 to −47\xa0points."),
-        ((1_500, 1_500), (1_530, 1_472), "Not clear yet: +1\xa0points since 6 Jan 2023, likely −2 to +4\xa0points."),
+        ((20, 80), (80, 20), "Yes: +60\xa0points in the last 4 days, likely +47 to +70\xa0points."),
+        ((50, 50), (60, 40), "Not clear yet: +10\xa0points in the last 4 days, likely −4 to +24\xa0points."),
+        ((80, 20), (20, 80), "It got worse: −60\xa0points in the last 4 days, likely −70 to −47\xa0points."),
+        ((1_500, 1_500), (1_530, 1_472), "Not clear yet: +1\xa0points in the last 4 days, likely −2 to +4\xa0points."),
         ((0, 9), (90, 10), ""),
         ((90, 10), (0, 9), ""),
-        ((0, 10), (10, 0), "Yes: +100\xa0points since 6 Jan 2023, likely +56 to +100\xa0points."),
+        ((0, 10), (10, 0), "Yes: +100\xa0points in the last 4 days, likely +56 to +100\xa0points."),
     ],
 )
 def test_the_verdict_claims_no_more_than_the_interval_of_the_difference(before, last, verdict):
@@ -184,11 +184,26 @@ def test_a_stored_trend_compares_by_tasks_and_marks_where_the_last_periods_begin
     outcomes = {day: [n >= 4] * 5 for n, day in enumerate(days)} | {days[7]: [True] * 5 + [None]}
     trend = stored_trend(memory, outcomes)
     assert trend_sentence(trend) == "By day: 100% of 20 succeeded since 6 Nov 2026, 0% of 20 before."
-    assert trend_verdict(trend).startswith("Yes: +100\xa0points since 6 Nov 2026, likely +7")
+    assert trend_verdict(trend).startswith("Yes: +100\xa0points in the last 4 days of attempts, likely +7")
     layout = trend_chart(trend)["layout"]
-    assert [note["text"] for note in layout["annotations"]] == ["since 6 Nov 2026"]
+    assert [note["text"] for note in layout["annotations"]] == ["last 4 days of attempts"]
+    assert layout["xaxis"]["tickvals"] == ["2026-11-02", "2026-11-04", "2026-11-06", "2026-11-08"]
     assert layout["shapes"][0]["x0"] == "2026-11-05T12:00:00"
     assert "annotations" not in trend_chart(shown(days_of(8, succeeded=9)))["layout"]
+
+
+@pytest.mark.parametrize(("n_days_ago", "when"), [(13, "last 4 weeks"), (14, "last 4 weeks of attempts")])
+def test_the_last_weeks_are_named_as_such_until_a_week_without_attempts_has_passed(memory, n_days_ago, when):
+    first = date(2026, 11, 2)
+    made = [
+        attempt(f"task {n}", n > 20, at=datetime.combine(first - timedelta(days=n), time(12), UTC)) for n in range(60)
+    ]
+    memory.experience.store_many(made)
+    trend = trend_of(memory, rates_by_day(memory.experience.counts_by_day()), first + timedelta(days=n_days_ago))
+    assert f"in the {when}, likely" in trend_verdict(trend)
+    ticks = trend_chart(trend)["layout"]["xaxis"]["tickvals"]
+    assert trend.comparison.since.isoformat() in ticks
+    assert {*ticks} <= {period.on.isoformat() for period in trend.line.periods}
 
 
 @pytest.mark.parametrize("task_id", ["same", ""])
