@@ -59,7 +59,7 @@ def attention_rows(
     return attention(
         memory,
         waiting or {},
-        n_own=view.rate.n - view.n_sample,
+        n_own=view.n_own,
         now=datetime.now(UTC),
         search=search_problem(memory),
         has_failed=has_failed,
@@ -109,4 +109,5 @@ if view.rate.n:
     draw(memory, view)
 else:
     draw_empty(memory)
+    draw_attention(attention_rows(memory, view))
     draw_totals(view)

@@ -366,7 +366,7 @@ def test_a_visitor_of_a_server_does_not_choose_a_name(dashboard: Dashboard, tmp_
 def test_the_last_backup_stands_beside_the_check(dashboard: Dashboard, tmp_path):
     make_store(tmp_path / "mine", attempts(1))
     app = dashboard(tmp_path / "mine", "settings")
-    missing = ":orange[:material/warning:] There is no backup. If this disk fails, the store is lost: back it up now."
+    missing = ":orange[:material/warning:] No backup: if this disk fails, the store is lost."
     assert [finding.value for finding in app.subheader] == [missing]
     app.button(key="settings_back_up").click().run()
     assert re.fullmatch("Last backup: .* UTC[.]", app.subheader[0].value)

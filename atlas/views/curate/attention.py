@@ -62,7 +62,7 @@ def attention(
     Args:
         memory: The memories.
         waiting: Numbers of the cases in the inbox of Curate, by queue.
-        n_own: Number of experiences that are not sample data, which alone need no backup.
+        n_own: Number of records that are not sample data, which alone need no backup.
         now: The current time, to which a backup is compared.
         search: Result of `search_row`.
         has_failed: True if the search for near-duplicates failed.

@@ -67,6 +67,9 @@ class Overview:
     n_sample: int
     """Experiences that are sample data."""
 
+    n_own: int
+    """Records of all memories that are not sample data."""
+
     n_concepts: int
     n_entries: int
     """Number of entries of the journal."""
@@ -89,15 +92,17 @@ def overview(memory: MemorySystem, today: date) -> Overview:
         recent=recent(memory, days, today),
         sources=_groups(memory, "source", counts),
         n_sample=sample.n_sample_experiences(memory),
+        n_own=n_own_records(memory),
         n_concepts=memory.concepts.count(),
         n_entries=memory.journal.count(),
         strategies=strategy_counts(memory),
     )
 
 
-def n_own_experiences(memory: MemorySystem) -> int:
-    """Return how many experiences are not sample data."""
-    return memory.experience.count() - sample.n_sample_experiences(memory)
+def n_own_records(memory: MemorySystem) -> int:
+    """Return how many records of all memories are not sample data."""
+    memories = (memory.experience, memory.concepts, memory.strategies, memory.journal, memory.conversations)
+    return sum(records.count() for records in memories) - sample.n_sample_records(memory)
 
 
 def rate_finding(rate: SuccessRate) -> str:

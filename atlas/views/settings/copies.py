@@ -168,7 +168,7 @@ def needs_backup(memory: MemorySystem, n_own: int) -> bool:
     """Return whether the visitor should see to backups: an admin of a store that has more than sample data.
 
     Args:
-        n_own: Number of experiences that are not sample data.
+        n_own: Number of records that are not sample data.
     """
     return n_own > 0 and not memory.storage.read_only and may_administer()
 

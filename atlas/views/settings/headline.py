@@ -7,7 +7,7 @@ from datetime import datetime
 from typing import Literal
 
 from atlas.memory.system import MemorySystem
-from atlas.views.overview.summary import n_own_experiences
+from atlas.views.overview.summary import n_own_records
 from atlas.views.settings.copies import backup_state, needs_backup
 from atlas.views.settings.roles import may_import, may_repair
 from atlas.views.settings.store import record_counts
@@ -51,12 +51,11 @@ def store_headline(memory: MemorySystem, now: datetime, n_problems: int) -> Head
 def _backup_headline(memory: MemorySystem, now: datetime) -> Headline:
     """Return the state of the last backup, with advice where the visitor should make another one."""
     backup = backup_state(memory, now)
-    is_needed = needs_backup(memory, n_own_experiences(memory))
-    if is_needed and backup.made_at is None:
-        sentence = "There is no backup. If this disk fails, the store is lost: back it up now."
-        return Headline(sentence=sentence, next_step="back up")
-    if is_needed and backup.made_at is not None and backup.is_outdated:
-        days = counted((now - backup.made_at).days, "day")
-        sentence = f"The last backup is {days} old, and the store has changed since: back it up again."
-        return Headline(sentence=sentence, next_step="back up")
-    return Headline(sentence=f"Last backup: {moment(backup.made_at) if backup.made_at else 'none'}.")
+    is_safe = backup.made_at is not None and not backup.is_outdated
+    if is_safe or not needs_backup(memory, n_own_records(memory)):
+        return Headline(sentence=f"Last backup: {moment(backup.made_at) if backup.made_at else 'none'}.")
+    if backup.made_at is None:
+        return Headline(sentence="No backup: if this disk fails, the store is lost.", next_step="back up")
+    days = counted((now - backup.made_at).days, "day")
+    sentence = f"The last backup is {days} old, and the store has changed since."
+    return Headline(sentence=sentence, next_step="back up")

@@ -153,7 +153,7 @@ def _draw_next(memory: MemorySystem, headline: Headline) -> None:
         st.button("Import", key="settings_to_import", icon=":material/upload:", type="primary", on_click=open_part,
                   args=("Import",))  # fmt: skip
     elif headline.is_filled and may_administer():
-        st.button("Back it up", key="settings_back_up", icon=":material/archive:", on_click=back_up_beside,
+        st.button("Back up", key="settings_back_up", icon=":material/archive:", on_click=back_up_beside,
                   args=(memory,), type="primary" if headline.next_step == "back up" else "secondary")  # fmt: skip
         draw_download(memory, key="settings_download")
 

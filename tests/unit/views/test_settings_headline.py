@@ -32,7 +32,7 @@ def test_a_store_goes_from_empty_to_without_a_backup_to_nothing_to_do(memory):
     assert (empty.sentence, empty.next_step) == ("The store is empty: import runs of an agent.", "import")
     memory.experience.store(attempt("Bake"))
     unsafe = store_headline(memory, NOW, 0)
-    assert unsafe.sentence == "There is no backup. If this disk fails, the store is lost: back it up now."
+    assert unsafe.sentence == "No backup: if this disk fails, the store is lost."
     assert unsafe.next_step == "back up"
     make_own_backup(memory)
     safe = store_headline(memory, NOW, 0)
@@ -48,7 +48,7 @@ def test_an_old_backup_is_to_be_made_again_once_the_store_has_changed(memory, cl
     clock.advance(timedelta(days=39))
     memory.experience.store(attempt("Rotate the logs"))
     old = store_headline(memory, later, 0)
-    assert old.sentence == "The last backup is 40 days old, and the store has changed since: back it up again."
+    assert old.sentence == "The last backup is 40 days old, and the store has changed since."
     assert old.next_step == "back up"
 
 
@@ -56,6 +56,16 @@ def test_sample_data_alone_need_no_backup(memory):
     memory.experience.store(attempt("Bake", is_sample=True))
     only_sample = store_headline(memory, NOW, 0)
     assert (only_sample.sentence, only_sample.next_step) == ("Last backup: none.", "")
+
+
+@pytest.mark.parametrize("name", ["strategies", "journal"])
+def test_own_records_of_any_memory_need_a_backup(memory, name):
+    memory.experience.store(attempt("Bake", is_sample=True))
+    if name == "strategies":
+        memory.strategies.add(atlas.Strategy(title="Wait", situation="It burns", suggestion="Wait"))
+    else:
+        memory.journal.add_entries([atlas.JournalEntry(entry_type="reflection", content="Wait", generation=1)])
+    assert store_headline(memory, NOW, 0).next_step == "back up"
 
 
 def test_a_store_for_reading_only_is_told_to_do_nothing(memory, tmp_path):
