@@ -442,10 +442,11 @@ def test_a_tick_beside_a_task_selects_all_attempts_at_it(dashboard: Dashboard, t
     first, other, second = make_store(
         tmp_path,
         [attempt("Boil an egg", False, task_id="egg"), attempt("Heat milk", task_id="milk"),
-         attempt("Boil an egg", task_id="egg", agent="b")],
+         attempt("Boil an egg", task_id="egg", agent="b", at=datetime(2026, 6, 1, tzinfo=UTC))],
     )  # fmt: skip
     app = dashboard(tmp_path, "experiences")
-    assert {tuple(labels) for labels in table(app)["outcomes"]} == {("✗ failed", "✓ succeeded"), ("✓ succeeded",)}
+    assert {*map(tuple, table(app)["outcomes"])} == {("✓ succeeded",)}
+    assert {*table(app)["history"]} == {"after ✗", ""}
     touch_table(app, "chosen", {"ids": [table(app)["id"][tasks(app).index("Boil an egg")]], "isChosen": True})
     assert {*app.session_state["selection"].ids} == {first, second}
     assert other not in app.session_state["selection"].ids

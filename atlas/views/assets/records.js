@@ -73,6 +73,15 @@ function fit(elements) {
   for (const element of elements) element.style.webkitLineClamp = ''
 }
 
+// How the other attempts at a task ended: `after ✗ ✓`. A screen reader gets words for the signs.
+const WORDS = { '✓': 'succeeded', '✗': 'failed', '?': 'unknown' }
+function history(text) {
+  const element = made('span', 'history', ...text.split(/([✓✗?])/).map((part) => (WORDS[part] ? made('span', signOf(part), part) : part)))
+  element.setAttribute('role', 'img')
+  element.ariaLabel = text.replace(/[✓✗?]/g, (sign) => WORDS[sign])
+  return element
+}
+
 // Marks of ours, which stand before the tags of people.
 const STATES = new Set(['in quarantine', 'waiting for review', 'pinned', 'retired', 'note'])
 
@@ -120,7 +129,7 @@ const FORMS = {
     image.alt = ''
     return [image]
   },
-  // Those of several attempts are signs in the order of time, or numbers behind their signs, on one line.
+  // Those of several attempts are signs, or numbers behind their signs, on one line.
   outcomes: (labels) => labels.map((label) => {
     const [short] = label.match(/^. [\d,]+/) ?? (labels.length > 1 ? [label[0]] : [])
     const chip = made('span', `chip ${signOf(label)}${short?.length === 1 ? ' sign' : ''}`, short ?? label)
@@ -183,7 +192,9 @@ function cell(column, row, role, isStill) {
     if (titled) element.task = value
   }
   if (!column.opens || column.form === 'heading') element.append(...FORMS[column.form](value, column).filter((child) => child))
+  if (column.form === 'outcomes' && row.history) element.append(history(row.history))
   if (column.form === 'share') element.title = row.why
+  if (row.hints[column.name]) element.title = row.hints[column.name]
   element.setAttribute('role', role)
   return element
 }

@@ -38,7 +38,10 @@ class ExperienceRow(Row):
     """One line of a list. Texts from the store are untrusted."""
 
     outcomes: tuple[str, ...]
-    """Outcomes of its attempts, as `outcomes_in_time` or, of hits, `outcome_labels` returns them."""
+    """Its outcome or, of a hit that stands for several attempts, their outcomes, as `outcome_labels` returns them."""
+
+    history: str = ""
+    """Outcomes of the other attempts at its task, as `history_text` returns them."""
 
     task: str
     """The beginning of its description."""
@@ -53,7 +56,10 @@ class ExperienceRow(Row):
     """The domain of its attempts on the map, `mixed` if these differ in it, or empty for outliers."""
 
     agent: str = ""
-    """Who made its attempts, or empty where one agent made all attempts of the store."""
+    """Who made it, or empty where one agent made all attempts of the store."""
+
+    other_agents: tuple[str, ...] = ()
+    """Who else made attempts at its task."""
 
     source: str = ""
     n_steps: int = 0
@@ -67,9 +73,14 @@ class ExperienceRow(Row):
     """Ids of the attempts at the task, oldest first, in a list by task, empty for one attempt."""
 
     @property
-    def facts(self) -> tuple[str, ...]:
-        """Its use of memory, if there is any."""
-        return (self.memory,) if self.memory else ()
+    def agents(self) -> str:
+        """`tern-3`, or `tern-3 +2` if two other agents tried the task as well."""
+        return f"{self.agent} +{len(self.other_agents):,}" if self.other_agents else self.agent
+
+    @property
+    def hints(self) -> Mapping[str, str]:
+        """The names of the other agents, for their number."""
+        return {"agents": f"Also {', '.join(self.other_agents)}"} if self.other_agents else {}
 
     @property
     def ids(self) -> tuple[str, ...]:
@@ -107,14 +118,8 @@ def ids_with_memory(memory: MemorySystem, rows: Iterable[Mapping[str, Any]]) -> 
 
 
 def memory_text(n_with: int, n: int) -> str:
-    """Return `used memory` for one attempt with it, `used memory in 2 of 4` for several, or empty without any."""
-    return "" if not n_with else "used memory" if n == 1 else f"used memory in {n_with:,} of {n:,}"
-
-
-def agents_text(agents: Iterable[str]) -> str:
-    """Return `tern-3`, or `tern-3 +2` for the attempts of three agents. Empty for attempts without a known one."""
-    names = list(dict.fromkeys(filter(None, agents)))
-    return " +".join(filter(None, [*names[:1], f"{len(names) - 1:,}" if len(names) > 1 else ""]))
+    """Return `used` for one attempt with it, `2 of 4` for several attempts, or empty without any."""
+    return "" if not n_with else "used" if n == 1 else f"{n_with:,} of {n:,}"
 
 
 def domain_text(domains: Iterable[str]) -> str:
@@ -138,7 +143,7 @@ def _row(row: Mapping[str, Any], experience: Experience | None, has_memory: bool
         ending=ending_of(experience) if experience else "",
         took=took_text(experience.metadata) if experience else "",
         memory=memory_text(has_memory, 1),
-        agent=agents_text([metadata.get("agent_id", "")]) if has_agents else "",
+        agent=metadata.get("agent_id", "") if has_agents else "",
         source=str(metadata.get("source", "")),
         n_steps=int(metadata.get("n_steps", 0)),
         created_at=stored_instant(metadata).astimezone(UTC),

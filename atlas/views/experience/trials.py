@@ -11,7 +11,6 @@ from typing import Any
 from atlas.memory.system import MemorySystem
 from atlas.views.experience.list import (
     ExperienceRow,
-    agents_text,
     count_with_rate,
     ids_with_memory,
     memory_text,
@@ -21,7 +20,7 @@ from atlas.views.experience.list import (
 from atlas.views.kinds.experience import ATTEMPT, EXPERIENCE
 from atlas.views.lists.listing import listed_caption, order_of
 from atlas.views.lists.queries import Listing, Query, on_page
-from atlas.views.shared.wording import counted, outcomes_in_time
+from atlas.views.shared.wording import counted, history_text
 
 TaskKey = tuple[str, str]
 """A task's domain and id, because two benchmarks may use the same ids."""
@@ -93,10 +92,12 @@ def _with_attempts(row: ExperienceRow, attempts: Sequence[Mapping[str, Any]], us
     if len(attempts) < 2:
         return row
     ids = tuple(attempt["id"] for attempt in attempts)
+    others = [attempt["metadata"] for attempt in attempts if attempt["id"] != row.id]
+    agents = dict.fromkeys(other.get("agent_id", "") for other in others)
     return replace(
         row,
-        outcomes=outcomes_in_time([outcome_of(attempt["metadata"]) for attempt in attempts]),
+        history=history_text([outcome_of(other) for other in others], is_last=ids[-1] == row.id),
         memory=memory_text(sum(each in users for each in ids), len(ids)),
-        agent=agents_text(attempt["metadata"].get("agent_id", "") for attempt in attempts) if row.agent else "",
+        other_agents=tuple(each for each in agents if each and each != row.agent) if row.agent else (),
         attempt_ids=ids,
     )

@@ -17,11 +17,11 @@ OUTCOME = Column(
     "Outcome",
     104,
     "outcomes",
-    help_text="How it ended. Several attempts at a task have a sign each, the newest last; many are counted",
+    help_text="How it ended. Below it, how other attempts at the task ended, the newest last; many are counted",
 )
 TASK = Column("task", "Task", 460, "task", order_key="title")
 AGENT = Column(
-    "agent", "Agent", 68, is_optional=True, empty="–",
+    "agents", "Agent", 68, is_optional=True, empty="–",
     help_text="Who made the attempt. +1 is one other agent at the same task",
 )  # fmt: skip
 DOMAIN = Column(
@@ -30,6 +30,10 @@ DOMAIN = Column(
 )  # fmt: skip
 DAY = replace(CREATED_AT, form="day", width=88)
 STEPS = Column("n_steps", "Steps", 40, "number", order_key="n_steps")
+MEMORY = Column(
+    "memory", "Memory", 56, is_optional=True,
+    help_text="Whether the attempt was given records of the memory or used some. 1 of 2 counts the attempts at its task",
+)  # fmt: skip
 TOOK = Column("took", "Took", 52, is_optional=True)
 ENDING = Column(
     "ending", "Result", 330, is_optional=True, empty="–",
@@ -79,7 +83,7 @@ EXPERIENCE = Kind(
         Switch(name="pinned", label="Pinned only", key="marks.pinned"),
     ),
     tables=Tables(
-        listed=(OUTCOME, TASK, ENDING, DAY, STEPS, TOOK, AGENT, DOMAIN),
+        listed=(OUTCOME, TASK, ENDING, DAY, MEMORY, STEPS, TOOK, AGENT, DOMAIN),
         found=(OUTCOME, RELEVANCE, TASK, ENDING),
         beside=(OUTCOME, RELEVANCE, TASK),
         similar=(OUTCOME, RELEVANCE, TASK),

@@ -90,6 +90,8 @@ def table_as_json(kind: Kind, columns: Columns, rows: Sequence[Row], order: str 
                 "state": row.state,
                 "group": row.group,
                 "facts": row.facts,
+                "history": getattr(row, "history", ""),
+                "hints": row.hints,
                 "marks": row.marks,
                 **{column.name: _cell(row, column) for column in shown},
                 **_titled(row, title),

@@ -106,6 +106,11 @@ class Row:
         return ()
 
     @property
+    def hints(self) -> Mapping[str, str]:
+        """Texts that stand under the pointer, by the name of a column. Untrusted."""
+        return {}
+
+    @property
     def ids(self) -> tuple[str, ...]:
         """Ids of the grouped records."""
         return (self.id,)

@@ -20,8 +20,8 @@ READ_ONLY = "Nothing can be changed here: the store is open for reading only, or
 SIGNS = {"succeeded": "✓", "failed": "✗", "unknown": "?"}
 """Signs of outcomes, for people who cannot distinguish the colours."""
 
-MOST_SIGNS = 5
-"""Attempts up to which each has a sign of its own in a list."""
+MOST_SIGNS = 4
+"""Earlier attempts up to which each has a sign of its own in a list."""
 
 MINUS = "\N{MINUS SIGN}"
 
@@ -91,9 +91,20 @@ def outcome_labels(outcomes: Sequence[str]) -> tuple[str, ...]:
     return tuple(f"{SIGNS[name]} {text}" for name, text in _counted_outcomes(Counter(outcomes)).items())
 
 
-def outcomes_in_time(outcomes: Sequence[str]) -> tuple[str, ...]:
-    """Return `✗ failed` and `✓ succeeded` of two attempts in that order, and the labels with numbers of many."""
-    return tuple(map(signed, outcomes)) if len(outcomes) <= MOST_SIGNS else outcome_labels(outcomes)
+def history_text(outcomes: Sequence[str], *, is_last: bool) -> str:
+    """Return `after ✗ ✓` for an attempt with two earlier ones, and `after ✓ 2 ✗ 7` for one with many.
+
+    Args:
+        outcomes: Outcomes of the other attempts at its task, oldest first.
+        is_last: Whether the attempt is later than all of them. Otherwise the text begins with `also`.
+    """
+    counts = Counter(outcomes)
+    signs = (
+        [SIGNS[each] for each in outcomes]
+        if len(outcomes) <= MOST_SIGNS
+        else [f"{SIGNS[name]} {counts[name]:,}" for name in OUTCOMES if counts[name]]
+    )
+    return " ".join(["after" if is_last else "also", *signs])
 
 
 def outcomes_text(counts: Mapping[str, int]) -> str:

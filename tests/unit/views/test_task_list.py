@@ -18,7 +18,7 @@ from atlas.views.kinds.experience import EXPERIENCE
 from atlas.views.lists.cells import table_as_json
 from atlas.views.lists.listing import listed_page
 from atlas.views.lists.queries import Query
-from atlas.views.shared.wording import outcomes_in_time
+from atlas.views.shared.wording import history_text
 from tests.support.records import attempt
 
 START = datetime(2026, 5, 1, tzinfo=UTC)
@@ -39,23 +39,36 @@ def stored(memory, *attempts_at: tuple[str, bool | None]) -> list[str]:
 
 
 def test_attempts_name_their_agents_where_the_store_has_several(memory):
-    memory.experience.store_many([attempt("egg", agent="ann", task_id="egg")])
+    memory.experience.store(attempt("egg", agent="ann", task_id="egg", at=START))
     assert agents_listed(memory) == [""]
-    memory.experience.store_many([attempt("egg", agent=name, task_id="egg") for name in ("bob", "cid")])
+    for hours, name in enumerate(("bob", "cid"), start=1):
+        memory.experience.store(attempt("egg", agent=name, task_id="egg", at=START + timedelta(hours=hours)))
     memory.experience.store(attempt("milk", agent="bob", task_id="milk"))
-    assert sorted(agents_listed(memory)) == ["ann +2", "bob"]
+    assert sorted(agents_listed(memory)) == ["bob", "cid +2"]
 
 
 def agents_listed(memory) -> list[str]:
-    return [row.agent for row in listed_page(memory, EXPERIENCES, Query(distinct=True)).rows]
+    return [row.agents for row in listed_page(memory, EXPERIENCES, Query(distinct=True)).rows]
 
 
-def test_attempts_at_a_task_are_one_line_with_their_outcomes_in_time(memory):
+def test_a_line_shows_the_agent_and_the_outcome_of_the_attempt_that_it_opens(memory):
+    stored(memory, ("egg", False), ("egg", None), ("egg", True))
+    latest, first = (
+        listed_page(memory, EXPERIENCES, Query(distinct=True, order=order)).rows[0] for order in ("", "Oldest first")
+    )
+    assert [(row.agents, row.outcomes, row.history) for row in (latest, first)] == [
+        ("2 +2", ("✓ succeeded",), "after ✗ ?"),
+        ("0 +2", ("✗ failed",), "also ? ✓"),
+    ]
+    assert latest.hints == {"agents": "Also 0, 1"}
+
+
+def test_attempts_at_a_task_are_one_line_with_the_outcome_of_the_latest(memory):
     ids = stored(memory, ("egg", False), ("milk", True), ("egg", None), ("egg", True))
     listing = listed_page(memory, EXPERIENCES, Query(distinct=True))
-    assert [(row.id, row.outcomes, row.ids) for row in listing.rows] == [
-        (ids[3], ("✗ failed", "? unknown", "✓ succeeded"), (ids[0], ids[2], ids[3])),
-        (ids[1], ("✓ succeeded",), (ids[1],)),
+    assert [(row.id, row.outcomes, row.history, row.ids) for row in listing.rows] == [
+        (ids[3], ("✓ succeeded",), "after ✗ ?", (ids[0], ids[2], ids[3])),
+        (ids[1], ("✓ succeeded",), "", (ids[1],)),
     ]
     assert (listing.n, listing.n_records) == (2, 4)
     assert listing.caption.startswith("2 tasks · 4 attempts · 67% of 3 succeeded")
@@ -102,9 +115,9 @@ def test_pages_hold_tasks_not_attempts(memory):
     assert {len(row.ids) for rows in pages for row in rows} == {2}
 
 
-def test_many_attempts_are_counted_by_outcome():
-    assert outcomes_in_time(["failed"] * 2 + ["succeeded"] * 4) == ("✓ 4 succeeded", "✗ 2 failed")
-    assert outcomes_in_time(["failed"] * 2 + ["succeeded"] * 3) == (*["✗ failed"] * 2, *["✓ succeeded"] * 3)
+def test_many_other_attempts_are_counted_by_outcome():
+    assert history_text(["failed"] * 2 + ["succeeded"] * 3, is_last=True) == "after ✓ 3 ✗ 2"
+    assert history_text(["failed"] * 2 + ["succeeded"] * 2, is_last=False) == "also ✗ ✗ ✓ ✓"
 
 
 def test_an_outcome_of_another_library_counts_as_unknown(memory, monkeypatch):
@@ -117,7 +130,7 @@ def test_an_outcome_of_another_library_counts_as_unknown(memory, monkeypatch):
 
     monkeypatch.setattr(memory.experience, "browse", with_other_outcome)
     (row,) = listed_page(memory, EXPERIENCES, Query(distinct=True)).rows
-    assert (row.outcomes, {*row.ids}) == (("? unknown", "? unknown"), {*ids})
+    assert (row.outcomes, row.history, {*row.ids}) == (("? unknown",), "after ?", {*ids})
 
 
 def test_a_line_counts_the_attempts_with_memory_and_a_record_names_what_it_used(memory):
@@ -126,11 +139,9 @@ def test_a_line_counts_the_attempts_with_memory_and_a_record_names_what_it_used(
         task_id = "milk" if n == 2 else "egg"
         made = attempt(task_id, task_id=task_id, agent=str(n), at=START + timedelta(hours=n), used={"strategies": ids})
         memory.store(made)
-    assert [row.facts for row in listed_page(memory, EXPERIENCES, Query(distinct=True)).rows] == [
-        ("used memory",), ("used memory in 1 of 2",),
-    ]  # fmt: skip
+    assert [row.memory for row in listed_page(memory, EXPERIENCES, Query(distinct=True)).rows] == ["used", "1 of 2"]
     latest, *_, first = listed_page(memory, EXPERIENCES, Query()).rows
-    assert (latest.facts, first.facts) == (("used memory",), ())
+    assert (latest.memory, first.memory) == ("used", "")
     assert [(link.kind.noun, link.title, link.record) for link in experience_detail(memory, latest.id).used] == [
         ("strategy", "Wait six minutes", "2 of 2 uses succeeded")
     ]
