@@ -246,7 +246,7 @@ def choose_and_take_back(page: Page, address: str, connection: Connection, gaps:
         choose(page, FAILED)
         page.wait_for_timeout(gap)
         choose(page, FAILED)
-        expect(page.get_by_text(re.compile("^[0-9,]+ tasks · "))).to_be_visible()
+        expect(page.get_by_text(re.compile("^[0-9,]+ tasks, a row each · "))).to_be_visible()
         expect(control(page, FAILED)).to_have_attribute("aria-pressed", "false")
         page.wait_for_url(lambda url: not urlsplit(url).query)
         page.wait_for_timeout(2 * 1000 * max(DELAYS_SECONDS))  # whatever is under way still has come by then

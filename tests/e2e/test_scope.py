@@ -123,7 +123,7 @@ def test_a_domain_is_awaited_until_the_map_is_made_and_then_told(page: Page, unm
     expect(chips(page)).not_to_have_text(["Domain 1, when the map is made"])
     expect(chips(page)).to_have_count(1)
     page.get_by_role("link", name="Experiences", exact=True).click()
-    expect(page.get_by_role("button", name=re.compile("Select all"))).to_be_visible()
+    expect(page.get_by_role("button", name="Download")).to_be_visible()
     page.wait_for_url(lambda url: said(url) == "scope_domains=1")
 
 

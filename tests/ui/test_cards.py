@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 import atlas
-from tests.support.dashboard import Dashboard, caption, cards, table, tables, tasks, text_of
+from tests.support.dashboard import Dashboard, caption, cards, table, tables, tasks, text_of, touch_table
 from tests.support.records import attempt, attempts
 from tests.support.stores import make_store
 
@@ -95,6 +95,8 @@ def test_one_per_task_tells_how_all_of_its_attempts_went(dashboard: Dashboard, k
     app.toggle(key="experiences_distinct").set_value(True).run()
     assert caption(app) == "5 of 5 experiences are relevant, shown as 2, best first"
     assert [list(labels) for labels in table(app)["outcomes"]] == [["✓ 3 succeeded", "✗ 1 failed"], ["✓ succeeded"]]
+    assert "experiences_all" not in {button.key for button in app.button}
+    touch_table(app, "chosen", {"ids": [table(app)["id"][0]], "isChosen": True})
     assert app.button(key="experiences_all").label == "Select all 2 experiences"
     asked = {"scope_text": "boil an egg for breakfast", "experiences_form": "Cards"}
     app = dashboard(kitchen, "experiences", **asked)

@@ -290,6 +290,7 @@ def test_reading_only_switches_every_change_off_and_says_why(dashboard: Dashboar
 def test_all_that_is_in_scope_is_selected_over_its_pages(dashboard: Dashboard, tmp_path):
     make_store(tmp_path, attempts(60))
     app = dashboard(tmp_path, "experiences", scope_sources="north")
+    touch_table(app, "chosen", {"ids": [table(app)["id"][0]], "isChosen": True})
     app.button(key="experiences_all").click().run()
     selection = app.session_state["selection"]
     assert len(selection.ids) == 30

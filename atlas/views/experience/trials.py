@@ -36,7 +36,7 @@ def task_page(memory: MemorySystem, query: Query, page: int = 1) -> Listing[Expe
     n_all = memory.experience.count() if query.where else count.n
     is_grouped = len(first) < count.n
     among = listed_caption(count.n, n_all, ATTEMPT if is_grouped else EXPERIENCE.noun, is_narrow=bool(query.where))
-    tasks = counted(len(first), "task") if is_grouped else ""
+    tasks = f"{counted(len(first), 'task')}, a row each" if is_grouped else ""
     return Listing(
         rows=_rows_of(memory, query.where, shown),
         n=len(first),

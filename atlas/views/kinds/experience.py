@@ -32,7 +32,7 @@ DAY = replace(CREATED_AT, form="day", width=88)
 STEPS = Column("n_steps", "Steps", 40, "number", order_key="n_steps")
 MEMORY = Column(
     "memory", "Memory", 56, is_optional=True,
-    help_text="Whether the attempt was given records of the memory or used some. 1 of 2 counts the attempts at its task",
+    help_text="Attempts that were given records of the memory or used some. 1 of 2 counts those at the task",
 )  # fmt: skip
 TOOK = Column("took", "Took", 52, is_optional=True)
 ENDING = Column(

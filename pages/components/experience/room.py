@@ -15,7 +15,6 @@ from atlas.views.experience.list import ExperienceRow, place_and_mark
 from atlas.views.kinds.kind import Kind
 from atlas.views.lists.queries import Query
 from atlas.views.shared.scope import BEST_MATCH, Scope
-from atlas.views.shared.wording import look_at
 from pages.components.curate.health import page_domains
 from pages.components.experience.chosen import draw_looking, draw_outcomes
 from pages.components.experience.panel import PANEL
@@ -50,10 +49,12 @@ def _draw_weak_domains(memory: MemorySystem, query: Query) -> None:
     """Draw how many domains fail clearly more often than the others, as a button that lists their attempts."""
     weak = [line.number for line in page_domains(memory) if line.is_failing and not (query.where or query.is_search)]
     if weak:
-        are = "1 domain fails" if len(weak) == 1 else f"{len(weak):,} domains fail"
-        narrow = partial(narrow_to, Scope(domains=tuple(weak)))
+        fails = "1 domain fails" if len(weak) == 1 else f"{len(weak):,} domains fail"
         draw_finding_button(
-            f"{are} clearly more often than the others: {look_at(len(weak))}", "experiences_weak", narrow
+            f"{fails} more often",
+            "experiences_weak",
+            partial(narrow_to, Scope(domains=tuple(weak))),
+            help_text="Clearly more often than the others. Lists only their attempts",
         )
 
 

@@ -47,7 +47,7 @@ from pages.components.lists.filters import (
     turn_to_first_page,
 )
 from pages.components.lists.record_table import opened_id, origin_of, selectable_table
-from pages.components.lists.selection import select
+from pages.components.lists.selection import current_selection, select
 from pages.components.shared.scope import filter_options
 from pages.components.shared.snapshot import store_state
 
@@ -165,10 +165,10 @@ def draw_list(
     with above:
         with bar:
             as_cards = is_as_cards(answer.result, views.kind)
-            if views.kind.is_scoped and listing.rows:
-                _draw_select_all(views, memory, answer, listing)
             if listing.rows:
                 draw_downloads(memory, views.kind, partial(_all_ids, views, memory, answer))
+            if views.kind.is_scoped and listing.rows and current_selection(views.kind).ids:
+                _draw_select_all(views, memory, answer, listing)
         with head:
             st.caption(listing.caption, width="content", help=_caption_help(views.kind, listing.caption))
             if listing.narrowing is not None:
@@ -298,9 +298,11 @@ def _draw_narrowing(kind: Kind, narrowing: Narrowing) -> None:
     draw_finding_button(narrowing.sentence, f"{kind.page}_narrowing", partial(_narrow, kind, narrowing))
 
 
-def draw_finding_button(sentence: str, key: str, narrow: Callable[[], None]) -> None:
+def draw_finding_button(
+    sentence: str, key: str, narrow: Callable[[], None], help_text: str = "Lists only these"
+) -> None:
     """Draw a finding at the head of a list as a button that lists only the records it is about."""
-    st.button(sentence, key=key, icon=":material/error:", on_click=narrow, help="Lists only these")
+    st.button(sentence, key=key, icon=":material/error:", on_click=narrow, help=help_text)
 
 
 def _narrow(kind: Kind, narrowing: Narrowing) -> None:

@@ -71,7 +71,7 @@ def test_attempts_at_a_task_are_one_line_with_the_outcome_of_the_latest(memory):
         (ids[1], ("✓ succeeded",), "", (ids[1],)),
     ]
     assert (listing.n, listing.n_records) == (2, 4)
-    assert listing.caption.startswith("2 tasks · 4 attempts · 67% of 3 succeeded")
+    assert listing.caption.startswith("2 tasks, a row each · 4 attempts · 67% of 3 succeeded")
 
 
 def test_tasks_of_one_id_in_two_domains_are_two_lines(memory):
@@ -84,7 +84,7 @@ def test_tasks_of_one_id_in_two_domains_are_two_lines(memory):
     )
     listing = listed_page(memory, EXPERIENCES, Query(distinct=True))
     assert [row.ids for row in listing.rows] == [(flight, again), (retail,)]
-    assert listing.caption.startswith("2 tasks · 3 attempts")
+    assert listing.caption.startswith("2 tasks, a row each · 3 attempts")
     assert [attempt.id for attempt in experience_detail(memory, flight).attempts] == [flight, again]
 
 
@@ -98,7 +98,7 @@ def test_attempts_outside_the_filter_are_no_part_of_a_line(memory):
     ids = stored(memory, ("egg", False), ("egg", True), ("egg", True))
     listing = listed_page(memory, EXPERIENCES, Query(distinct=True, where={"outcome": "succeeded"}))
     assert [row.ids for row in listing.rows] == [(ids[1], ids[2])]
-    assert listing.caption.startswith("1 task · 2 of 3 attempts")
+    assert listing.caption.startswith("1 task, a row each · 2 of 3 attempts")
 
 
 def test_experiences_without_a_task_id_are_lines_of_their_own(memory):
