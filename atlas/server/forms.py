@@ -1,4 +1,4 @@
-"""HTML forms of the login. They do not use Streamlit, whose pages need a session."""
+"""HTML forms of the login. They are not Streamlit pages, because those need a session."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ def guest_page(name: str) -> HTMLResponse:
     """Return the page on which a signed-in user confirms to continue as a guest.
 
     Args:
-        name: Their current name. Untrusted text.
+        name: The user's current name, an untrusted text.
     """
     return _page("open a copy", ["link"], name=name)
 

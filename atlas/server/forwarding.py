@@ -1,4 +1,4 @@
-"""Handling of headers from trusted proxies, which have to be configured."""
+"""Handling of the headers that trusted proxies set. Proxies are only trusted if they are configured."""
 
 from __future__ import annotations
 

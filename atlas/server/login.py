@@ -1,6 +1,6 @@
 """Authentication for the dashboard: a login form for keys or sign-in, and a session cookie.
 
-It covers everything that Streamlit serves, including uploads and media.
+It is required for everything that Streamlit serves, including uploads and media.
 """
 
 from __future__ import annotations
@@ -68,7 +68,7 @@ class LoginMiddleware:
         try:
             answer = await self._answer(scope, receive)
         except AtlasError as error:
-            answer = _unavailable(scope, error)
+            answer = _outage_response(scope, error)
         await answer(scope, receive, send)
 
     async def _answer(self, scope: Scope, receive: Receive) -> ASGIApp:
@@ -103,15 +103,15 @@ class LoginMiddleware:
             token = self._sessions.begin_with_secret(key, **self._browser(request.scope))
         except (NotAllowed, UnicodeDecodeError) as error:
             return self._refuse(request, str(error), error)
-        return self._with_session(request, token)
+        return self._redirect_with_session(request, token)
 
     def _open_token_url(self, request: Request) -> Response:
-        """Start a session for a URL with the token, and redirect to the URL without it."""
+        """Start a session for a URL that contains the token, and redirect to the URL without the token."""
         if not self._sessions.stores.is_token(secret := request.query_params[TOKEN]):
             return self._refuse(request, FOREIGN_TOKEN_PROBLEM)
         session = self._sessions.begin_with_secret(secret, **self._browser(request.scope))
         rest = request.url.remove_query_params(TOKEN)
-        answer = self._with_session(request, session, f"{rest.path}?{rest.query}".rstrip("?"))
+        answer = self._redirect_with_session(request, session, f"{rest.path}?{rest.query}".rstrip("?"))
         answer.headers.update({"Referrer-Policy": "no-referrer", "Cache-Control": "no-store"})
         return answer
 
@@ -121,7 +121,7 @@ class LoginMiddleware:
         try:
             if request.method != "POST" and (name := self._sessions.find_replaced_user(secret, **browser)):
                 return forms.guest_page(name)
-            return self._with_session(request, self._sessions.begin_for_link(secret, **browser))
+            return self._redirect_with_session(request, self._sessions.begin_for_link(secret, **browser))
         except NotAllowed as error:
             if wait := self._sessions.stores.record_refusal(client_address(request.scope), str(error), error):
                 return _waiting_form(forms.ended_link_page, wait)
@@ -148,7 +148,7 @@ class LoginMiddleware:
             return self._refuse_sign_in(request, f"{identity.name}: {error}", error)
         except AtlasError as error:  # the provider's callback is answered outside `__call__`
             return forms.outage_page(str(error))
-        return self._with_session(request, token, lead_to)
+        return self._redirect_with_session(request, token, lead_to)
 
     def _refuse(self, request: Request, problem: str, error: Exception | None = None) -> Response:
         if wait := self._sessions.stores.record_refusal(client_address(request.scope), problem, error):
@@ -193,7 +193,7 @@ class LoginMiddleware:
             has_keys = True
         return forms.login_page(problem, status, has_sign_in=self._sign_in is not None, has_keys=has_keys)
 
-    def _with_session(self, request: Request, token: str, lead_to: str = "/") -> Response:
+    def _redirect_with_session(self, request: Request, token: str, lead_to: str = "/") -> Response:
         """Return a redirect to the pages that sets the session cookie."""
         answer = RedirectResponse(lead_to, 303)
         is_secure = self._has_tls or request.url.scheme == "https"
@@ -232,7 +232,7 @@ def _waiting_form(form: Callable[[str], Response], seconds: float) -> Response:
     return answer
 
 
-def _unavailable(scope: Scope, error: AtlasError) -> ASGIApp:
+def _outage_response(scope: Scope, error: AtlasError) -> ASGIApp:
     if scope["type"] == "websocket":
         return WebSocketClose(1011, "not available now")
     return forms.outage_page(str(error))

@@ -89,13 +89,13 @@ def problem_of(error: AtlasError) -> Problem:
     return Problem(500, type(error).__name__, str(error))
 
 
-def unknown_names_message(unknown: Sequence[str], known: Sequence[str], *, kind: str, of: str) -> str:
+def unknown_names_message(unknown: Sequence[str], known: Sequence[str], *, kind: str, target: str) -> str:
     """Return an error message for unknown names, with the names that exist.
 
     Args:
         kind: The kind of name, such as `argument`.
-        of: The tool or route that was called.
+        target: The tool or route that was called.
     """
     quoted = " and ".join(f"{name!r:.80}" for name in unknown[:3])
     no = f"is no {kind}" if len(unknown) == 1 else f"are no {kind}s"
-    return f"{quoted} {no} of {of}; it takes {', '.join(known) or 'none'}"
+    return f"{quoted} {no} of {target}; it takes {', '.join(known) or 'none'}"

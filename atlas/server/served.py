@@ -12,12 +12,12 @@ if TYPE_CHECKING:  # MCP over stdio opens it after the handshake
 
 @dataclass(frozen=True, slots=True)
 class ServedMemory:
-    """The open memory that answers a request."""
+    """An open memory, and whether its embedding model is ready."""
 
     memory: MemorySystem
-    is_warm: bool = True
+    is_model_ready: bool = True
     """True once the embedding model is ready. Until then searches use keywords only, to avoid a wait."""
 
 
-Open = Callable[[], ServedMemory]
-"""Returns the memory of the current actor. It is called for each request, because the store may have been replaced."""
+MemoryProvider = Callable[[], ServedMemory]
+"""Returns the current actor's memory. It is called for each request, because the store may have been replaced."""

@@ -158,7 +158,7 @@ class Sessions:
         return session.actors() if session is not None and session.expires_at > self.monotonic() else {}
 
     def has_session(self, token: str, proxy_user_id: str = "") -> bool:
-        """Return whether a token belongs to a session that is valid and was started by the same user of a proxy."""
+        """Return whether a token belongs to a valid session that was started by the same user of the proxy."""
         session = self._sessions.get(token)
         return session is not None and session.proxy_user_id == proxy_user_id and bool(self.actors_of(token))
 

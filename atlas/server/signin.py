@@ -95,7 +95,7 @@ def make_sign_in(provider: Provider, on_authenticated: AuthenticatedHandler, on_
 
 
 class _PinnedClient(StarletteOAuth2App):  # type: ignore[misc]  # the package has no types
-    """A client that only accepts `ALGORITHMS` that the provider announces, or RS256."""
+    """A client that only accepts those `ALGORITHMS` that the provider announces, or else RS256."""
 
     async def load_server_metadata(self) -> dict[str, Any]:
         metadata: dict[str, Any] = await super().load_server_metadata()

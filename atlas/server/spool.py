@@ -227,7 +227,7 @@ def _store(memory: MemorySystem, attempt: Trajectory, trace: Trace) -> None:
 
 
 def _drop_known_spans(stored: Experience, trace: Trace) -> Trace:
-    """Return a trace without the spans that a stored attempt contains. An imported attempt contains all of them."""
+    """Return a trace without the spans that a stored attempt contains. An imported attempt counts as containing all."""
     known = stored.metadata.get(SPANS)
     late = [] if known is None else [span for span in trace.spans if span.id not in known]
     return replace(trace, spans=late, name=trace.name or "late spans")

@@ -35,7 +35,7 @@ from atlas.server.forwarding import TrustedProxyMiddleware
 from atlas.server.hardening import SecurityHeadersMiddleware
 from atlas.server.login import TOKEN, LoginMiddleware, actors_of_connection
 from atlas.server.mcp.server import make_server
-from atlas.server.operations.limits import RequestRate, WaitingLimitMiddleware, limited_threads
+from atlas.server.operations.limits import ConcurrencyLimitMiddleware, RequestRate, limit_threads
 from atlas.server.operations.requests import RequestMiddleware
 from atlas.server.problems import Problem
 from atlas.server.rounds import run_repeatedly
@@ -94,10 +94,10 @@ def make_app(
         streamable_http_path="/", stateless_http=True, json_response=True, host="0.0.0.0"
     )
     below: dict[str, ASGIApp] = {
-        API: WaitingLimitMiddleware(
+        API: ConcurrencyLimitMiddleware(
             make_api(served, authenticator), unlimited=[f"{API}/health/{name}" for name in ("live", "ready")]
         ),
-        MCP: WaitingLimitMiddleware(
+        MCP: ConcurrencyLimitMiddleware(
             ApiKeyMiddleware(BodyLimitMiddleware(over_http), authenticator, refusal=Problem.rpc_response)
         ),
     }
@@ -136,7 +136,7 @@ def make_app(
                 sweeping = partial(remove_ended_copies, store.directory)
                 stack.enter_context(run_repeatedly(sweeping, pause_seconds=_SWEEP_SECONDS, name="atlas-links"))
                 stack.callback(store.audit.flush)
-            async with limited_threads(_has_model), warming_up(server), tools.session_manager.run():
+            async with limit_threads(_has_model), warming_up(server), tools.session_manager.run():
                 yield
 
     return st.App(DASHBOARD, lifespan=lifespan, middleware=middleware)

@@ -63,7 +63,7 @@ def door(request, memory) -> Iterator[Door]:
 
     def of_context(domain: str, by_words: bool) -> list[str]:
         body = {"task": {"description": QUERY, "domain": domain}, "budget_tokens": 4_000}
-        with serving(memory, is_warm=not by_words) as address:
+        with serving(memory, is_model_ready=not by_words) as address:
             return of_text(httpx.post(f"{address}/api/v1/context", json=body).json()["text"])
 
     def of_recall(domain: str, by_words: bool) -> list[str]:

@@ -382,7 +382,7 @@ def test_searches_go_by_words_and_say_so_until_the_model_is_ready(memory):
         return await said(client, "search", query="shell report"), await said(client, "recall", task="shell report")
 
     async def talked():
-        async with Client(make_server(lambda: ServedMemory(memory, is_warm=False))) as client:
+        async with Client(make_server(lambda: ServedMemory(memory, is_model_ready=False))) as client:
             return await work(client)
 
     found, block = asyncio.run(talked())
@@ -391,8 +391,8 @@ def test_searches_go_by_words_and_say_so_until_the_model_is_ready(memory):
     assert "by words alone" in found and "by words alone" in block  # noqa: PT018
 
 
-@pytest.mark.parametrize("is_warm", [True, False])
-def test_a_search_names_a_misspelt_filter_and_notes_a_name_that_no_record_has(memory, is_warm):
+@pytest.mark.parametrize("is_model_ready", [True, False])
+def test_a_search_names_a_misspelt_filter_and_notes_a_name_that_no_record_has(memory, is_model_ready):
     memory.experience.store_many(attempts(3))
 
     async def work(client):
@@ -403,7 +403,7 @@ def test_a_search_names_a_misspelt_filter_and_notes_a_name_that_no_record_has(me
         return await said(client, "search", query="report", where={"region": "north"})
 
     async def talked():
-        async with Client(make_server(lambda: ServedMemory(memory, is_warm))) as client:
+        async with Client(make_server(lambda: ServedMemory(memory, is_model_ready))) as client:
             return await work(client)
 
     assert "No record has 'region' yet, so nothing passes the filter on it." in asyncio.run(talked())
@@ -509,7 +509,7 @@ def test_search_finds_records_like_one(memory):
     expected = [hit.item.id[:8] for hit in memory.experience.similar(record_id, 3)]
 
     async def asked() -> str:
-        async with Client(make_server(lambda: ServedMemory(memory, is_warm=False))) as client:
+        async with Client(make_server(lambda: ServedMemory(memory, is_model_ready=False))) as client:
             assert "got neither" in await refused(client, "search")
             assert "got both" in await refused(client, "search", query="x", like=record_id)
             assert "no record has an id" in await refused(client, "search", like="none")

@@ -32,7 +32,7 @@ def serving(
     *,
     token: str = "",
     is_open: bool = True,
-    is_warm: bool = True,
+    is_model_ready: bool = True,
     port: int = 0,
     observers: Sequence[Observer] = (),
     requests_per_minute: int = 0,
@@ -45,7 +45,7 @@ def serving(
     """
     stores = Stores({"store": memory.storage.path}, {}, owner="owner", token=token)
     authenticator = RequestAuthenticator(stores, is_open=is_open and not token, rate=RequestRate(requests_per_minute))
-    tools = make_server(lambda: ServedMemory(memory, is_warm))
+    tools = make_server(lambda: ServedMemory(memory, is_model_ready))
     over_http = tools.streamable_http_app(
         streamable_http_path="/", stateless_http=True, json_response=True, host="0.0.0.0"
     )
@@ -56,11 +56,11 @@ def serving(
             yield
 
     below = {
-        "/api/v1": make_api(lambda: ServedMemory(memory, is_warm), authenticator),
+        "/api/v1": make_api(lambda: ServedMemory(memory, is_model_ready), authenticator),
         "/mcp": ApiKeyMiddleware(BodyLimitMiddleware(over_http), authenticator, refusal=Problem.rpc_response),
     }
     if has_metrics:
-        metrics = Metrics({"store": lambda: OpenedStore(memory, TokenUsage(), is_warm)})
+        metrics = Metrics({"store": lambda: OpenedStore(memory, TokenUsage(), is_model_ready)})
         below["/metrics"] = MetricsEndpoint(metrics.text, authenticator)
         observers = [*observers, metrics.observe]
     middleware = [Middleware(RequestMiddleware, observers=observers), Middleware(PathDispatcher, apps_by_prefix=below)]

@@ -59,7 +59,7 @@ class NewKey(BaseModel):
 
     key: KeyState
     secret: str
-    """The text to send as `Authorization: Bearer …`. No other request returns it."""
+    """The secret to send as `Authorization: Bearer …`. No other request returns it."""
 
 
 class RoleInput(RequestBody):
@@ -84,7 +84,7 @@ class PersonResponse(BaseModel):
     removed_at: datetime | None
 
 
-class Removal(RequestBody):
+class RemovalRequest(RequestBody):
     """Options for ending a person's access."""
 
     revoke_grants: bool = False
@@ -197,7 +197,7 @@ def give_role(person_id: Id, wanted: RoleInput, memory: LazyMemory) -> PersonRes
 
 
 @router.post("/people/{person_id}/remove")
-def remove(person_id: Id, memory: LazyMemory, removal: Removal | None = None) -> RemovalResponse:
+def remove(person_id: Id, memory: LazyMemory, removal: RemovalRequest | None = None) -> RemovalResponse:
     """End a person's access. Their next request is refused."""
     grants = grants_of(memory, person_id)
     revoke_grants = removal is not None and removal.revoke_grants

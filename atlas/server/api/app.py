@@ -22,7 +22,7 @@ from atlas.server.access import ApiKeyMiddleware, BodyLimitMiddleware, RequestAu
 from atlas.server.api import access, attempts, changes, context, health, history, records, review, traces, verbs
 from atlas.server.api.parts import check_query, record_route
 from atlas.server.problems import ERROR, MEDIA_TYPE, Problem, problem_of
-from atlas.server.served import Open
+from atlas.server.served import MemoryProvider
 
 DESCRIPTION = """
 What an agent has learned: ask for it before a task (`/context`), and say after it how it went (`/attempts`).
@@ -64,7 +64,7 @@ def _require_fields_of_answers(document: dict[str, Any]) -> None:
         schemas[name]["required"] = [*schemas[name]["properties"]]
 
 
-def make_api(open_memory: Open, authenticator: RequestAuthenticator) -> ASGIApp:
+def make_api(open_memory: MemoryProvider, authenticator: RequestAuthenticator) -> ASGIApp:
     """Return the ASGI application of the HTTP API, for mounting below a path."""
     state = {"open_memory": open_memory, "authenticator": authenticator}
 

@@ -27,7 +27,7 @@ def context(request: ContextRequest, opened: LazyServedMemory) -> ContextRespons
         threshold=request.threshold,
         distinct=request.distinct,
         diversity=request.diversity,
-        by_words=not opened.is_warm,
+        by_words=not opened.is_model_ready,
         holdout=request.holdout,
         attempt=request.attempt,
         min_trust=request.min_trust,

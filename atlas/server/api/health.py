@@ -63,7 +63,7 @@ def _details(served: ServedMemory) -> HealthDetails:
         version=__version__,
         schema_version=memory.storage.schema_version,
         store=memory.storage.path.name,
-        is_model_ready=served.is_warm,
+        is_model_ready=served.is_model_ready,
         n_behind=_n_behind(memory),
         is_index_reachable=not memory.storage.indexes.fault,
         n_traces_waiting=spool.n_incomplete(),

@@ -19,7 +19,7 @@ class MetricsEndpoint:
     """Endpoint of the metrics. The owner of the server gets the metrics of all stores, a key those of its store."""
 
     def __init__(self, text: Callable[[str], bytes], authenticator: RequestAuthenticator) -> None:
-        """Keep a source of metrics and the check of keys.
+        """Use a source of metrics and an authenticator.
 
         Args:
             text: Returns the metrics of the named store, or of all stores for an empty name.

@@ -1,6 +1,6 @@
 """Dependencies that routes share, such as the served memory.
 
-Those that do not wait for anything are coroutines: a plain function would be run in a thread, for each request.
+Dependencies that do not block are coroutines, because FastAPI runs a plain function in another thread at each request.
 `ThreadRoute` opens the memory in the thread of the endpoint, because each change of threads takes processor time.
 """
 
@@ -57,10 +57,10 @@ def _wrap_in_thread(endpoint: Callable[..., Any]) -> Callable[..., Any]:
         )
 
     @wraps(endpoint)
-    async def routed(**arguments: Any) -> Any:
+    async def run_in_thread(**arguments: Any) -> Any:
         return await run_in_threadpool(call, arguments)
 
-    return routed
+    return run_in_thread
 
 
 def open_served_memory(request: Request) -> ServedMemory:
@@ -85,10 +85,10 @@ LazyServedMemory = Annotated[ServedMemory, Depends(_lazy_served_memory)]
 """The served memory and whether its model is ready, for plain endpoints of a `ThreadRoute`."""
 
 LazyMemory = Annotated[MemorySystem, Depends(_lazy_memory)]
-"""The served memory, for plain endpoints of a `ThreadRoute`."""
+"""The memory of the request, for plain endpoints of a `ThreadRoute`."""
 
 LoadedMemory = Annotated[MemorySystem, Depends(_memory)]
-"""The served memory, for endpoints that are coroutines."""
+"""The memory of the request, for endpoints that are coroutines."""
 
 
 async def check_query(request: Request) -> None:
@@ -96,7 +96,7 @@ async def check_query(request: Request) -> None:
     route: APIRoute = request.scope["route"]
     names = [parameter.alias for parameter in route.dependant.query_params]
     if unknown := [name for name in dict(request.query_params) if name not in names]:
-        raise InvalidInput(unknown_names_message(unknown, names, kind="parameter", of="this address"))
+        raise InvalidInput(unknown_names_message(unknown, names, kind="parameter", target="this address"))
 
 
 async def record_route(request: Request) -> None:

@@ -50,7 +50,7 @@ PARTS = "(uses|rate|links|versions)"
 def search_records(memory: MemoryName, request: SearchRequest, opened: LazyServedMemory) -> SearchResponse:
     """Return the records relevant to a query, best first. Only keywords are used until the model is ready."""
     records = find_memory(opened.memory, memory)
-    if request.by_words or not opened.is_warm:
+    if request.by_words or not opened.is_model_ready:
         threshold = 0.0 if request.by_words else None  # a keyword search returns all records with any of the words
         retrieval = records.retrieve_words(
             request.query, request.k, where=request.where, threshold=threshold, domain=request.domain

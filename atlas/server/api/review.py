@@ -37,10 +37,10 @@ class ReviewChoice(RequestBody):
     """True to change nothing, and only return the selected records."""
 
     unchanged_since: Annotated[str, Field(pattern=r"^([\w-]{0,64}:\d{1,18})?$")] = ""
-    """`moment` of the list that was reviewed. The request fails if a selected record has changed since then."""
+    """The field `moment` of the reviewed list. The request fails if a selected record has changed since then."""
 
     def rows(self, memory: MemorySystem) -> tuple[WaitingRow, ...]:
-        """Return the selected records, each with the moment of the list in which it was reviewed."""
+        """Return the selected records. With `unchanged_since`, each has the revision of the reviewed list."""
         rows = chosen(memory, ids=self.ids, writer=self.writer, since=self.since, is_all=self.all)
         if not self.unchanged_since:
             return rows
@@ -49,8 +49,8 @@ class ReviewChoice(RequestBody):
         return tuple(replace(row, moment=moment) for row in rows)
 
 
-class Waiting(BaseModel):
-    """A pending record, which waits for review."""
+class PendingRecord(BaseModel):
+    """A record that is pending until a curator accepts or rejects it."""
 
     id: str
     kind: str
@@ -60,15 +60,15 @@ class Waiting(BaseModel):
     """Time when the record was stored."""
 
 
-class WaitingResponse(BaseModel):
+class PendingResponse(BaseModel):
     """Pending records, newest first."""
 
-    records: list[Waiting]
+    records: list[PendingRecord]
     n_records: int
     """Total number of records that match the filter."""
 
     moment: str
-    """Moment of the list, as `unchanged_since` of accept and reject."""
+    """Revision of the store at which the list was made, for `unchanged_since` of accept and reject."""
 
 
 class ReviewResponse(BaseModel):
@@ -86,14 +86,14 @@ def pending(
     since: AwareDatetime | None = None,
     limit: Annotated[int, Query(ge=1, le=1_000)] = 50,
     offset: Annotated[int, Query(ge=0, le=2**31)] = 0,
-) -> WaitingResponse:
+) -> PendingResponse:
     """Return pending records, newest first."""
     moment, rows = memory.storage.ledger.moment(), waiting(memory, writer, since).rows
     records = [
-        Waiting(id=row.id, kind=row.noun, title=row.title, writer=row.writer, at=row.stored_at)
+        PendingRecord(id=row.id, kind=row.noun, title=row.title, writer=row.writer, at=row.stored_at)
         for row in rows[offset : offset + limit]
     ]
-    return WaitingResponse(records=records, n_records=len(rows), moment=f"{moment.ledger_id}:{moment.change}")
+    return PendingResponse(records=records, n_records=len(rows), moment=f"{moment.ledger_id}:{moment.change}")
 
 
 @router.post("/accept")

@@ -56,7 +56,7 @@ class TaskInput(RequestBody):
     """Id of the task, the same for every attempt at it. By default derived from the description."""
 
     domain: Text = ""
-    """Attempts of this domain are preferred. `where={"domain": …}` leaves others out."""
+    """Domain whose attempts are preferred. `where={"domain": …}` leaves all others out."""
 
     context: dict[str, Any] = {}
     verification: VerificationInput = VerificationInput()
@@ -73,7 +73,7 @@ class ContextRequest(RequestBody):
     task: TaskInput
     budget_tokens: Annotated[int, Field(ge=0, le=1_000_000)] = 1_500
     k: Annotated[int, Field(ge=1, le=100)] = 8
-    """Candidate hits of each memory."""
+    """Number of candidate hits from each memory."""
 
     where: dict[str, Any] | None = None
     """A filter for the records of every memory, such as `{"scope.project": "shop"}`."""
@@ -112,7 +112,7 @@ class SearchRequest(RequestBody):
 
     diversity: Annotated[float, Field(ge=0, le=1)] = 0.0
     domain: Text = ""
-    """Attempts of this domain are preferred."""
+    """Domain whose attempts are preferred."""
 
     by_words: bool = False
     """True to search by keywords only. Threshold, distinct and diversity are then ignored."""
@@ -220,7 +220,7 @@ class StrategyInput(RequestBody):
     rationale: Text = ""
     parameters: list[dict[Text, Text]] = []
     sources: list[Id] = []
-    """Ids of the attempts that it was learned from."""
+    """Ids of the attempts that the strategy was learned from."""
 
     metadata: dict[str, Any] = {}
     id: Id | None = None
@@ -377,7 +377,7 @@ class EntryResponse(BaseModel):
     """The id of a new journal entry, or the reason why it was rejected."""
 
     id: str | None
-    """Null if a gate rejected it."""
+    """Id of the entry, or null if a gate rejected it."""
 
     refusal: str = ""
     """The gate's reason, or empty for an entry that was written."""
@@ -405,7 +405,7 @@ class StoreResponse(BaseModel):
     """Id of the operation, for undo."""
 
     scrubbed: dict[str, int] = {}
-    """Number of secrets that were replaced in it, keyed by kind."""
+    """Number of secrets that were replaced in the attempt, keyed by kind."""
 
     is_known: bool = False
     """True if the attempt was stored before, with the same idempotency key."""

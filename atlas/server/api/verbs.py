@@ -43,7 +43,7 @@ def _call(verb: Verb, owner: str, served: ServedMemory, encoded: Any) -> Respons
     arguments = verb.decode_arguments(owner, encoded)
     target = served.memory if owner == SYSTEM else getattr(served.memory, owner)
     name = verb.name
-    if not served.is_warm:
+    if not served.is_model_ready:
         name, arguments = _to_keyword_call(verb, arguments)
     bound = inspect.signature(getattr(target, name)).bind(**arguments)
     answer = AsciiResponse(None)
@@ -65,17 +65,17 @@ def _to_keyword_call(verb: Verb, arguments: dict[str, Any]) -> tuple[str, dict[s
 
 def _add(verb: Verb, owners: tuple[str, ...]) -> None:
     """Add the route of a verb."""
-    routed: Callable[..., Response]
+    endpoint: Callable[..., Response]
     if owners == (SYSTEM,):
 
-        def routed(opened: LazyServedMemory, arguments: Arguments = NO_ARGUMENTS) -> Response:
+        def endpoint(opened: LazyServedMemory, arguments: Arguments = NO_ARGUMENTS) -> Response:
             return _call(verb, SYSTEM, opened, arguments)
     else:
 
-        def routed(memory: str, opened: LazyServedMemory, arguments: Arguments = NO_ARGUMENTS) -> Response:
+        def endpoint(memory: str, opened: LazyServedMemory, arguments: Arguments = NO_ARGUMENTS) -> Response:
             return _call(verb, memory, opened, arguments)
 
-        routed.__annotations__["memory"] = Literal[owners]
+        endpoint.__annotations__["memory"] = Literal[owners]
 
     described = inspect.getdoc(verb.method(owners[0])) or ""
     router.post(
@@ -87,7 +87,7 @@ def _add(verb: Verb, owners: tuple[str, ...]) -> None:
             "requestBody": {"content": {"application/json": {"schema": _schema(verb, owners)}}},
             "responses": {"200": {"content": {"application/json": {"schema": _result_schema(verb, owners)}}}},
         },
-    )(routed)
+    )(endpoint)
 
 
 def _schema(verb: Verb, owners: tuple[str, ...]) -> dict[str, Any]:
@@ -97,7 +97,7 @@ def _schema(verb: Verb, owners: tuple[str, ...]) -> dict[str, Any]:
         for owner in owners
         for name, parameter in list(inspect.signature(verb.method(owner)).parameters.items())[1:]
     }
-    return {"properties": {name: {"description": str(one.annotation)} for name, one in parameters.items()}}
+    return {"properties": {name: {"description": str(parameter.annotation)} for name, parameter in parameters.items()}}
 
 
 def _result_schema(verb: Verb, owners: tuple[str, ...]) -> dict[str, Any]:

@@ -1,6 +1,7 @@
 """The response to a client's first message over stdio, in both versions of the protocol.
 
-It is static, and is sent before the MCP libraries are imported: that takes most of a CPU second, and clients time out.
+The response is static, and is sent before the MCP libraries are imported, because the import takes most of a CPU second
+and clients time out.
 """
 
 from __future__ import annotations

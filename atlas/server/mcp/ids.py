@@ -31,7 +31,7 @@ def find_record(memory: MemorySystem, prefix: str, name: str = "") -> RecordRefe
 
     Raises:
         InvalidInput: The prefix is empty, or there is no memory with this name.
-        NotFound: No id begins with the prefix, or more than one does.
+        NotFound: No id begins with the prefix, or several ids do.
     """
     kinds = searchable_kinds()
     if name and name not in kinds:

@@ -1,4 +1,4 @@
-"""Opening a memory in the background. Clients time out if a server is slow to list its tools."""
+"""Opening a memory in the background, because clients time out if a server is slow to list its tools."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ class MemoryOpener:
         self._warming: WarmUp | None = None
 
     @property
-    def is_warm(self) -> bool:
+    def is_model_ready(self) -> bool:
         """True if the embedding model is ready for searches."""
         return self._warming is not None and self._warming.is_done
 
@@ -36,7 +36,7 @@ class MemoryOpener:
 
     def wait_for_served(self) -> ServedMemory:
         """Wait until the memory is open. Return it, and whether its embedding model is ready."""
-        return ServedMemory(self.wait_for_memory(), self.is_warm)
+        return ServedMemory(self.wait_for_memory(), self.is_model_ready)
 
     def wait_for_memory(self) -> MemorySystem:
         """Wait until the memory is open, and return it.
@@ -81,6 +81,6 @@ def recall_for_hook(opening: MemoryOpener, request: Mapping[str, Any]) -> Mappin
         query_task(str(request["task"]["description"])),
         int(request["budget_tokens"]),
         where=request["where"],
-        by_words=not opening.is_warm,
+        by_words=not opening.is_model_ready,
     )
     return {"text": block.text}

@@ -23,7 +23,7 @@ _NOUNS = {
     "object": ("an object", "objects"),
     "array": ("a list", "lists"),
 }
-"""Words for one and several values of the types of JSON schemas."""
+"""Singular and plural nouns for values, keyed by type in JSON schemas."""
 
 
 def simplify_schema(schema: Any) -> Any:

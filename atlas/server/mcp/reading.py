@@ -30,11 +30,11 @@ MAX_READ = 10
 MAX_OMITTED = 5
 """Maximum number of left-out records that are listed below a context block."""
 
-NOTHING_FITS = {
+EMPTY_BLOCK_TEXTS = {
     False: "Nothing is remembered that has to do with this task.",
     True: "What is remembered of this task does not fit into the budget.",
 }
-"""Texts for an empty block, by whether there were hits."""
+"""Texts for an empty context block, keyed by whether there were hits."""
 
 HOLDOUT_ANSWER = (
     "This attempt is held out, to measure whether memory helps: work on this task without memory, and do not search."
@@ -176,7 +176,7 @@ def _block_text(block: ContextBlock) -> str:
     notes += [f"\n({name} could not be asked: {message})" for name, message in block.errors.items()]
     if block.assignment is not None and block.assignment.is_held_out:
         return HOLDOUT_ANSWER
-    return "".join([block.text or NOTHING_FITS[bool(left_out)], *notes])
+    return "".join([block.text or EMPTY_BLOCK_TEXTS[bool(left_out)], *notes])
 
 
 def _parse_cursor(cursor: str) -> int:

@@ -22,7 +22,7 @@ from atlas.server.mcp.handshake import INSTRUCTIONS, SERVER_NAME, TITLE, Handsha
 from atlas.server.mcp.parameters import simplify_schema, wrong_arguments_message
 from atlas.server.mcp.streams import serve_after
 from atlas.server.problems import unknown_names_message
-from atlas.server.served import Open
+from atlas.server.served import MemoryProvider
 
 READS = ToolAnnotations(read_only_hint=True, open_world_hint=False)
 ADDS = ToolAnnotations(destructive_hint=False, open_world_hint=False)
@@ -64,7 +64,7 @@ RESOURCES: Mapping[str, Callable[..., str]] = {
 """Resources by URI."""
 
 
-def make_server(open_memory: Open) -> _Server:
+def make_server(open_memory: MemoryProvider) -> _Server:
     """Return a server with the tools."""
     server = _Server(SERVER_NAME, title=TITLE, version=__version__, instructions=INSTRUCTIONS, log_level="WARNING")
     for tool, hints in TOOLS:
@@ -93,14 +93,14 @@ class _Server(MCPServer[Any]):
         if name not in PARAMETERS:
             raise ToolError(f"{name!r:.80} is not a tool of this server; its tools are {', '.join(PARAMETERS)}")
         if unknown := [argument for argument in arguments if argument not in PARAMETERS[name]]:
-            raise ToolError(unknown_names_message(unknown, PARAMETERS[name], kind="argument", of=f"`{name}`"))
+            raise ToolError(unknown_names_message(unknown, PARAMETERS[name], kind="argument", target=f"`{name}`"))
         try:
             return await super().call_tool(name, arguments, context)
         except ToolError as error:
             raise await self._readable_error(name, arguments, error) from error.__cause__
 
     async def _readable_error(self, name: str, arguments: dict[str, Any], error: ToolError) -> ToolError:
-        """Return the error of a failed call. For wrong arguments, it has our message instead of pydantic's."""
+        """Return the error of a failed call. Errors about wrong arguments get our message instead of pydantic's."""
         match error.__cause__:
             case ToolError() as ours:
                 return ours
@@ -110,24 +110,25 @@ class _Server(MCPServer[Any]):
         return error
 
 
-def _bind_memory(tool: Callable[..., str], open_memory: Open) -> Callable[..., str]:
+def _bind_memory(tool: Callable[..., str], open_memory: MemoryProvider) -> Callable[..., str]:
     """Return a tool with its first parameter, the memory, bound. ATLAS errors become `ToolError`."""
 
     @wraps(tool, assigned=("__name__", "__qualname__", "__module__"))
-    def called(**arguments: Any) -> str:
+    def bound(**arguments: Any) -> str:
         try:
             served = open_memory()
             with counting_secrets() as counts:
-                answer = (tool if served.is_warm else KEYWORD_VARIANTS.get(tool, tool))(served.memory, **arguments)
+                answer = (tool if served.is_model_ready else KEYWORD_VARIANTS.get(tool, tool))(
+                    served.memory, **arguments
+                )
             return f"{answer} {describe_counts(counts)}" if counts else answer
         except AtlasError as error:
             raise ToolError(str(error)) from error
 
-    signature = inspect.signature(
-        tool, eval_str=True, locals={"MemorySystem": Any}
-    )  # imported when the memory is opened
+    # imported when the memory is opened
+    signature = inspect.signature(tool, eval_str=True, locals={"MemorySystem": Any})
     parameters = [parameter for name, parameter in signature.parameters.items() if name != "memory"]
-    called.__signature__ = signature.replace(parameters=parameters)  # type: ignore[attr-defined]
-    called.__annotations__ = {parameter.name: parameter.annotation for parameter in parameters} | {"return": str}
-    called.__doc__ = inspect.cleandoc(tool.__doc__ or "")
-    return called
+    bound.__signature__ = signature.replace(parameters=parameters)  # type: ignore[attr-defined]
+    bound.__annotations__ = {parameter.name: parameter.annotation for parameter in parameters} | {"return": str}
+    bound.__doc__ = inspect.cleandoc(tool.__doc__ or "")
+    return bound

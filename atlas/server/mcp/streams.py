@@ -1,4 +1,4 @@
-"""A server of the MCP libraries over stdio, after the handshake."""
+"""Serving an MCP server over stdio, after the handshake was done without the MCP libraries."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ async def serve_after(handshake: Handshake, server: Server[Any]) -> None:
 
 
 class _Incoming(ObjectReceiveStream[SessionMessage | Exception]):
-    """The client's messages. The first was read during the handshake, and is replayed."""
+    """The client's messages, beginning with a replay of the first, which was read during the handshake."""
 
     def __init__(self, line: bytes, stream: Any) -> None:
         self._line = line

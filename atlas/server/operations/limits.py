@@ -20,14 +20,14 @@ MAX_SENDERS = 10_000
 MAX_THREADS = 4
 """Threads that answer requests of a server without a language model.
 
-More wait for each other on few cores: with 10 clients on two cores, 4 answered 55 and 58 requests a second, and 8
-answered 44 and 46. Each also has its own connection to the store: 40 took 280 MB more. With a language model, a thread
-may wait for an answer of the model, so others have to be free.
+On few cores, more threads wait for each other: with 10 clients on two cores, 4 answered 55 and 58 requests a second,
+and 8 answered 44 and 46. Each also has its own connection to the store: 40 took 280 MB more. With a language model, a
+thread may wait for an answer of the model, so others have to be free.
 """
 
 MAX_THREADS_WITH_MODEL = 40
 FOLLOW_SECONDS = 5.0
-"""Time after which a model that is chosen or removed on the pages changes the number of threads."""
+"""Interval of updates of the number of threads, after a language model is chosen or removed on the pages."""
 
 MAX_CONCURRENT = 200
 """Maximum number of concurrent requests."""
@@ -76,9 +76,7 @@ def requests_per_minute(text: str) -> int:
 
 
 @asynccontextmanager
-async def limited_threads(
-    has_model: Callable[[], bool], *, pause_seconds: float = FOLLOW_SECONDS
-) -> AsyncIterator[None]:
+async def limit_threads(has_model: Callable[[], bool], *, pause_seconds: float = FOLLOW_SECONDS) -> AsyncIterator[None]:
     """Limit the number of threads that answer requests during the block. Call it in the server's event loop.
 
     Args:
@@ -87,7 +85,7 @@ async def limited_threads(
     """
     limiter = to_thread.current_default_thread_limiter()
 
-    async def follow() -> None:
+    async def update_limit() -> None:
         while True:
             await sleep(pause_seconds)
             with suppress(AtlasError):  # settings that are invalid now
@@ -95,7 +93,7 @@ async def limited_threads(
 
     limiter.total_tokens = _n_threads(has_model)
     async with create_task_group() as tasks:
-        tasks.start_soon(follow)
+        tasks.start_soon(update_limit)
         yield
         tasks.cancel_scope.cancel()
 
@@ -104,10 +102,10 @@ def _n_threads(has_model: Callable[[], bool]) -> int:
     return MAX_THREADS_WITH_MODEL if has_model() else MAX_THREADS
 
 
-class WaitingLimitMiddleware:
+class ConcurrencyLimitMiddleware:
     """Middleware that rejects requests while too many others are in progress."""
 
-    def __init__(self, app: ASGIApp, max_waiting: int = MAX_CONCURRENT, unlimited: Collection[str] = ()) -> None:
+    def __init__(self, app: ASGIApp, max_concurrent: int = MAX_CONCURRENT, unlimited: Collection[str] = ()) -> None:
         """Wrap an application.
 
         Args:
@@ -115,30 +113,30 @@ class WaitingLimitMiddleware:
         """
         self._app = app
         self._unlimited = frozenset(unlimited)
-        self._max_waiting = max_waiting
-        self._n_waiting = 0
+        self._max_concurrent = max_concurrent
+        self._n_concurrent = 0
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Answer one request."""
         if scope["type"] != "http" or scope["path"] in self._unlimited:
             await self._app(scope, receive, send)
             return
-        if self._n_waiting >= self._max_waiting:
-            busy = TooManyRequests(f"this server is at its maximum of {self._n_waiting:,} concurrent requests", 1.0)
+        if self._n_concurrent >= self._max_concurrent:
+            busy = TooManyRequests(f"this server is at its maximum of {self._n_concurrent:,} concurrent requests", 1.0)
             await problem_of(busy).response(busy.headers)(scope, receive, send)
             return
-        is_waiting = True
-        self._n_waiting += 1
+        is_counted = True
+        self._n_concurrent += 1
 
-        async def send_on(message: Message) -> None:
-            nonlocal is_waiting
-            if is_waiting:  # a response that has started, such as a stream of changes, no longer counts
-                is_waiting = False
-                self._n_waiting -= 1
+        async def send_and_release(message: Message) -> None:
+            nonlocal is_counted
+            if is_counted:  # a response that has started, such as a stream of changes, no longer counts
+                is_counted = False
+                self._n_concurrent -= 1
             await send(message)
 
         try:
-            await self._app(scope, receive, send_on)
+            await self._app(scope, receive, send_and_release)
         finally:
-            if is_waiting:
-                self._n_waiting -= 1
+            if is_counted:
+                self._n_concurrent -= 1

@@ -82,10 +82,10 @@ class _TextFormatter(logging.Formatter):
     """A formatter of lines such as `2026-01-31T12:00:00Z INFO GET /api/v1/health 200 1.2 ms 127.0.0.1 [4f2a…]`."""
 
     def format(self, record: logging.LogRecord) -> str:
-        """Return a record as a line, and its traceback below it."""
+        """Return a record as a line, followed by the traceback if there is one."""
         current_id = request_id.get() or getattr(record, _FIELDS, {}).get("request_id", "")
         suffix = f" [{current_id}]" if current_id else ""
-        line = f"{_time(record)} {record.levelname} {_join_lines(record.getMessage())}{suffix}"
+        line = f"{_time(record)} {record.levelname} {_escape_control_characters(record.getMessage())}{suffix}"
         return f"{line}\n{self.formatException(record.exc_info)}" if record.exc_info else line
 
 
@@ -108,8 +108,8 @@ class _JsonFormatter(logging.Formatter):
         return json.dumps(entry, ensure_ascii=False)
 
 
-def _join_lines(text: str) -> str:
-    """Return a string with control characters escaped, so that a path cannot forge a line."""
+def _escape_control_characters(text: str) -> str:
+    """Return a string with control characters escaped, so that a path cannot forge a line of the log."""
     return "".join(char if char.isprintable() else char.encode("unicode_escape").decode() for char in text)
 
 

@@ -38,14 +38,14 @@ class OpenedStore:
     """True once the embedding model is loaded. Until then searches use keywords only."""
 
 
-Stores = Mapping[str, Callable[[], OpenedStore]]
+StoreOpeners = Mapping[str, Callable[[], OpenedStore]]
 """Functions that open a store, keyed by store name. They are called at each scrape."""
 
 
 class Metrics:
     """Counts of requests and the state of each store. Thread-safe."""
 
-    def __init__(self, stores: Stores) -> None:
+    def __init__(self, stores: StoreOpeners) -> None:
         self._registry = CollectorRegistry()
         self._requests = Counter(
             "atlas_requests",
@@ -88,7 +88,7 @@ class Metrics:
 class _StoreCollector(Collector):
     """Collector of the stores' current state."""
 
-    def __init__(self, stores: Stores) -> None:
+    def __init__(self, stores: StoreOpeners) -> None:
         self._stores = stores
 
     def describe(self) -> Iterator[Metric]:

@@ -1,4 +1,4 @@
-"""OpenTelemetry spans of requests, configured by its own variables (`OTEL_EXPORTER_OTLP_ENDPOINT`)."""
+"""OpenTelemetry spans of requests, configured by OpenTelemetry's variables such as `OTEL_EXPORTER_OTLP_ENDPOINT`."""
 
 from __future__ import annotations
 

@@ -337,7 +337,10 @@ def test_the_history_is_narrowed_by_actor_kind_record_and_time(api, memory):
 
 def test_until_the_model_is_ready_words_alone_answer_and_it_is_said(memory):
     asked = {"task": {"description": "mend the web report of customer 37"}}
-    with serving(memory, is_warm=False) as address, httpx.Client(base_url=f"{address}/api/v1", timeout=60) as api:
+    with (
+        serving(memory, is_model_ready=False) as address,
+        httpx.Client(base_url=f"{address}/api/v1", timeout=60) as api,
+    ):
         health = api.get("/health").json()
         assert (
             health["is_model_ready"],

@@ -19,7 +19,7 @@ from atlas.access.wrong_keys import FORGET_SECONDS, FREE_ENTRIES, MAX_ADDRESSES,
 from atlas.core.errors import InvalidInput
 from atlas.infra.actor import Role
 from atlas.server.operations import limits
-from atlas.server.operations.limits import RequestRate, WaitingLimitMiddleware, limited_threads, requests_per_minute
+from atlas.server.operations.limits import ConcurrencyLimitMiddleware, RequestRate, limit_threads, requests_per_minute
 from tests.support.serving import serving
 from tests.support.waiting import GIVE_UP_SECONDS
 
@@ -152,7 +152,7 @@ def test_one_request_more_than_wait_is_refused_at_once():
             await released.wait()
             return PlainTextResponse("done")
 
-        app = WaitingLimitMiddleware(Starlette(routes=[Route("/", slow)]), max_waiting=2)
+        app = ConcurrencyLimitMiddleware(Starlette(routes=[Route("/", slow)]), max_concurrent=2)
         statuses = []
         async with httpx.AsyncClient(transport=httpx.ASGITransport(app=app), base_url="http://memory") as client:
 
@@ -184,7 +184,7 @@ def test_no_more_threads_answer_requests_than_the_limit(monkeypatch):
         working -= 1
 
     async def serve() -> None:
-        async with limited_threads(lambda: False), anyio.create_task_group() as requests:
+        async with limit_threads(lambda: False), anyio.create_task_group() as requests:
             for _ in range(6):
                 requests.start_soon(anyio.to_thread.run_sync, work)
 
@@ -198,7 +198,7 @@ def test_a_model_that_is_chosen_or_removed_later_changes_the_threads():
     async def serve() -> None:
         nonlocal has_model
         limiter = anyio.to_thread.current_default_thread_limiter()
-        async with limited_threads(lambda: has_model, pause_seconds=0):
+        async with limit_threads(lambda: has_model, pause_seconds=0):
             assert limiter.total_tokens == limits.MAX_THREADS
             for is_chosen, n_threads in ((True, limits.MAX_THREADS_WITH_MODEL), (False, limits.MAX_THREADS)):
                 has_model = is_chosen

@@ -29,7 +29,7 @@ def test_memory_and_endpoint_share_one_thread_that_is_not_the_event_loops():
     @router.get("/memory")
     def named(memory: LazyMemory, opened: LazyServedMemory) -> str:
         noting(None)
-        return f"{memory} {opened.is_warm}"
+        return f"{memory} {opened.is_model_ready}"
 
     @router.get("/loop")
     async def loop() -> int:
