@@ -55,7 +55,7 @@ class KeywordSearch(Protocol):
         """Return the keyword scores of the n best records, and of the records with the numbers `extra_seqs`."""
 
     def merge_parts(self, collections: Sequence[str]) -> None:
-        """Merge postings fragmented by small writes, to speed up searches."""
+        """Merge the parts of keyword tables that small writes have added, to speed up searches."""
 
 
 class Columns(Protocol):
@@ -101,7 +101,7 @@ class MarkTables(Protocol):
         """
 
     def write(self, collection: str, marks: Mapping[str, Marks], operation: OperationDraft) -> None:
-        """Set the marks of records, or raise `NotFound` if one does not exist."""
+        """Set the marks of records, or raise `NotFound` if a record does not exist."""
 
     def change(
         self,
@@ -285,7 +285,7 @@ class Publication:
 
 
 class SharedState(Protocol):
-    """State shared by all servers of a store, besides its records."""
+    """State shared by all servers of a store, besides the records."""
 
     def locked(self, name: str, on_wait: Callable[[], None] = ...) -> AbstractContextManager[bool]:
         """Return a context manager that locks a name on all machines, and yields whether it had to wait."""

@@ -1,4 +1,4 @@
-"""PostgreSQL's SQL dialect: a value is a number or a string, which is split into two parts if it is long."""
+"""PostgreSQL's SQL dialect. A value is a number, or a string in two columns, because indexes limit the length."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import Any
 from atlas.core.filters import Comparison, Scalar
 from atlas.storage.postgres import postings
 from atlas.storage.postgres.types import to_numeric
-from atlas.storage.sql.connection import Connection, Sql, TextArray, Words
+from atlas.storage.sql.connection import Connection, KeywordTables, Sql, TextArray
 from atlas.storage.sql.filters import OPERATORS, to_bindable
 
 INDEXED_CHARACTERS = 500
@@ -21,7 +21,7 @@ _NUMBERED_TABLES = ("operations", "changes", "events")
 class PostgresDialect:
     """The parts of SQL statements whose syntax differs between PostgreSQL and SQLite."""
 
-    words: Words = postings
+    words: KeywordTables = postings
 
     def renumber(self, connection: Connection) -> None:
         """Advance the sequences past the ids of the copied rows."""
@@ -39,7 +39,7 @@ class PostgresDialect:
         return f"({a}.value || {a}.rest)"
 
     def group_key(self, a: str) -> str:
-        """Return the SQL expression to group by."""
+        """Return the SQL expression to group values by."""
         return f"{a}.value, {a}.rest, {a}.number"
 
     def order(self, a: str, direction: str) -> str:
@@ -59,7 +59,7 @@ class PostgresDialect:
         return f"({a}.number = {b}.number OR ({a}.value = {b}.value AND {a}.rest = {b}.rest))"
 
     def test(self, compare: Comparison) -> Sql:
-        """Return the SQL condition that is true for values that pass a comparison, such as `number > ?`."""
+        """Return the SQL condition that a value passes a comparison, such as `number > ?`."""
         if compare.operator == "$in":
             return _in_list([to_bindable(value) for value in compare.value])
         value = to_bindable(compare.value)
@@ -73,7 +73,7 @@ class PostgresDialect:
         return Sql(f"value {operator[0]}= ? AND (value, rest) {operator} (?, ?)", (first, first, rest))
 
     def put_attributes(self, connection: Connection, rows: Iterable[tuple[int, Any, int]]) -> None:
-        """Insert attributes, each a key, a value and its record's number. NaN is skipped, as in SQLite."""
+        """Insert attributes, given as (key, value, record number). NaN is skipped, as in SQLite."""
         connection.executemany(
             "INSERT INTO attributes (key, value, rest, number, seq) VALUES (?, ?, ?, ?, ?) ON CONFLICT DO NOTHING",
             [(key, *_columns(value), seq) for key, value, seq in rows if value == value],

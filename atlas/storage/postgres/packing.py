@@ -1,4 +1,4 @@
-"""Packing of postings (the records that contain a word, and its positions) into table rows."""
+"""Packing of postings (the records that contain a word, and the word's positions) into table rows."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ MAX_RECORDS = 4_096
 
 @dataclass(slots=True)
 class WordPositions:
-    """The postings of one word: its records, and its positions in each."""
+    """The postings of one word: the records with the word, and the word's positions in each record."""
 
     seqs: Seqs
     """Numbers of the records, in ascending order."""
@@ -31,7 +31,7 @@ class WordPositions:
 
 
 def group_by_term(records: Sequence[tuple[int, list[str], list[str]]]) -> Iterator[tuple[str, WordPositions]]:
-    """Yield each word of the records, with its postings."""
+    """Yield each word of the records, with the word's postings."""
     numbers: dict[str, int] = {}
     words, seqs, positions = [], [], []
     for seq, document, search_text in sorted(records):
@@ -58,7 +58,7 @@ def group_by_term(records: Sequence[tuple[int, list[str], list[str]]]) -> Iterat
 
 
 def merge(parts: Sequence[WordPositions]) -> WordPositions:
-    """Merge postings of a word. A record in several parts gets the positions of all of them."""
+    """Merge parts of a word's postings. A record in several parts gets the positions of all these parts."""
     if not parts:
         return empty_postings()
     if len(parts) == 1:
@@ -98,8 +98,8 @@ def remove_record(postings: WordPositions, seq: int) -> WordPositions:
     )
 
 
-def postings_of(postings: WordPositions) -> Postings:
-    """Return a word's records with its frequency in each, weighted by field."""
+def to_postings(postings: WordPositions) -> Postings:
+    """Return the records with a word, and the word's frequency in each, weighted by field."""
     return Postings.from_occurrences(occurrences(postings))
 
 
@@ -109,7 +109,7 @@ def empty_postings() -> WordPositions:
 
 
 def row_of(key: int, term: str, postings: WordPositions) -> tuple[Any, ...]:
-    """Return the row of a word, for the table of postings."""
+    """Return a row of the table of postings."""
     return key, term, int(postings.seqs[0]), int(postings.seqs[-1]), len(postings.seqs), *pack(postings)
 
 
@@ -132,7 +132,7 @@ def unpack(seqs: bytes, n_positions: bytes, positions: bytes) -> WordPositions:
 
 
 def find_phrase(words: Sequence[WordPositions]) -> WordPositions:
-    """Return the postings of consecutive words, with the positions of the last one."""
+    """Return the postings of a phrase, given those of its words. Positions are those of the last word."""
     if len(words) < 2:
         return words[0] if words else empty_postings()
     keys = occurrences(words[-1]) - (len(words) - 1)
@@ -143,6 +143,6 @@ def find_phrase(words: Sequence[WordPositions]) -> WordPositions:
 
 
 def occurrences(postings: WordPositions) -> Seqs:
-    """Return each occurrence as one integer: the record number in the high 32 bits, the position in the low ones."""
+    """Return each occurrence as one integer: the record number in the high 32 bits, the position in the low bits."""
     keys: Seqs = np.sort((np.repeat(postings.seqs, postings.n_positions) << 32) | postings.positions)
     return keys

@@ -1,4 +1,4 @@
-"""The tables of keyword search in PostgreSQL: postings of each word, in packed segments.
+"""Keyword tables in PostgreSQL: the postings of each word, in packed rows.
 
 A write adds one row for each word of its records, with all of the records that contain it: five hundred texts add about
 eight thousand rows, and a single text sixty. Rows of many small writes are merged now and then. PostgreSQL's own
@@ -24,14 +24,14 @@ from atlas.storage.postgres.packing import (
     group_by_term,
     merge,
     pack,
-    postings_of,
     remove_record,
     row_of,
     split,
+    to_postings,
     unpack,
 )
 from atlas.storage.records import Scope, Seqs
-from atlas.storage.sql.connection import Connection, IntegerArray, TextArray, Totals
+from atlas.storage.sql.connection import CollectionStatistics, Connection, IntegerArray, TextArray
 from atlas.storage.sql.words.tokens import tokenize, tokenize_record
 from atlas.storage.text.analyzer import Term
 from atlas.storage.text.bm25 import Numbers as Lengths
@@ -41,7 +41,7 @@ MAX_PARTS = 64
 """Number of writes after which the rows of a word are merged."""
 
 MIN_FULL_ROW = 512
-"""Number of records from which a row is not merged further."""
+"""Number of records in a row that is not merged any more."""
 
 BUILD_BATCH = 4_000
 """Number of records in a batch when a table is built."""
@@ -117,23 +117,23 @@ CREATE INDEX word_postings_by_term ON word_postings (key, term, first_seq);
 
 @dataclass(slots=True)
 class PendingWords:
-    """The words of records that a transaction has written, until it commits."""
+    """The words of records that a transaction has written, until the words are written, too."""
 
     records: dict[int, list[tuple[int, list[str], list[str]]]] = field(default_factory=lambda: defaultdict(list))
-    """Number, words of the document and words of the search text of each record, by the number of the table."""
+    """Record number, words of the document and words of the search text, keyed by the number of the table."""
 
     keys: dict[str, int] = field(default_factory=dict)
     """The numbers of the tables, keyed by collection."""
 
 
 def word_table(connection: Connection, collection: str) -> str | None:
-    """Return the name of a collection's table, or None before its first write."""
+    """Return the name of a collection's keyword table, or None before its first write."""
     row = connection.execute("SELECT key FROM word_tables WHERE collection = ?", (collection,)).fetchone()
     return f"words_{row[0]}" if row else None
 
 
 def make_word_table(connection: Connection, collection: str) -> None:
-    """Create and fill the keyword index of a collection, unless it exists."""
+    """Create and fill the keyword table of a collection, unless it exists."""
     keys = _pending_words(connection).keys
     if collection in keys:
         return
@@ -144,7 +144,7 @@ def make_word_table(connection: Connection, collection: str) -> None:
 
 
 def rebuild_word_table(connection: Connection, collection: str) -> None:
-    """Build a collection's table from its records under a new key, dropping the old rows."""
+    """Replace a collection's keyword table with a new one, built from its records, which has another key."""
     write_pending(connection)
     if name := word_table(connection, collection):
         for table in ("word_tables", "word_lengths", "word_postings"):
@@ -164,13 +164,13 @@ def rebuild_word_table(connection: Connection, collection: str) -> None:
 
 
 def put_words(connection: Connection, collection: str, seq: int, document: str, search_text: str) -> None:
-    """Index the words of a record when the transaction ends. The record must not have postings yet."""
+    """Add the words of a record, which must not be in the keyword table yet. They are written with the transaction."""
     key = _pending_words(connection).keys[collection]
     _pending_words(connection).records[key].append((seq, tokenize_record(document), tokenize_record(search_text)))
 
 
 def drop_words(connection: Connection, seq: int) -> None:
-    """Remove the postings of a record. Its row must still have its texts."""
+    """Remove the words of a record, whose row must still contain the indexed texts."""
     write_pending(connection)
     row = connection.execute(
         "SELECT t.key, r.document, r.search_text FROM records r JOIN word_tables t ON t.collection = r.collection "
@@ -219,22 +219,22 @@ def write_pending(connection: Connection) -> None:
 
 
 def drop_pending(connection: Connection) -> None:
-    """Drop the pending words of a transaction that was rolled back, or has written them."""
+    """Drop the pending words of a transaction that was rolled back."""
     connection.pending_words = PendingWords()  # type: ignore[attr-defined]
 
 
 def is_fragmented(connection: Connection, collection: str) -> bool:
-    """Return whether a collection's words are in too many rows for a fast look-up."""
+    """Return whether a collection's keyword table has too many parts for fast searches."""
     rows = connection.execute("SELECT n_parts > ? FROM word_tables WHERE collection = ?", (MAX_PARTS, collection))
     flag = rows.fetchone()
     return bool(flag and flag[0])
 
 
 def merge_parts(connection: Connection, collection: str, after: str) -> str | None:
-    """Merge the small rows of some words. Return the last merged word, or None after the last word.
+    """Merge small rows of the next words. Return the last of these words, or None if no words remain.
 
     Args:
-        after: The last word that was merged, or an empty string to begin.
+        after: The last word of the previous call, or an empty string to begin.
     """
     key = _key(word_table(connection, collection) or "words_0")
     bound = connection.execute(
@@ -272,7 +272,7 @@ def _merge_overlapping(connection: Connection, key: int, terms: Sequence[str]) -
 
 
 def check_word_table(connection: Connection, collection: str) -> str:
-    """Return how a collection's keyword index differs from its records, or an empty string."""
+    """Return how a collection's keyword table differs from its records, or an empty string."""
     table = word_table(connection, collection)
     if table is None:
         return "the table of words is missing"
@@ -303,22 +303,22 @@ def is_token(word: str) -> bool:
     return tokenize(word) == [word]
 
 
-def read_totals(connection: Connection, table: str) -> Totals:
-    """Return the number of records in a table of words, and their total length."""
+def read_statistics(connection: Connection, table: str) -> CollectionStatistics:
+    """Return the number of records in a keyword table, and their mean length."""
     n_records, n_tokens = connection.execute(
         "SELECT n_records, n_tokens FROM word_tables WHERE key = ?", (_key(table),)
     ).fetchone() or (0, 0)
-    return Totals(n_records, n_tokens / n_records if n_records else 0.0)
+    return CollectionStatistics(n_records, n_tokens / n_records if n_records else 0.0)
 
 
 def read_postings(connection: Connection, table: str, words: Sequence[str]) -> dict[str, Postings]:
     """Return the postings of each word."""
     parts = _read_words(connection, table, words)
-    return {word: postings_of(parts[word]) for word in words}
+    return {word: to_postings(parts[word]) for word in words}
 
 
 def read_lengths(connection: Connection, table: str, seqs: Seqs) -> Lengths:
-    """Return the number of tokens in each of the two fields of every record."""
+    """Return the number of tokens of each record, in the order of `seqs`."""
     rows = connection.execute(
         "SELECT seq, n_tokens FROM word_lengths WHERE key = ? AND seq IN (SELECT value FROM json_each(?))",
         (_key(table), IntegerArray(seqs.tolist())),
@@ -328,18 +328,18 @@ def read_lengths(connection: Connection, table: str, seqs: Seqs) -> Lengths:
 
 
 def read_bm25(connection: Connection, table: str, terms: Sequence[Term], scope: Scope) -> list[tuple[int, float]]:
-    """Return the records within a scope that contain any of the terms, each with its BM25, as FTS5 defines it."""
-    totals = read_totals(connection, table)
+    """Return the number and BM25 score of each record in a scope that contains any of the terms, as FTS5 does."""
+    statistics = read_statistics(connection, table)
     values: dict[int, float] = defaultdict(float)
-    term_postings = [postings_of(part) for part in _find_terms(connection, table, terms)]
+    term_postings = [to_postings(part) for part in _find_terms(connection, table, terms)]
     seqs = np.unique(np.concatenate([np.zeros(0, np.int64), *(postings.seqs for postings in term_postings)]))
     seqs = np.setdiff1d(seqs, scope.hidden) if scope.passing is None else np.intersect1d(seqs, scope.passing)
     lengths = dict(zip(seqs.tolist(), read_lengths(connection, table, seqs).tolist(), strict=True))
     for postings in term_postings:
-        weight = _weight(len(postings.seqs), totals.n_records)
+        weight = _weight(len(postings.seqs), statistics.n_records)
         for seq, frequency in zip(postings.seqs.tolist(), postings.frequencies.tolist(), strict=True):
             if seq in lengths:
-                length = lengths[seq] / totals.mean_length
+                length = lengths[seq] / statistics.mean_length
                 values[seq] += weight * frequency * (K1 + 1) / (frequency + K1 * (1 - B + B * length))
     return list(values.items())
 
@@ -362,7 +362,7 @@ def count_records_with(connection: Connection, table: str, terms: Sequence[Term]
 
 
 def read_records_with(connection: Connection, table: str, phrases: Sequence[Term]) -> Seqs:
-    """Return the records that contain all phrases."""
+    """Return the numbers of the records that contain all phrases."""
     holding = [part.seqs for part in _find_terms(connection, table, phrases)]
     return reduce(np.intersect1d, holding) if holding else np.zeros(0, np.int64)
 
@@ -404,7 +404,7 @@ def _read_prefix(connection: Connection, table: str, prefix: str) -> Iterator[Wo
 
 
 def _weight(n_holding: int, n_records: int) -> float:
-    """Return the inverse document frequency, as FTS5 computes it."""
+    """Return the inverse document frequency of a word, as FTS5 computes it."""
     weight = math.log((n_records - n_holding + 0.5) / (n_holding + 0.5))
     return weight if weight > 0 else 1e-6
 

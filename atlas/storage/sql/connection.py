@@ -84,15 +84,15 @@ class Database(Protocol):
 
     @property
     def read_only(self) -> bool:
-        """True if it was opened for reading only."""
+        """True if the database was opened for reading only."""
 
     @property
     def is_file(self) -> bool:
-        """True if it is a file in the store's directory, with derived files next to it."""
+        """True if the database is a file in the store's directory, with derived files next to it."""
 
     @property
     def directory(self) -> Path:
-        """The directory of the store that it belongs to."""
+        """The directory of the store."""
 
     def read(self) -> AbstractContextManager[Connection]:
         """Return a context manager that yields a connection whose statements read one snapshot."""
@@ -110,7 +110,7 @@ class Database(Protocol):
         """Rewrite the database without free pages."""
 
     def truncate_wal(self) -> bool:
-        """Truncate the WAL, or return False if a reader still needs it. Does nothing on a database server."""
+        """Truncate the WAL and return True, or return False while a reader needs it. Always True on a server."""
 
     def n_bytes_on_server(self) -> int:
         """Return the database's size in bytes on a server's disk. 0 if the database is a file."""
@@ -123,88 +123,85 @@ class Database(Protocol):
 
 
 @dataclass(frozen=True, slots=True)
-class Totals:
-    """Number of records in a keyword index, and their total length."""
+class CollectionStatistics:
+    """Number of records in a keyword table, and their mean length."""
 
     n_records: int
     mean_length: float
     """Mean number of tokens in both fields of a record. 0 without records."""
 
 
-class Words(Protocol):
-    """Keyword indexes, one per collection, so that document frequencies are per collection."""
+class KeywordTables(Protocol):
+    """The keyword tables of a ledger: one for each collection, with document frequencies of its own."""
 
     def word_table(self, connection: Connection, collection: str, /) -> str | None:
-        """Return the name of a collection's table, or None before its first write."""
+        """Return the name of a collection's keyword table, or None before its first write."""
 
     def make_word_table(self, connection: Connection, collection: str, /) -> None:
-        """Create and fill the keyword index of a collection, unless it exists."""
+        """Create and fill the keyword table of a collection, unless it exists."""
 
     def rebuild_word_table(self, connection: Connection, collection: str, /) -> None:
-        """Build a collection's table from its records, under another name."""
+        """Replace a collection's keyword table with a new one, built from its records."""
 
     def put_words(self, connection: Connection, collection: str, seq: int, document: str, search_text: str, /) -> None:
-        """Index the words of a record. The record must not be in the table yet."""
+        """Add the words of a record, which must not be in the keyword table yet."""
 
     def drop_words(self, connection: Connection, seq: int, /) -> None:
-        """Remove the postings of a record. Its row must still have its texts."""
+        """Remove the words of a record, whose row must still contain the indexed texts."""
 
     def is_fragmented(self, connection: Connection, collection: str, /) -> bool:
-        """Return whether a keyword index is too fragmented."""
+        """Return whether a collection's keyword table has too many parts for fast searches."""
 
     def merge_parts(self, connection: Connection, collection: str, after: str, /) -> str | None:
-        """Merge fragmented postings of some words after a word.
-
-        Return the last merged word, or None after the last.
-        """
+        """Merge parts of the next words after `after`. Return the last of these words, or None if no words remain."""
 
     def check_word_table(self, connection: Connection, collection: str, /) -> str:
-        """Return how a collection's keyword index differs from its records, or an empty string."""
+        """Return how a collection's keyword table differs from its records, or an empty string."""
 
     def is_token(self, word: str, /) -> bool:
         """Return whether the tokenizer returns a word as one unchanged token."""
 
-    def read_totals(self, connection: Connection, table: str, /) -> Totals:
-        """Return the number of records in a table, and their total length."""
+    def read_statistics(self, connection: Connection, table: str, /) -> CollectionStatistics:
+        """Return the number of records in a keyword table, and their mean length."""
 
     def read_postings(self, connection: Connection, table: str, words: Sequence[str], /) -> dict[str, Postings]:
         """Return the postings of each word. Words that occur too often are left out."""
 
     def read_lengths(self, connection: Connection, table: str, seqs: Seqs, /) -> Lengths:
-        """Return the number of tokens in both fields of each record."""
+        """Return the number of tokens of each record, in the order of `seqs`."""
 
     def read_bm25(
         self, connection: Connection, table: str, terms: Sequence[Term], scope: Scope, /
     ) -> list[tuple[int, float]]:
-        """Return the BM25 scores of a scope's records that contain any of the terms."""
+        """Return the number and BM25 score of each record in a scope that contains any of the terms."""
 
     def count_records_with(
         self, connection: Connection, table: str, terms: Sequence[Term], limit: int, /
     ) -> dict[Term, int]:
-        """Return the document frequency of each term, counting up to `limit`."""
+        """Return the number of records that contain each term, counting up to `limit`."""
 
     def read_records_with(self, connection: Connection, table: str, phrases: Sequence[Term], /) -> Seqs:
-        """Return the records that contain all phrases."""
+        """Return the numbers of the records that contain all phrases."""
 
 
 class Dialect(Protocol):
-    """The SQL dialect of an engine. `a` is the name of a row of `attributes` in a statement."""
+    """The SQL dialect of an engine. The arguments `a` and `b` are aliases of the table `attributes`."""
 
     @property
-    def words(self) -> Words:
-        """The engine's keyword index."""
+    def words(self) -> KeywordTables:
+        """The engine's keyword tables."""
 
     def renumber(self, connection: Connection) -> None:
         """Advance the sequence past the copied rows."""
 
     def value(self, a: str) -> str:
-        """Return the expression of a value, which is read as a string, a whole number or a float."""
+        """Return the SQL expression of a value. Rows contain it as a string, an integer or a float."""
 
     def text(self, a: str) -> str:
         """Return the SQL expression of a string value."""
 
     def group_key(self, a: str) -> str:
-        """Return the SQL expression to group by, which is equal for equal values."""
+        """Return the SQL expression to group values by."""
 
     def order(self, a: str, direction: str) -> str:
         """Return the SQL expression to order by, `ASC` or `DESC`. Numbers come before texts."""
@@ -216,10 +213,10 @@ class Dialect(Protocol):
         """Return the SQL condition that two values are equal."""
 
     def test(self, compare: Comparison) -> Sql:
-        """Return the condition that a value of `attributes` passes a comparison with a value of its type."""
+        """Return the SQL condition that a value passes a comparison. Values of other types do not pass."""
 
     def put_attributes(self, connection: Connection, rows: Iterable[tuple[int, Any, int]]) -> None:
-        """Insert attributes, each a key, a value and its record's number. Existing attributes stay."""
+        """Insert attributes, given as (key, value, record number). Existing attributes stay."""
 
     def forget_results(self, connection: Connection) -> None:
         """Delete the published results of jobs, which may contain purged texts."""

@@ -31,9 +31,10 @@ class ConnectionPool(Generic[C]):
         *,
         is_stale: Callable[[], bool] = lambda: False,
     ) -> None:
-        """Open connections with a function.
+        """Create a pool without connections.
 
         Args:
+            connect: Opens a connection.
             is_usable: Returns whether an idle connection may be used again.
             is_stale: Returns whether the caches of idle connections may be stale.
         """
@@ -48,7 +49,7 @@ class ConnectionPool(Generic[C]):
 
     @contextmanager
     def connection(self) -> Iterator[C]:
-        """Yield this thread's connection. A nested block gets the same connection, even after `close`."""
+        """Yield this thread's connection. Nested blocks get the same connection, even after `close`."""
         with self._lock:
             if self._is_stale():
                 self._close_idle()
@@ -70,7 +71,7 @@ class ConnectionPool(Generic[C]):
         return connection if connection is not None and connection in self._in_use else None
 
     def close(self, before_reuse: Callable[[], None] = lambda: None) -> None:
-        """Close every connection, or as soon as it is released if it is in use. The next use opens new ones.
+        """Close idle connections now, and each connection in use when it is released. The next use opens new ones.
 
         Args:
             before_reuse: Function to call before a connection is used again.

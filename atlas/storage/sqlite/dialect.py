@@ -7,21 +7,21 @@ from collections.abc import Iterable, Sequence
 from typing import Any
 
 from atlas.core.filters import Comparison, Scalar
-from atlas.storage.sql.connection import Connection, Sql, Words
+from atlas.storage.sql.connection import Connection, KeywordTables, Sql
 from atlas.storage.sql.filters import OPERATORS, to_bindable
 from atlas.storage.sqlite.words import fts_tables
 
 
 class SqliteDialect:
-    """SQLite's syntax. A value is one untyped column, `value`."""
+    """SQLite's dialect. A value is in one untyped column, `value`."""
 
-    words: Words = fts_tables
+    words: KeywordTables = fts_tables
 
     def renumber(self, connection: Connection) -> None:
         """Do nothing, because SQLite continues after the largest id."""
 
     def value(self, a: str) -> str:
-        """Return the expression of a value."""
+        """Return the SQL expression of a value."""
         return f"{a}.value"
 
     text = group_key = value
@@ -39,7 +39,7 @@ class SqliteDialect:
         return f"{a}.value = {b}.value"
 
     def test(self, compare: Comparison) -> Sql:
-        """Return the condition that a value passes a comparison."""
+        """Return the SQL condition that a value passes a comparison."""
         if compare.operator == "$in":
             return _in_list([to_bindable(value) for value in compare.value])
         value = to_bindable(compare.value)
@@ -48,7 +48,7 @@ class SqliteDialect:
         return Sql(f"value {OPERATORS[compare.operator]} ?{type_check if compare.operator != '$eq' else ''}", (value,))
 
     def put_attributes(self, connection: Connection, rows: Iterable[tuple[int, Any, int]]) -> None:
-        """Insert attributes, each a key, a value and its record's number."""
+        """Insert attributes, given as (key, value, record number)."""
         connection.executemany("INSERT OR IGNORE INTO attributes VALUES (?, ?, ?)", rows)
 
     def forget_results(self, connection: Connection) -> None:

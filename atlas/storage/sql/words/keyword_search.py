@@ -25,7 +25,7 @@ from atlas.core.ranking.tuned import (
 )
 from atlas.core.words import FUNCTION_WORDS
 from atlas.storage.records import NO_TIP, Matches, Position, Scope
-from atlas.storage.sql.connection import Connection, Database, Totals
+from atlas.storage.sql.connection import CollectionStatistics, Connection, Database
 from atlas.storage.sql.meta import has_change, read_position
 from atlas.storage.sql.words.word_cache import WordCache, WordTable
 from atlas.storage.text.analyzer import Term, find_phrases, prefix_terms, query_terms
@@ -40,7 +40,7 @@ _FUNCTION_WORDS = FUNCTION_WORDS | {stem(word) for word in FUNCTION_WORDS}
 
 MAX_COUNTS = 50_000
 DRIFT = 0.01
-"""Size of the cache of document frequencies, and their tolerated relative error."""
+"""Maximum size of the cache of document frequencies, and their tolerated relative error."""
 
 
 class SqlWords:
@@ -49,7 +49,7 @@ class SqlWords:
     def __init__(self, database: Database) -> None:
         self._database = database
         self._counts: dict[tuple[str, Term], tuple[int, Position]] = {}
-        """The document frequency of a term, with its revision. A lower bound for common terms."""
+        """Document frequency of each term and the position of the count. A lower bound for common terms."""
 
         self._tip = NO_TIP
         """The newest change when counts were last cached."""
@@ -77,27 +77,27 @@ class SqlWords:
         with self._database.read() as connection:
             tables = connection.dialect.words
             name = tables.word_table(connection, collection) if terms else None
-            if name is None or not (totals := tables.read_totals(connection, name)).n_records:
+            if name is None or not (statistics := tables.read_statistics(connection, name)).n_records:
                 return Matches(values={}, information=0.0)
             if as_typed and (quoted := find_phrases(text)):
                 scope = _restrict_to_phrases(connection, name, quoted, scope)
             table = WordTable(connection, name, collection, read_position(connection, collection))
-            is_narrow = scope.passing is not None and len(scope.passing) < NARROW * totals.n_records
+            is_narrow = scope.passing is not None and len(scope.passing) < NARROW * statistics.n_records
             counts = self._get_counts(table, [term for term in terms if not _is_pair(term)])
             postings = {} if is_narrow else self._read_postings(table, _select_rarest(counts, COMMON))
-            counts = self._with_pairs(table, terms, counts, postings)
-            search_terms = _select_terms(connection, name, counts, totals.n_records)
+            counts = self._add_pairs(table, terms, counts, postings)
+            search_terms = _select_terms(connection, name, counts, statistics.n_records)
             if not is_narrow:
                 postings |= self._read_postings(table, [term for term in search_terms if term not in postings])
-            values = self._score(table, list(search_terms), postings, totals, scope, n, extra_seqs)
-        min_count = 0 if totals.n_records >= FEW_RECORDS else 1
+            values = self._score(table, list(search_terms), postings, statistics, scope, n, extra_seqs)
+        min_count = 0 if statistics.n_records >= FEW_RECORDS else 1
         missing = [term for term, n_holding in counts.items() if not n_holding and not term.is_composed]
         frequencies = {**search_terms, **dict.fromkeys(missing, min_count)}
-        weights = [_term_weight(term, n_holding, totals.n_records) for term, n_holding in frequencies.items()]
+        weights = [_term_weight(term, n_holding, statistics.n_records) for term, n_holding in frequencies.items()]
         return Matches(values=values, information=(K1 + 1) * math.fsum(weights))
 
     def merge_parts(self, collections: Sequence[str]) -> None:
-        """Merge postings fragmented by small writes, to speed up searches."""
+        """Merge the parts of keyword tables that small writes have added, to speed up searches."""
         with self._database.read() as connection:
             scattered = [name for name in collections if connection.dialect.words.is_fragmented(connection, name)]
         for name in scattered:
@@ -111,13 +111,13 @@ class SqlWords:
         table: WordTable,
         terms: Sequence[Term],
         postings: Mapping[Term, Postings],
-        totals: Totals,
+        statistics: CollectionStatistics,
         scope: Scope,
         n: int,
         extra_seqs: Sequence[int],
     ) -> dict[int, float]:
         """Return the BM25 scores of the n best records, best first, and of the `extra_seqs` with any term."""
-        n_records = totals.n_records
+        n_records = statistics.n_records
         read_terms = [term for term in terms if term in postings]
         remaining = [term for term in terms if term not in postings]
         other_values = _score_by_fts5(table.connection, table.name, remaining, scope, n_records) if remaining else {}
@@ -125,7 +125,7 @@ class SqlWords:
             [_restrict_postings(postings[term], scope) for term in read_terms],
             [_term_weight(term, len(postings[term].seqs), n_records) for term in read_terms],
             other_values,
-            lambda seqs: self._cache.lengths(table, seqs) / totals.mean_length,
+            lambda seqs: self._cache.lengths(table, seqs) / statistics.mean_length,
         )
         return scores.best(n) | scores.select(np.array(extra_seqs, np.int64))
 
@@ -137,13 +137,13 @@ class SqlWords:
             return {}
         return {words[word]: part for word, part in self._cache.postings(table, [*words]).items()}
 
-    def _with_pairs(
+    def _add_pairs(
         self, table: WordTable, terms: Sequence[Term], counts: Mapping[Term, int], postings: dict[Term, Postings]
     ) -> dict[Term, int]:
-        """Return the document frequencies of words and of pairs without common words, and add postings of pairs.
+        """Add the postings of word pairs to `postings`, and return the document frequencies of words and pairs.
 
-        The frequencies are lower bounds for terms in more than `COMMON` records. Cached counts are used for a few
-        writes, because each write changes the words of one record only.
+        Pairs with a common word are left out. Frequencies above `COMMON` are lower bounds. Cached counts are used for a
+        few writes, because each write changes the words of one record only.
         """
         common = {term.text for term, count in counts.items() if count > COMMON and not term.is_prefix}
         pairs = [term for term in terms if _is_pair(term) and common.isdisjoint(term.text.split())]
@@ -188,7 +188,7 @@ def _is_accurate(count: int, counted_at: Position, now: Position) -> bool:
 
 
 def _select_terms(connection: Connection, table: str, counts: Mapping[Term, int], n_records: int) -> dict[Term, int]:
-    """Return the terms to search for and their document frequencies. Common terms are used if others are few."""
+    """Return the terms to search for and their document frequencies. Common terms only count if others are few."""
     max_count = min(COMMON, n_records // 2)
     selected = _select_rarest(counts, max_count)
     if len(selected) < MIN_TERMS:
@@ -199,7 +199,7 @@ def _select_terms(connection: Connection, table: str, counts: Mapping[Term, int]
 
 
 def _select_rarest(counts: Mapping[Term, int], max_count: int) -> dict[Term, int]:
-    """Return the rarest terms that occur in up to `max_count` records, up to the maximum of a search."""
+    """Return the rarest terms for one search and their document frequencies, each at most `max_count`."""
     rare = [(term, n) for term, n in counts.items() if 0 < n <= max_count]
     ordered = sorted(rare, key=lambda item: item[1])[:MAX_SEARCH_TERMS]
     n_postings = np.cumsum([n for _, n in ordered])

@@ -24,7 +24,7 @@ _tokenizer.execute("CREATE VIRTUAL TABLE terms USING fts5vocab(texts, instance)"
 
 
 def tokenize_record(text: str) -> list[str]:
-    """Return the tokens of a record's text, and additional tokens for search."""
+    """Return the tokens of a record's text, with the additional tokens of `expand_for_index`."""
     return tokenize(expand_for_index(text))
 
 

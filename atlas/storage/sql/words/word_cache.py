@@ -42,8 +42,8 @@ class WordTable:
     at: Position
 
 
-Words = Mapping[str, Sequence[int]]
-"""Positions of each word in the texts of a record, as the low bits of an occurrence."""
+PositionsByWord = Mapping[str, Sequence[int]]
+"""Positions of each word in the texts of a record, keyed by word. Occurrences contain them as low bits."""
 
 
 class WordCache:
@@ -105,7 +105,7 @@ class WordCache:
 class _Step:
     """A change of some records of a table."""
 
-    words: Mapping[int, Words]
+    words: Mapping[int, PositionsByWord]
     """The words of each changed record, none of a deleted one."""
 
     last_seq: int
@@ -118,7 +118,7 @@ class _Step:
 
 
 class _CachedTable:
-    """The cached words of one table, and its latest changes. A version is the number of changes before a snapshot."""
+    """Cached words and latest changes of one table. A snapshot's version is the number of changes before it."""
 
     def __init__(self, table: WordTable) -> None:
         self._begin(table)
@@ -143,7 +143,7 @@ class _CachedTable:
         self._postings: dict[str, tuple[int, Postings]] = {}
 
     def version_of(self, table: WordTable) -> int | None:
-        """Return the version of a snapshot, or None if it is older than the latest one and unknown.
+        """Return the version of a snapshot, or None for an unknown snapshot that is older than the latest.
 
         A later snapshot becomes the latest.
         """
@@ -181,7 +181,7 @@ class _CachedTable:
 
     def _update_postings(self, word: str, postings: Postings, since: int, version: int) -> Postings:
         """Return the postings of a word at a version, given its postings at an earlier version."""
-        changed: dict[int, Words] = {}
+        changed: dict[int, PositionsByWord] = {}
         for step in self._steps_between(since, version):
             changed |= step.words
         seqs = sorted(changed)
@@ -226,7 +226,7 @@ class _CachedTable:
 
 
 def _read_changes_since(table: WordTable, position: Position) -> Seqs | None:
-    """Return the records of a table that have changed since a position, or None if they are too many or unknown.
+    """Return the numbers of the records that have changed since a position, or None if too many or unknown.
 
     The changes are unknown if the ledger was restored, or if the position is later than the reader's snapshot.
     """
@@ -249,7 +249,7 @@ def _read_last_seq(table: WordTable) -> int:
     return int(table.connection.execute("SELECT coalesce(max(seq), 0) FROM records").fetchone()[0])
 
 
-def _read_words(table: WordTable, seqs: Seqs) -> dict[int, Words]:
+def _read_words(table: WordTable, seqs: Seqs) -> dict[int, PositionsByWord]:
     """Return the words of each record, keyed by record number. A deleted record has no words."""
     texts = table.connection.execute(
         "SELECT seq, document, search_text FROM records WHERE deleted = 0 AND seq IN (SELECT value FROM json_each(?))",
@@ -260,8 +260,8 @@ def _read_words(table: WordTable, seqs: Seqs) -> dict[int, Words]:
 
 
 @lru_cache(maxsize=4 * MAX_CHANGED)
-def _positions_by_word(document: str, search_text: str) -> Words:
-    """Return the positions of each word of a record."""
+def _positions_by_word(document: str, search_text: str) -> PositionsByWord:
+    """Return the positions of each word of a record, keyed by word."""
     from atlas.storage.sql.words.tokens import tokenize_record  # only needed after a change
 
     positions: dict[str, list[int]] = {}

@@ -1,4 +1,4 @@
-"""The tables of keyword search: one FTS5 table for each collection, which has its own document frequencies.
+"""Keyword tables in SQLite: an FTS5 table for each collection, with document frequencies of its own.
 
 The tables are external-content tables over a view, so they can be checked against the records and rebuilt. Triggers
 keep them in sync. View and triggers call `searchable`, which every connection of `Database` defines.
@@ -21,7 +21,7 @@ import numpy as np
 
 from atlas.core.ranking.tuned import FIELD_WEIGHTS
 from atlas.storage.records import Scope, Seqs
-from atlas.storage.sql.connection import Connection, IntegerArray, TextArray, Totals
+from atlas.storage.sql.connection import CollectionStatistics, Connection, IntegerArray, TextArray
 from atlas.storage.text.analyzer import Term
 from atlas.storage.text.bm25 import SEARCH_TEXT, Postings
 from atlas.storage.text.bm25 import Numbers as Lengths
@@ -37,7 +37,7 @@ MAX_OCCURRENCES = 100_000
 
 _TOKEN = re.compile("[a-z0-9]+")
 _AVERAGES = 1
-"""The row of %_data with the number of records and the tokens of each column."""
+"""Id of the row of %_data with the number of records and the number of tokens in each column."""
 
 REGISTRY = """
 CREATE TABLE word_tables (
@@ -79,27 +79,27 @@ _TABLE = (
 
 
 def table_statements(key: int, collection: str) -> list[str]:
-    """Return the statements that make the table of a collection, its view and its triggers."""
+    """Return the SQL statements that create a collection's keyword table, with a view and triggers."""
     quoted = "'" + collection.replace("'", "''") + "'"
     return [statement.format(key=key, collection=quoted) for statement in _TABLE]
 
 
 def word_table(connection: Connection, collection: str) -> str | None:
-    """Return the name of a collection's table, or None before its first write."""
+    """Return the name of a collection's keyword table, or None before its first write."""
     row = connection.execute("SELECT key FROM word_tables WHERE collection = ?", (collection,)).fetchone()
     return f"words_{row[0]}" if row else None
 
 
 def make_word_table(connection: Connection, collection: str) -> None:
-    """Create and fill the keyword index of a collection, unless it exists."""
+    """Create and fill the keyword table of a collection, unless it exists."""
     if not word_table(connection, collection):
         rebuild_word_table(connection, collection)
 
 
 def rebuild_word_table(connection: Connection, collection: str) -> None:
-    """Build a collection's table from its records, in place of a damaged one.
+    """Replace a collection's keyword table with a new one, built from its records.
 
-    The new table gets a new name, because other processes may have cached postings of the previous one.
+    The new table has another name, because other processes may have cached postings of the previous one.
     """
     key = connection.execute("SELECT 1 + coalesce(max(key), 0) FROM word_tables").fetchone()[0]
     if name := word_table(connection, collection):
@@ -113,7 +113,7 @@ def rebuild_word_table(connection: Connection, collection: str) -> None:
 
 
 def is_fragmented(connection: Connection, collection: str) -> bool:
-    """Return whether a collection's table is in too many parts for a fast look-up."""
+    """Return whether a collection's keyword table has too many parts for fast searches."""
     table = word_table(connection, collection)
     if table is None:
         return False
@@ -121,9 +121,9 @@ def is_fragmented(connection: Connection, collection: str) -> bool:
 
 
 def merge_parts(connection: Connection, collection: str, after: str) -> None:
-    """Merge the segments from writes, which only affects speed.
+    """Merge the segments of many small writes, to speed up searches.
 
-    FTS5 merges all words in one call, so no work remains.
+    FTS5 merges all words in one call, so no words remain.
     """
     del after
     table = word_table(connection, collection)
@@ -131,7 +131,7 @@ def merge_parts(connection: Connection, collection: str, after: str) -> None:
 
 
 def check_word_table(connection: Connection, collection: str) -> str:
-    """Return how a collection's table differs from its records, or an empty string.
+    """Return how a collection's keyword table differs from its records, or an empty string.
 
     The check needs a write transaction.
     """
@@ -139,7 +139,7 @@ def check_word_table(connection: Connection, collection: str) -> str:
     if table is None:
         return "the table of words is missing"
     objects = {f"{kind.upper()} {name}" for kind, name in connection.execute("SELECT type, name FROM sqlite_master")}
-    if missing := set(_count_parts(table)) - objects:
+    if missing := set(_table_objects(table)) - objects:
         return f"there is no {min(missing)}"
     try:
         connection.execute(f"INSERT INTO {table} ({table}, rank) VALUES ('integrity-check', 1)")
@@ -153,11 +153,11 @@ def is_token(word: str) -> bool:
     return _TOKEN.fullmatch(word) is not None
 
 
-def read_totals(connection: Connection, table: str) -> Totals:
-    """Return the number of records in a table of words, and their total length."""
+def read_statistics(connection: Connection, table: str) -> CollectionStatistics:
+    """Return the number of records in a keyword table, and their mean length."""
     row = connection.execute(f"SELECT block FROM {table}_data WHERE id = ?", (_AVERAGES,)).fetchone()
     n_records, *lengths = _decode_varints(row[0]).tolist() if row and row[0] else [0]
-    return Totals(n_records, sum(lengths) / n_records if n_records else 0.0)
+    return CollectionStatistics(n_records, sum(lengths) / n_records if n_records else 0.0)
 
 
 def read_postings(connection: Connection, table: str, words: Sequence[str]) -> dict[str, Postings]:
@@ -179,7 +179,7 @@ def read_postings(connection: Connection, table: str, words: Sequence[str]) -> d
 
 
 def read_lengths(connection: Connection, table: str, seqs: Seqs) -> Lengths:
-    """Return the number of tokens in both fields of each record."""
+    """Return the number of tokens of each record, in the order of `seqs`."""
     row = connection.execute(
         f"SELECT group_concat(hex(sz), '') FROM json_each(?) numbers "
         f"CROSS JOIN {table}_docsize sizes ON sizes.id = numbers.value",
@@ -201,7 +201,7 @@ def drop_words(connection: Connection, seq: int) -> None:
 
 
 def read_bm25(connection: Connection, table: str, terms: Sequence[Term], scope: Scope) -> list[tuple[int, float]]:
-    """Return the BM25 scores of a scope's records that contain any of the terms."""
+    """Return the number and BM25 score of each record in a scope that contains any of the terms."""
     # `+` prevents SQLite from running one full-text query for each number.
     operator, seqs = ("NOT IN", scope.hidden) if scope.passing is None else ("IN", scope.passing)
     rows = connection.execute(
@@ -223,7 +223,7 @@ def count_records_with(connection: Connection, table: str, terms: Sequence[Term]
 
 
 def read_records_with(connection: Connection, table: str, phrases: Sequence[Term]) -> Seqs:
-    """Return the records that contain all phrases."""
+    """Return the numbers of the records that contain all phrases."""
     match = " AND ".join(_match_any([phrase]) for phrase in phrases)
     rows = connection.execute(f"SELECT rowid FROM {table} WHERE {table} MATCH ?", (match,))
     return np.array([seq for (seq,) in rows], np.int64)
@@ -234,11 +234,11 @@ def _match_any(terms: Sequence[Term]) -> str:
 
 
 def _drop_table(connection: Connection, table: str) -> None:
-    for part in _count_parts(table):
+    for part in _table_objects(table):
         connection.execute(f"DROP {' IF EXISTS '.join(part.split())}")
 
 
-def _count_parts(table: str) -> tuple[str, ...]:
+def _table_objects(table: str) -> tuple[str, ...]:
     view = table.replace("words", "searchable")
     return f"TABLE {table}", f"VIEW {view}", f"TRIGGER {table}_insert", f"TRIGGER {table}_update"
 

@@ -11,7 +11,7 @@ from atlas.core.errors import StoreDamaged
 from atlas.storage.sql.words import keyword_search as words
 from atlas.storage.sql.words.word_cache import WordTable
 from atlas.storage.sqlite.words import fts_tables
-from atlas.storage.sqlite.words.fts_tables import read_lengths, read_postings, read_totals, word_table
+from atlas.storage.sqlite.words.fts_tables import read_lengths, read_postings, read_statistics, word_table
 from atlas.storage.text import bm25 as scoring
 from atlas.storage.text.analyzer import query_terms
 from atlas.storage.text.bm25 import Postings, Scores
@@ -46,7 +46,7 @@ def by_fts(ledger, query: str) -> dict[int, float]:
         table = word_table(connection, THINGS)
         at = WordTable(connection, table, THINGS, ledger.position(THINGS))
         counts = ledger.words._get_counts(at, query_terms(query))
-        terms = words._select_terms(connection, table, counts, read_totals(connection, table).n_records)
+        terms = words._select_terms(connection, table, counts, read_statistics(connection, table).n_records)
         rows = connection.execute(
             f"SELECT rowid, -bm25({table}, 1.0, 0.5) FROM {table} WHERE {table} MATCH ?",
             (fts_tables._match_any(list(terms)),),
@@ -148,10 +148,10 @@ def test_what_is_read_of_fts5_is_what_the_texts_hold(open_store):
     opened.store.collection(THINGS).add(["a", "b", "c"], [vector_of("a")] * 3, metadatas, texts)
     with opened.store.ledger.database.read() as connection:
         table = word_table(connection, THINGS)
-        totals = read_totals(connection, table)
+        statistics = read_statistics(connection, table)
         refund, nowhere = read_postings(connection, table, ["refund", "submarine"]).values()
         assert read_lengths(connection, table, np.array([3, 2, 1])).tolist() == [300, 1, 4]
-    assert (totals.n_records, totals.mean_length) == (3, pytest.approx(305 / 3))
+    assert (statistics.n_records, statistics.mean_length) == (3, pytest.approx(305 / 3))
     assert (refund.seqs.tolist(), refund.frequencies.tolist()) == ([1], [2.5])
     assert len(nowhere.seqs) == 0
 
