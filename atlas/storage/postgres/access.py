@@ -1,4 +1,4 @@
-"""Access rights and audit log of a store in PostgreSQL: in its schema, for all of its servers.
+"""Access rights and audit log of a store in PostgreSQL, shared by all servers of the store.
 
 `AccessTables` uses connections of its own, so it reads the latest values even inside a snapshot of the records, and
 writes events for every role.
@@ -67,7 +67,7 @@ class AccessTables:
             return [line for (line,) in connection.execute("SELECT line FROM audit_lines ORDER BY seq").fetchall()]
 
     def last_purge(self) -> str:
-        """Return the id of the last purge. Copies on other machines from before it may contain purged records."""
+        """Return the id of the last purge, or an empty string. Older copies may contain purged records."""
         with self._prepare().session() as connection:
             row = connection.execute(
                 "SELECT id FROM operations WHERE kind = 'purge' ORDER BY seq DESC LIMIT 1"
@@ -75,7 +75,7 @@ class AccessTables:
         return row[0] if row else ""
 
     def close(self) -> None:
-        """Close its connections. The next use opens new ones."""
+        """Close the connections. The next use opens new ones."""
         self._database.close()
 
     def _prepare(self) -> PostgresDatabase:
@@ -88,7 +88,7 @@ class AccessTables:
         return self._database
 
     def _migrate_files(self, files: AccessDirectory) -> None:
-        """Move this machine's access files of older versions into the database. Existing names are kept."""
+        """Move this machine's access files of older versions into the database. Entries in the database are kept."""
         for name in (KEYS, PEOPLE, LINKS):
             if old := files.text(name).read():
                 row = AccessRow(self._database, name)

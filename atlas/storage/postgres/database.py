@@ -35,10 +35,10 @@ _PLAIN_INSERT = re.compile(r"INSERT INTO (\w+(?: \([^)]*\))?) VALUES \((?:%s, )*
 _INSERT_UNLESS_PRESENT = re.compile(r"INSERT INTO (\w+) \(([^)]*)\) VALUES \((?:%s, )*%s\) ON CONFLICT DO NOTHING")
 
 REFERENCED_TABLES = ("records", "operations")
-"""Tables that are referenced by foreign keys, and so are written first."""
+"""Tables that foreign keys refer to. They are written first."""
 
 FEW_ROWS = 200
-"""Number of rows up to which single inserts are faster, if some may exist."""
+"""Number of rows up to which single inserts are faster, if some rows may exist already."""
 
 MAX_ROWS = 50_000
 """Maximum size of the write buffer, in rows."""
@@ -83,7 +83,7 @@ class PostgresConnection:
         return self.raw.info.transaction_status != TransactionStatus.IDLE
 
     def execute(self, statement: str, parameters: Sequence[Any] = ()) -> Rows:
-        """Run a statement. Outside of a transaction, it is run again if the connection was lost."""
+        """Run a statement. Outside of a transaction, run the statement again if the connection was lost."""
         self._write_rows_of(statement)
         query, was_idle = translate(statement), not self.in_transaction
         try:
@@ -128,7 +128,7 @@ class PostgresConnection:
                 self._run(statement, rows)
 
     def _insert_unless_present(self, table: str, columns: str, rows: Sequence[Sequence[Any]]) -> None:
-        """Insert the rows that are missing, through a temporary table."""
+        """Insert the rows that are missing in a table, by way of a temporary table."""
         self.raw.execute(
             f"CREATE TEMPORARY TABLE IF NOT EXISTS new_{table} ON COMMIT DELETE ROWS AS "
             f"SELECT {columns} FROM {table} WITH NO DATA"
@@ -140,7 +140,7 @@ class PostgresConnection:
         self.raw.execute(f"DELETE FROM new_{table}")
 
     def forget_rows(self) -> None:
-        """Drop the buffered rows after a rollback."""
+        """Drop the buffered rows, because their transaction was rolled back."""
         self._rows = {}
 
     def _write_rows_of(self, statement: str) -> None:
@@ -170,7 +170,7 @@ class PostgresDatabase:
         self._connections = ConnectionPool(
             lambda: PostgresConnection(self._connect), lambda connection: not connection.raw.closed
         )
-        self._locking = ConnectionPool(lambda: PostgresConnection(self._connect_locking), _is_alive)
+        self._lock_connections = ConnectionPool(lambda: PostgresConnection(self._connect_for_locks), _is_alive)
         """Connections for locks, separate from the thread's connections for reading and writing."""
 
     is_file = False
@@ -214,7 +214,7 @@ class PostgresDatabase:
 
     @contextmanager
     def write_without_lock(self) -> Iterator[PostgresConnection]:
-        """Yield a connection in a transaction that does not block writers, for changes outside of the records.
+        """Yield a connection in a write transaction that does not block other writers, for tables without records.
 
         Raises:
             NotAllowed: The actor is a viewer.
@@ -234,19 +234,19 @@ class PostgresDatabase:
     def locked(self, name: str, on_wait: Callable[[], None] = lambda: None) -> Iterator[bool]:
         """Lock a name for the block, against other threads, processes and machines. The lock is reentrant.
 
-        The server releases it if the process is killed. Waiting happens outside of transactions, which would block
-        vacuuming.
+        The server releases the lock if the process is killed. The lock is awaited outside of transactions, which would
+        block vacuuming.
 
         Args:
-            on_wait: Called once if the lock is taken.
+            on_wait: Called once if another process has the lock.
 
         Yields:
-            Whether it had to wait.
+            Whether the caller had to wait.
         """
         key = f"atlas {self.address.schema} {name}"
         with ExitStack() as stack:
             with self._translate_errors("nothing was changed"):
-                connection = stack.enter_context(self._locking.connection()).raw
+                connection = stack.enter_context(self._lock_connections.connection()).raw
                 is_free, pause = _try_lock(connection, key), FIRST_WAIT_SECONDS
                 if must_wait := not is_free:
                     on_wait()
@@ -261,7 +261,7 @@ class PostgresDatabase:
 
     @contextmanager
     def schema_transaction(self) -> Iterator[PostgresConnection]:
-        """Yield a connection in a transaction with a lock on changes of the schema."""
+        """Yield a connection in a transaction that excludes other changes of the schema."""
         with (
             self._translate_errors("nothing was changed"),
             self._connections.connection() as connection,
@@ -281,9 +281,9 @@ class PostgresDatabase:
                 raw.close()
 
     def close(self) -> None:
-        """Close every connection, or as soon as it is released if it is in use. A later use opens new ones."""
+        """Close idle connections now, and each connection in use when it is released. The next use opens new ones."""
         self._connections.close()
-        self._locking.close()
+        self._lock_connections.close()
 
     def rewrite(self) -> None:
         """Rewrite the tables, without deleted rows."""
@@ -317,7 +317,7 @@ class PostgresDatabase:
         return f"postgresql-{server}-{database}-{table}"
 
     def check(self) -> str:
-        """Return an empty string, because a server with checksums finds damage itself when it reads a page."""
+        """Return an empty string, because a server with checksums finds damage when it reads a page."""
         return ""
 
     def _lock(self, connection: PostgresConnection) -> None:
@@ -346,7 +346,7 @@ class PostgresDatabase:
         raw.execute(sql.SQL("SET search_path TO {}, public").format(sql.Identifier(self.address.schema)))
         return raw
 
-    def _connect_locking(self) -> psycopg.Connection[tuple[Any, ...]]:
+    def _connect_for_locks(self) -> psycopg.Connection[tuple[Any, ...]]:
         raw = self._connect()
         raw.execute(_KEEPALIVE_SQL)
         return raw

@@ -1,7 +1,7 @@
 """pgvector's HNSW index over a collection's vectors, in half precision, which follows the ledger.
 
-The index is updated in a separate transaction together with its seal, so the seal always matches the content. So no
-write of the ledger waits for it, and a bulk is indexed at once, which takes a fraction of the time.
+The index and its seal are updated in one transaction, separate from the writes of the ledger. So the seal always
+matches the content, no write waits for the index, and many changes are indexed at once, which is faster.
 
 Every reader sees its own snapshot. Rows are deleted, not truncated, because TRUNCATE is not MVCC-safe.
 """
@@ -31,7 +31,7 @@ from atlas.storage.vectors.in_memory import dot_products
 
 logger = logging.getLogger(__name__)
 MIN_SCANNED, MAX_SCANNED = 800, 1_000
-"""Candidates that the index keeps while it looks (`hnsw.ef_search`): the more, the fewer neighbours it misses."""
+"""Smallest and largest number of candidates of a query (`hnsw.ef_search`). More candidates miss fewer neighbours."""
 
 MANY_CHANGES = 20_000
 """Number of changes from which a rebuild is considered, because a single insert takes three times as long."""
@@ -49,7 +49,7 @@ _NEIGHBOUR_BYTES = 300
 
 
 class HnswIndex(LocalIndex):
-    """One collection's vectors under an HNSW index."""
+    """The vectors of one collection, with an HNSW index."""
 
     is_counted = False
     is_open = False
@@ -61,7 +61,7 @@ class HnswIndex(LocalIndex):
         self._dimension = dimension
         self._name = f"index_vectors_{hashlib.blake2b(collection.encode(), digest_size=8).hexdigest()}"
         self._threads = threading.RLock()
-        self._writing: psycopg.Connection[Any] | None = None
+        self._write_connection: psycopg.Connection[Any] | None = None
 
     @contextmanager
     def locked(self, timeout_seconds: float = -1, *, to_write: bool = True) -> Iterator[bool]:
@@ -76,7 +76,7 @@ class HnswIndex(LocalIndex):
             yield False
             return
         try:
-            if self._writing is not None:
+            if self._write_connection is not None:
                 yield True
                 return
             with self._translate_errors(), self._database.separate_connection() as raw:
@@ -84,11 +84,11 @@ class HnswIndex(LocalIndex):
                 if not self._lock(raw, timeout_seconds):
                     yield False
                     return
-                self._writing = raw
+                self._write_connection = raw
                 try:
                     yield True
                 finally:
-                    self._writing = None
+                    self._write_connection = None
         finally:
             self._threads.release()
 
@@ -101,7 +101,7 @@ class HnswIndex(LocalIndex):
         return parse_seal(row[0]) if row else IndexSeal()
 
     def begin(self, seal: IndexSeal, n_changes: int = 0) -> None:
-        """Begin to write the changes after a seal. If they are many, the index is rebuilt at the end."""
+        """Begin to write the changes after a seal. After many changes, the index is rebuilt at the end."""
         if self.seal() != seal:
             raise IndexUnusable("another process has written the index since its seal was read")
         if n_changes > MANY_CHANGES and n_changes > self.count() // 4:
@@ -111,7 +111,7 @@ class HnswIndex(LocalIndex):
     def set_seal(
         self, ledger_id: str, revision: int, *, change: int = 0, change_name: str = "", n_keys: int | None = None
     ) -> None:
-        """Publish the writes, record the ledger position up to which the index is current, and commit."""
+        """Commit the writes, together with a seal for the ledger position that they reach."""
         seal = IndexSeal(ledger_id=ledger_id, revision=revision, change=change, change_name=change_name)
         with self._transaction() as raw:
             self._build_index(raw)
@@ -138,7 +138,7 @@ class HnswIndex(LocalIndex):
             self._delete_rows(raw, seqs, windows)
 
     def query(self, vector: Vector, k: int, *, seal: IndexSeal | None = None) -> list[tuple[str, float]]:
-        """Return at most k keys with their similarity, highest first. Approximate, so one in a hundred may be missing.
+        """Return at most k keys with their similarities, highest first. Approximate: one in a hundred may be missing.
 
         Args:
             seal: The expected seal, or None to skip the check.
@@ -154,9 +154,9 @@ class HnswIndex(LocalIndex):
             return self._find_nearest(connection, vector, k)
 
     def query_subset(self, vector: Vector, k: int, seqs: Seqs) -> list[tuple[str, float]]:
-        """Return at most k keys of these records, with their similarity, highest first.
+        """Return at most k keys of these records with their similarities, highest first.
 
-        A small set is compared exactly. For a large one, the index is scanned until there are enough hits.
+        A small set of records is compared exactly. For a large set, the index is scanned until there are enough hits.
         """
         with self._translate_errors(), self._database.read() as connection:
             return self._find_nearest(connection, vector, k, IntegerArray(seqs.tolist()))
@@ -186,8 +186,8 @@ class HnswIndex(LocalIndex):
     def _transaction(self) -> Iterator[psycopg.Connection[Any]]:
         with self.locked() as is_locked:
             assert is_locked  # without a timeout, it waits for the lock
-            assert self._writing is not None
-            yield self._writing
+            assert self._write_connection is not None
+            yield self._write_connection
 
     def _delete_rows(self, raw: psycopg.Connection[Any], seqs: Seqs, windows: Seqs) -> None:
         raw.execute(
@@ -209,7 +209,7 @@ class HnswIndex(LocalIndex):
         return True
 
     def _drop_index(self, raw: psycopg.Connection[Any]) -> None:
-        """Drop the HNSW index before a large write, because rebuilding it is faster. Keep it if a reader locks it."""
+        """Drop the HNSW index before a large write, unless a reader locks it. Rebuilding is faster."""
         raw.execute(f"SET LOCAL lock_timeout = {DROPPING_MILLISECONDS}")  # other requests wait for this one
         try:
             with raw.transaction():
@@ -246,7 +246,7 @@ class HnswIndex(LocalIndex):
     def _find_nearest(
         self, connection: PostgresConnection, vector: Vector, k: int, seqs: IntegerArray | None = None
     ) -> list[tuple[str, float]]:
-        """Return the k nearest keys of the index, with their exact similarity by the vectors in the ledger."""
+        """Return the k nearest keys of the index, with exact similarities from the vectors in the ledger."""
         connection.raw.execute(f"SET LOCAL hnsw.ef_search = {min(MAX_SCANNED, max(MIN_SCANNED, 2 * k))}")
         connection.raw.execute("SET LOCAL hnsw.iterative_scan = relaxed_order")
         text = f"[{','.join(map(str, vector.tolist()))}]"
@@ -278,7 +278,7 @@ class HnswIndex(LocalIndex):
 
     @contextmanager
     def _translate_errors(self) -> Iterator[None]:
-        """Raise `IndexUnusable` if the server fails to use the index. Queries work without it."""
+        """Raise `IndexUnusable` if the server fails to use the index. Queries then do without the index."""
         try:
             yield
         except (errors.DataException, errors.UndefinedObject, errors.UndefinedTable, errors.DiskFull) as error:

@@ -1,4 +1,4 @@
-"""State that the servers of a store share, besides its records: results of jobs, and locks."""
+"""State that the servers of a store share, besides the records: results of jobs, and locks."""
 
 from __future__ import annotations
 
@@ -56,8 +56,8 @@ class PostgresShared:
 
         Args:
             content: Empty if the result is too large to store, so that only the server that made it has a copy.
-            job: The job that made it.
-            ledger_id: Id of the ledger from which it was computed, empty if unknown.
+            job: Id of the job that made the result.
+            ledger_id: Id of the ledger from which the result was computed, empty if unknown.
 
         Raises:
             PlanOutdated: The store was restored, re-embedded or purged during the computation.

@@ -32,7 +32,7 @@ class Statement:
     """Index of the parameter for each placeholder, or None if the parameters are in order."""
 
     def arrange(self, parameters: Sequence[Any]) -> Sequence[Any]:
-        """Return the parameters, one for each placeholder."""
+        """Return the parameters in the order of the placeholders."""
         return parameters if self.order is None else [parameters[index] for index in self.order]
 
 

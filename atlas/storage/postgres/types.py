@@ -78,7 +78,7 @@ class _NumericLoader(NumericBinaryLoader):
 
 
 def to_numeric(value: int | float) -> Decimal:
-    """Return a number as a `numeric` that still distinguishes integers from floats."""
+    """Return a number as a `numeric`, with a fractional digit exactly if the number is a float."""
     if isinstance(value, int):
         return Decimal(value)
     exact = Decimal(repr(value))
