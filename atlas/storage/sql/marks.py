@@ -105,7 +105,7 @@ class SqlMarks:
         return np.sort(np.fromstring(row[0] or "", np.int64, sep=","))
 
     def write(self, collection: str, marks: Mapping[str, Marks], operation: OperationDraft) -> None:
-        """Set the marks of records, or raise `NotFound` if one does not exist. Equal marks are a change, too."""
+        """Set the marks of records, even to equal ones, or raise `NotFound` if a record does not exist."""
         self._apply(
             collection,
             marks,
@@ -174,7 +174,7 @@ class SqlMarks:
     def state(self) -> str:
         """Return a string that changes with every change of records, marks or uses.
 
-        An undo that only changes uses is an operation without a change of a record. Takes constant time.
+        Takes constant time. Operations count too, because an undo may only change uses.
         """
         with self._database.read() as connection:
             row = connection.execute(
@@ -234,7 +234,7 @@ def change_marks(
 
 
 def replace_marks(writer: LedgerWriter, collection: str, marks: Mapping[str, Marks]) -> None:
-    """Set the marks of records. Raise `NotFound` if one does not exist."""
+    """Set the marks of records, or raise `NotFound` if a record does not exist."""
     writer.check_exists(collection, marks)
     before = read_marks(writer.connection, collection, list(marks))
     for record_id, value in marks.items():
@@ -246,11 +246,11 @@ def check_may_change(connection: Connection, operation: OperationDraft, collecti
 
     A writer under review may change only own records that are still pending.
     """
-    marks_after = list(ids)
+    ids_to_check = list(ids)
     if operation.is_reviewed:
-        _check_own_pending(connection, operation, collection, marks_after)
+        _check_own_pending(connection, operation, collection, ids_to_check)
     elif operation.changes_own_only:
-        check_authors(connection, operation.actor, collection, marks_after)
+        check_authors(connection, operation.actor, collection, ids_to_check)
 
 
 def check_authors(connection: Connection, actor: str, collection: str, ids: Sequence[str]) -> None:
@@ -265,10 +265,10 @@ def check_authors(connection: Connection, actor: str, collection: str, ids: Sequ
 
 
 def _check_own_pending(
-    connection: Connection, operation: OperationDraft, collection: str, marks_after: Sequence[str]
+    connection: Connection, operation: OperationDraft, collection: str, ids_to_check: Sequence[str]
 ) -> None:
-    before = read_marks(connection, collection, marks_after)
-    for record_id in marks_after:
+    before = read_marks(connection, collection, ids_to_check)
+    for record_id in ids_to_check:
         if before.get(record_id, NO_MARKS).held_for != operation.actor:
             raise NotAllowed(
                 f"{operation.actor} writes under review and may only change its own pending records, and "
@@ -281,8 +281,8 @@ def _keep_review_marks(marks: Marks, current: Marks) -> Marks:
     return replace(marks, held_for=current.held_for, quarantine=current.quarantine)
 
 
-def check_table(connection: Connection) -> None:
-    """Raise `InvalidInput` unless the table of marks contains only marks."""
+def check_marks_table(connection: Connection) -> None:
+    """Raise `InvalidInput` unless the table of marks contains only valid marks."""
     rows = connection.execute(f"SELECT record_id, name, value, {_IS_MARK} FROM marks")
     for record_id, name, value, is_mark in rows:
         if not is_mark:

@@ -17,7 +17,7 @@ from atlas.storage.records import CopyContents, OperationDraft
 from atlas.storage.sql.checks import foreign_problem
 from atlas.storage.sql.connection import Connection, Database
 from atlas.storage.sql.history.purging import SqlPurges, note_unfinished
-from atlas.storage.sql.marks import check_table
+from atlas.storage.sql.marks import check_marks_table
 from atlas.storage.sql.meta import (
     IS_PURGED,
     PURGED_PREFIX,
@@ -104,7 +104,7 @@ class SqliteCopies:
                 _migrate(copy, version, marks)
                 _check_schema(source, copy, SCHEMA_VERSION)
             with closing(_connect(copy)) as connection:
-                _check_names(source, connection)
+                _check_names_and_marks(source, connection)
         except (sqlite3.DatabaseError, StoreError) as error:
             raise InvalidInput(f"the ledger in {source} is damaged ({error}); the store is unchanged") from error
 
@@ -130,7 +130,7 @@ class SqliteCopies:
     def restore(self, copy: Path) -> None:
         """Replace the ledger by a copy, in one transaction.
 
-        The restored ledger gets a new id, so that every follower starts over. Pending purges of files stay pending.
+        The restored ledger gets a new id, so that every index is built again. Unfinished purges stay unfinished.
         """
         with closing(_connect(copy)) as connection, connection:
             renew_ledger_id(connection)
@@ -169,7 +169,7 @@ def read_ledger_id_at(path: Path) -> str:
 
 
 def _read_hidden(connection: Connection) -> list[tuple[str, str]]:
-    """Return collection and id of each record that is deleted, waits for review, or is in quarantine."""
+    """Return the collection and id of each record that is deleted, waits for review, or is in quarantine."""
     return connection.execute(
         f"SELECT r.collection, r.id FROM records r WHERE NOT {IS_PURGED} AND (r.deleted <> 0 OR EXISTS "
         "(SELECT 1 FROM marks m WHERE m.collection = r.collection AND m.record_id = r.id "
@@ -179,7 +179,7 @@ def _read_hidden(connection: Connection) -> list[tuple[str, str]]:
 
 
 def _read_version(source: Path, ledger: Path) -> int:
-    """Return the ledger's schema version, or raise `InvalidInput` if it is damaged or newer than this version."""
+    """Return the ledger's schema version, or raise `InvalidInput` if the ledger is damaged or its schema is newer."""
     with closing(_connect(ledger)) as connection:
         application = connection.execute("PRAGMA application_id").fetchone()[0]
         version = int(connection.execute("PRAGMA user_version").fetchone()[0])
@@ -194,7 +194,7 @@ def _read_version(source: Path, ledger: Path) -> int:
 
 
 def _check_schema(source: Path, ledger: Path, version: int) -> None:
-    """Refuse a ledger with foreign objects in its schema, such as a trigger, which the next write would run.
+    """Raise `InvalidInput` for foreign objects in the schema, such as a trigger, which the next write would run.
 
     Call it before statements that evaluate checks and generated columns.
     """
@@ -223,12 +223,12 @@ def _migrate(ledger: Path, version: int, marks: Mapping[str, Mapping[str, Marks]
         database.close()
 
 
-def _check_names(source: Path, connection: Connection) -> None:
-    """Refuse collections whose file would get another name, or could not be read back."""
+def _check_names_and_marks(source: Path, connection: Connection) -> None:
+    """Raise `InvalidInput` for an invalid name of a collection, or an invalid mark."""
     try:
         for table in ("records", "changes", "marks"):
             for (collection,) in connection.execute(f"SELECT DISTINCT collection FROM {table}"):
                 marks_file(str(collection))
-        check_table(connection)
+        check_marks_table(connection)
     except InvalidInput as error:
         raise InvalidInput(f"the ledger in {source} cannot be used ({error}); the store is unchanged") from error

@@ -39,11 +39,11 @@ _DAMAGE_MESSAGES = re.compile(
 it was open. Temporary tables are not in the file."""
 
 JOURNAL_SECONDS = 5
-"""Time to wait for readers before emptying the WAL is postponed."""
+"""Time to wait for readers of the WAL before its truncation is postponed."""
 
 
 class LedgerFile:
-    """Checks of the ledger's file on disk: exists, not replaced, and complete.
+    """Checks that the ledger's file exists, was not replaced, and is complete.
 
     SQLite does not check this: it continues to use a deleted file, so that writes are lost, and answers queries on a
     truncated file from its page cache.
@@ -55,7 +55,7 @@ class LedgerFile:
     def __init__(self, path: Path) -> None:
         self.path = path
         self.was_opened = False
-        """True once it was opened, so that it is not created again."""
+        """True once the file was opened, so that a missing file is not created again."""
 
         self._identity: tuple[int, int] | None = None
         """Device and inode of the open file, or None."""
@@ -64,7 +64,7 @@ class LedgerFile:
         """Size of the file at the last check."""
 
         self._is_suspect = False
-        """True if the file was smaller than before, and has not been checked since. Later writes may extend it."""
+        """True if the file has shrunk, and has not been checked since. Later writes may extend the file again."""
 
     def problem(self) -> StoreError | None:
         """Return the error for a missing file, or None."""
@@ -82,7 +82,7 @@ class LedgerFile:
         return None
 
     def has_shrunk(self) -> bool:
-        """Return whether the file has shrunk since it was opened, after truncation, restoration or vacuuming.
+        """Return whether the file has shrunk since it was opened: it was truncated, restored or vacuumed.
 
         Raises:
             StoreUnavailable: The file is missing together with its directory, or was replaced.
@@ -140,7 +140,7 @@ class SqliteConnection(sqlite3.Connection):
 
 
 class SqliteDatabase:
-    """A SQLite file in WAL mode. Safe for many threads and many processes. After a fork it reconnects automatically."""
+    """A SQLite file in WAL mode. Safe for many threads and many processes. Forked processes reconnect automatically."""
 
     def __init__(self, path: Path, *, read_only: bool, busy_timeout_seconds: float) -> None:
         self.path = path
@@ -205,12 +205,12 @@ class SqliteDatabase:
         self.on_commit()
 
     def use_wal(self) -> None:
-        """Switch the file to WAL mode permanently. This writes to it, so check first that it is a ledger."""
+        """Switch the file to WAL mode permanently. First check that it is a ledger, because this writes to the file."""
         with self.session() as connection:
             connection.execute("PRAGMA journal_mode = WAL")
 
     def close(self) -> None:
-        """Close every connection, or as soon as it is released if it is in use. A later use opens new ones."""
+        """Close idle connections now, and each connection in use when it is released. The next use opens new ones."""
         self._connections.close(self._file.forget_file)
 
     def copy_to(self, target: Path) -> None:
@@ -281,7 +281,7 @@ class SqliteDatabase:
             connection.execute("PRAGMA journal_mode = DELETE")
 
     def truncate_wal(self) -> bool:
-        """Truncate the WAL after a checkpoint, and return True, or return False while a reader needs it."""
+        """Truncate the WAL after a checkpoint and return True, or return False while a reader needs it."""
         with self._translate_errors(), closing(self._connect()) as connection:
             connection.execute(f"PRAGMA busy_timeout = {JOURNAL_SECONDS * 1000}")
             is_busy, *_ = connection.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchone()
@@ -374,7 +374,7 @@ def _uri_path(path: Path) -> str:
 
 
 def _machine_id() -> str:
-    """Return this machine's id, or an empty string if it has none."""
+    """Return the id of this machine, or an empty string."""
     try:
         return Path("/etc/machine-id").read_text(encoding="ascii").strip()
     except (OSError, ValueError):

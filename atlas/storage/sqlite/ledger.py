@@ -20,7 +20,7 @@ INDEX = "chroma"
 
 
 def open_sqlite(path: Path, *, clock: Clock, read_only: bool = False, busy_timeout_seconds: float = 60.0) -> SqlLedger:
-    """Open the ledger in a file, which is created unless it is opened for reading only."""
+    """Open the ledger in a file, creating the file unless `read_only`."""
     if read_only and not path.exists():
         raise ReadOnlyStore(f"there is no ledger at {path}, and opening it read-only creates none; run: atlas init")
     if not read_only and not path.exists():  # SQLite's journals get the mode of the file

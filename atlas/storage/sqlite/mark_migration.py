@@ -41,20 +41,20 @@ CREATE TABLE marks_files (
     version    TEXT NOT NULL
 ) WITHOUT ROWID;
 """
-"""Progress tables of schemas 4 and 5: records without an entry in the files yet, and files."""
+"""Tables of schemas 4 and 5: records with marks that are not in the files yet, and versions of the files."""
 
 FILE_EDITOR = "by hand"
-"""The actor of a change in a file."""
+"""Name of the actor of changes that people made in a file."""
 
 OldFiles = Callable[[str], Mapping[str, Marks] | None]
-"""The marks in a collection's file, or None if it is missing or cannot be read."""
+"""Function that returns the marks in a collection's file, or None if the file is missing or unreadable."""
 
 OldRow = tuple[str, str, object]
 """A row of the old `pending_marks`: collection, record, marks as JSON."""
 
 
-def read_files_of(ledger: Path) -> OldFiles:
-    """Return a function that reads the files in a ledger's directory, and renames unreadable files."""
+def marks_file_reader(ledger: Path) -> OldFiles:
+    """Return a function that reads the marks files beside a ledger, and renames unreadable ones."""
 
     def read(collection: str) -> Mapping[str, Marks] | None:
         path = ledger.with_name(marks_file(collection))
@@ -126,7 +126,7 @@ def _fill_collection(connection: Connection, collection: str, marks: Mapping[str
 
 
 def _restore_from_history(connection: Connection, collection: str) -> tuple[dict[str, Marks], list[str]]:
-    """Return the marks of records, and the ids whose last marks are lost, so that their earlier marks are returned.
+    """Return the last known marks of each record, and the ids of records whose latest marks are lost.
 
     Marks are read from before-images. An undo restores an earlier state, which is in the before-image of the first
     change that replaced it.

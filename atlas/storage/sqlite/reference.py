@@ -87,7 +87,7 @@ def foreign_objects(connection: Connection | sqlite3.Connection, version: int = 
 def _read_collections(
     connection: Connection | sqlite3.Connection, objects: Sequence[SchemaObject], expected: Sequence[SchemaObject]
 ) -> dict[int, str]:
-    """Return the collections with keyword indexes, keyed by index key, also those whose row was lost."""
+    """Return the collections with keyword tables, keyed by the table's key, including tables whose row was lost."""
     views = (_VIEW.fullmatch(str(statement)) for kind, _, _, statement in objects if kind == "view")
     collections = {int(view["key"]): view["collection"].replace("''", "'") for view in views if view}
     registry = {row for row in expected if row[1] == "word_tables"}
@@ -103,7 +103,7 @@ def _read_objects(connection: Connection | sqlite3.Connection) -> list[SchemaObj
 
 
 def _strip_comments(statement: object) -> object:
-    """Return a statement without comments and blanks. Other values stay as they are."""
+    """Return an SQL statement without comments and blanks. Other values are returned unchanged."""
     if not isinstance(statement, str):
         return statement
     return " ".join(token[0] for token in _TOKEN.finditer(statement) if not token["blank"])

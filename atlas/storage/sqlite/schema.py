@@ -15,7 +15,7 @@ from atlas.storage.sql.meta import initialize
 from atlas.storage.sql.tables import SCHEMA
 from atlas.storage.sql.token_vectors import TABLE as TOKEN_TABLE
 from atlas.storage.sqlite.database import SqliteDatabase
-from atlas.storage.sqlite.mark_migration import FILE_TABLES, OldFiles, fill_tables, import_files, read_files_of
+from atlas.storage.sqlite.mark_migration import FILE_TABLES, OldFiles, fill_tables, import_files, marks_file_reader
 from atlas.storage.sqlite.words.fts_tables import REGISTRY, make_word_table
 
 APPLICATION_ID = 0x41544C53  # "ATLS", which distinguishes a ledger from other SQLite files
@@ -32,11 +32,11 @@ CREATE INDEX attributes_by_record ON attributes (seq, key);
 """
 
 SCRIPT = SCHEMA + ATTRIBUTES + REGISTRY + MARK_TABLES + TOKEN_TABLE
-"""Creates the tables of an empty ledger. The keyword index of each collection is created separately."""
+"""Creates the tables of an empty ledger. The keyword table of each collection is created separately."""
 
 
 def _rebuild_word_index(connection: Connection, _: OldFiles) -> None:
-    """Create a word table for each collection.
+    """Create a keyword table for each collection.
 
     Version 1 had one table for all collections, with deleted records and unnormalised texts.
     """
@@ -68,7 +68,7 @@ def _create_token_table(connection: Connection, _: OldFiles) -> None:
 
 
 def _import_marks_files(connection: Connection, marks: OldFiles) -> None:
-    """Read the marks files for the last time. Up to version 5, changes by users to these files were read repeatedly."""
+    """Import the marks files for the last time. Up to version 5, users could edit these files."""
     import_files(connection, marks)
 
 
@@ -119,7 +119,7 @@ def prepare_schema(database: SqliteDatabase) -> None:
 
 
 def _migrate_after_copying(database: SqliteDatabase) -> None:
-    """Migrate an older ledger to this schema. Safe for concurrent processes: only one migrates, after a backup copy."""
+    """Copy an older ledger, and migrate it to this schema. Of concurrent processes, only one migrates."""
     copy = database.path.with_name(f".{database.path.stem}.{uuid4().hex}.sqlite")
     try:
         database.copy_to(copy)
@@ -127,7 +127,7 @@ def _migrate_after_copying(database: SqliteDatabase) -> None:
             version = _read_version(connection, database.path)
             if version < SCHEMA_VERSION:
                 copy.replace(_copy_name(database.path, version))
-                migrate(connection, version, read_files_of(database.path))
+                migrate(connection, version, marks_file_reader(database.path))
     finally:
         copy.unlink(missing_ok=True)
 
