@@ -367,7 +367,7 @@ class Collection(ABC):
         return {record_id: Marks() for record_id in ids}
 
     def mark(self, marks: Mapping[str, Marks]) -> None:
-        """Replace the marks of records, or raise `NotFound` if one does not exist."""
+        """Replace the marks of records, or raise `NotFound` if a record does not exist."""
         if marks:
             raise InvalidInput("this vector store keeps no marks; use a memory from atlas.open_memory")
 

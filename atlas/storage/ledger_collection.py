@@ -410,7 +410,7 @@ class LedgerCollection(Collection):
         return {record_id: marks.get(record_id, NO_MARKS) for record_id in ids}
 
     def mark(self, marks: Mapping[str, Marks]) -> None:
-        """Replace the marks of records, or raise `NotFound` if one does not exist."""
+        """Replace the marks of records, or raise `NotFound` if a record does not exist."""
         self._check_visible([*marks])
         operation = self._operation or self._draft("mark")
         self._ledger.marks.write(self._name, marks, operation)

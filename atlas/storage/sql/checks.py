@@ -38,7 +38,7 @@ ForeignObjects = Callable[[Connection], list[str]]
 
 
 def build_checks(database: Database, find_foreign: ForeignObjects) -> tuple[Check, ...]:
-    """Return the checks, in order."""
+    """Return the checks of a ledger's tables, in the order in which they run."""
     return (
         Check("ledger file", partial(_check_file, database), stops_on_failure=True),
         Check("schema", partial(_check_schema, database, find_foreign), stops_on_failure=True),
@@ -61,7 +61,7 @@ def _check_schema(database: Database, find_foreign: ForeignObjects) -> str:
 
 
 def foreign_problem(foreign: list[str]) -> str:
-    """Return the message that a schema has objects which ATLAS did not create."""
+    """Return the message for a schema with objects that ATLAS did not create."""
     more = f" and {len(foreign) - MAX_NAMED} more" if len(foreign) > MAX_NAMED else ""
     return (
         f"the ledger's schema contains foreign objects: {', '.join(foreign[:MAX_NAMED])}{more}. Writes may run "

@@ -1,4 +1,4 @@
-"""Column reads: single values of many records, for maps, tables and counts."""
+"""Bulk reads of one value of each of many records, for maps, tables and counts."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ MAX_LOOKUPS = 5_000
 """Maximum number of single lookups. For more records, an index scan is faster."""
 
 MAX_PREDECESSORS = 64
-"""Number of earlier records to search for predecessors in the same group."""
+"""Number of earlier records to search for predecessors with an equal value."""
 
 _PREDECESSORS = """
     SELECT seq FROM attributes WHERE key = at.key AND (value, seq) < (at.value, at.seq)
@@ -46,8 +46,7 @@ class SqlColumns:
     def column(self, collection: str, key: str, where: Where | None = None) -> dict[str, Any]:
         """Return the values of a metadata key, `stored_at` or `usage.…`, keyed by record id, without missing values.
 
-        The value is a tuple if a record has several. Records without the key are left out. Booleans are 1 and 0, as in
-        SQLite.
+        The value is a tuple if a record has several values. Booleans are 1 and 0, as in SQLite.
         """
         if key.startswith("usage."):
             return _read_usage(self._database, collection, key, where)
@@ -128,7 +127,7 @@ class SqlColumns:
 
 
 def check_unique(connection: Connection, collection: str, key: str, ids: Sequence[str]) -> None:
-    """Raise `PlanOutdated` if another live record shares a record's value of a metadata key.
+    """Raise `PlanOutdated` if one of these records has the same value of `key` as another live record.
 
     Records outside of the scope of the current actor do not count.
     """
@@ -163,7 +162,7 @@ def _count_values(names: Sequence[str], codes: Seqs) -> dict[str, int]:
 def _read_values(
     connection: Connection, collection: str, key: str, where: Mapping[str, Any] | None
 ) -> list[tuple[int, Any]]:
-    """Return (record number, value) pairs of the records that pass a filter and have the key."""
+    """Return (record number, value) pairs of the records that pass a filter and have a metadata key."""
     condition, parameters = _filter_sql(connection.dialect, collection, where)
     attributes = Sql(f"a.key = {KEY} {condition}", (collection, key, *parameters))
     return connection.dialect.read_values(connection, attributes)
@@ -172,7 +171,7 @@ def _read_values(
 def _group_seqs(
     connection: Connection, collection: str, key: str, where: Mapping[str, Any] | None, expression: str = "a.value"
 ) -> dict[str, Seqs]:
-    """Return the numbers of records, grouped by a function of their value."""
+    """Return the numbers of records, keyed by an SQL expression of their value of a metadata key."""
     condition, parameters = _filter_sql(connection.dialect, collection, where)
     rows = connection.execute(
         f"SELECT {expression}, group_concat(a.seq) FROM attributes a WHERE a.key = {KEY} {condition} GROUP BY 1",
@@ -220,14 +219,14 @@ def _read_stored_at(database: Database, collection: str, where: Mapping[str, Any
 
 
 class _IdsBySeq(dict[int, str]):
-    """Ids by record number. A missing number raises `UnreadableRow`."""
+    """Record ids, keyed by record number. A missing number raises `UnreadableRow`."""
 
     def __missing__(self, seq: int) -> str:
         raise UnreadableRow(f"an index refers to record number {seq}, which does not exist")
 
 
 def _read_ids(connection: Connection, collection: str, seqs: Sequence[int]) -> _IdsBySeq:
-    """Return ids of records by their numbers. Many numbers are looked up by reading the whole collection."""
+    """Return the ids of records, keyed by record number. For many numbers, the whole collection is read."""
     if len(seqs) <= MAX_LOOKUPS:
         rows = connection.execute(
             "SELECT seq, id FROM records WHERE seq IN (SELECT value FROM json_each(?))", (IntegerArray(seqs),)

@@ -37,15 +37,15 @@ ENGINE_NOTES = ("schema_version", DOMAIN_NAMES, DOMAINS_NAMED)
 BATCH = 2_000
 
 OpenTransaction = Callable[[], AbstractContextManager[Connection]]
-"""Function that returns a context manager, which yields a connection and commits a batch of rows."""
+"""Function that returns a context manager, which yields a connection in a transaction."""
 
 
 def copy_ledger(source: Connection, open_transaction: OpenTransaction, on_progress: Progress | None = None) -> int:
-    """Copy a ledger into one that is empty or contains a part of the same copy. Return the number of rows.
+    """Copy a ledger into an empty ledger, or resume an earlier copy. Return the number of rows.
 
     Args:
         source: A connection in a snapshot of its ledger.
-        open_transaction: Begins a transaction on the target. A resumed copy does not repeat committed transactions.
+        open_transaction: Begins a transaction on the target. Resuming does not repeat committed transactions.
     """
     total = sum(_count_rows(source, table) for table in (*TABLES, "attributes"))
     n_done = 0
@@ -140,7 +140,7 @@ def _read_batches(source: Connection, table: str, columns: str, n_skipped: int =
 
 
 def _portable_mark(row: tuple[Any, ...]) -> tuple[Any, ...]:
-    """Return a row of marks in which true is 1. SQLite stores true as a number, and PostgreSQL as a string."""
+    """Return a row of marks with 1 for true, which SQLite stores as a number, and PostgreSQL as a string."""
     collection, record_id, name, position, value = row
     return collection, record_id, name, position, value if name in TEXTS else 1
 
@@ -151,7 +151,7 @@ def _insert_rows(target: Connection, table: str, columns: str, rows: list[tuple[
 
 
 def _copy_attributes(source: Connection, open_transaction: OpenTransaction, on_copied: Callable[[int], None]) -> int:
-    """Copy the attributes for filters. The last copied record is repeated, because it may be incomplete."""
+    """Copy the attributes for filters. Resuming repeats the last copied record, which may be incomplete."""
     with open_transaction() as target:
         last = int(target.execute("SELECT coalesce(max(seq), 0) FROM attributes").fetchone()[0])
     n_copied = int(source.execute("SELECT count(*) FROM attributes WHERE seq < ?", (last,)).fetchone()[0])

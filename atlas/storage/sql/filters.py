@@ -53,7 +53,7 @@ def read_matching_seqs(connection: Connection, collection: str, where: Mapping[s
 
 
 def _attributes_sql(dialect: Dialect, collection: str, tree: Filter) -> Sql | None:
-    """Return the query without a join with the records, or None if the filter uses anything besides attributes.
+    """Return a query of attributes only, without the records, or None if the filter also uses other values.
 
     Only live records have attributes, so the join is unnecessary. This halves the query's time.
     """
@@ -147,7 +147,7 @@ def _usage_sql(collection: str, compare: Comparison) -> Sql:
     column = compare.key.removeprefix("usage.")
     if column not in USAGE_COLUMNS:
         raise InvalidInput(
-            f"unknown filter key {compare.key!r}; known: {', '.join(f'usage.{c}' for c in USAGE_COLUMNS)}"
+            f"expected one of {', '.join(f'usage.{c}' for c in USAGE_COLUMNS)} as a filter key, got {compare.key!r}"
         )
     test = _compare_sql("total", int if column.startswith("n_") else str, compare)
     usage = counted_usage_sql(collection)
@@ -160,7 +160,7 @@ def _usage_sql(collection: str, compare: Comparison) -> Sql:
 
 
 def _compare_sql(column: str, kind: type[str] | type[int], compare: Comparison) -> Sql:
-    """Return the condition that a column of texts or integers passes a comparison with a value of its type."""
+    """Return the SQL condition that a column of texts or integers passes a comparison."""
     if compare.operator == "$in":
         if kind is str:
             values: TextArray | IntegerArray = TextArray(value for value in compare.value if isinstance(value, str))
@@ -173,7 +173,7 @@ def _compare_sql(column: str, kind: type[str] | type[int], compare: Comparison) 
 
 
 def _fits_int64(value: Scalar) -> bool:
-    """Return whether a value may be in a column of whole numbers, which have 64 bits."""
+    """Return whether a value is a whole number of at most 64 bits."""
     return not isinstance(value, str) and abs(value) < 2**63 and float(value).is_integer()
 
 

@@ -28,7 +28,7 @@ def read_notes(connection: Connection, prefix: str) -> dict[str, str]:
 
 
 def write_notes(connection: Connection, prefix: str, texts: Mapping[str, str]) -> None:
-    """Write notes, each under the prefix and its key in `texts`, replacing notes with the same names."""
+    """Write notes named by the prefix and the keys of `texts`, replacing existing ones."""
     connection.executemany(_SET, [(prefix + name, text) for name, text in texts.items()])
 
 
@@ -38,7 +38,7 @@ def read_ledger_id(connection: Connection) -> str:
 
 
 def renew_ledger_id(connection: Connection) -> None:
-    """Give the ledger another id, so that vectors, maps and plans of its earlier state are dropped."""
+    """Give the ledger a new id, which makes vectors, maps and plans of its earlier state invalid."""
     connection.execute("UPDATE meta SET value = ? WHERE name = 'ledger_id'", (new_id(),))
 
 
@@ -53,7 +53,7 @@ def write_revision(connection: Connection, revision: int) -> None:
 
 
 def bind_model(connection: Connection, name: str, dimension: int, prompts: str) -> None:
-    """Bind the store to another embedding model."""
+    """Bind the store to an embedding model."""
     write_notes(connection, "embedding_", {"model": name, "dimension": str(dimension), "prompts": prompts})
 
 
@@ -91,7 +91,7 @@ _POSITION = f"""
         (SELECT value FROM meta WHERE name = 'embedding_dimension'),
         {_TIP}
 """
-"""Query of the state. A single statement, because every query needs the state."""
+"""Query for a `Position`. A single statement, because every search runs it."""
 
 
 def read_position(connection: Connection, collection: str) -> Position:
@@ -109,7 +109,7 @@ def read_moment(connection: Connection) -> Moment:
 
 
 def read_tip(connection: Connection) -> Tip:
-    """Return the newest change of a ledger in any collection."""
+    """Return the newest change in any collection of a ledger."""
     return _make_tip(*connection.execute(f"SELECT {_TIP}").fetchone())
 
 
@@ -202,7 +202,7 @@ class SqlNotes:
 
         Args:
             expected: The expected present values of these names.
-            records: Collections and ids of the records that the texts are about.
+            records: Collection and id of each record that the notes are about. None may be purged.
             increases_revision: Whether the store's revision increases, which invalidates cached results of searches.
 
         Raises:

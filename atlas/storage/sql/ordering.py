@@ -13,7 +13,7 @@ from atlas.storage.sql.records import LIGHT_COLUMNS
 def read_page(
     connection: Connection, collection: str, key: str, *, descending: bool, limit: int, offset: int
 ) -> list[int]:
-    """Return a page of the live records that have a metadata key, sorted by its value."""
+    """Return the numbers of a page of the live records that have a metadata key, sorted by its value."""
     dialect = connection.dialect
     rows = connection.execute(
         f"SELECT a.seq FROM attributes a WHERE a.key = {KEY} AND {_is_lowest(dialect)} "
@@ -48,5 +48,5 @@ def sorted_sql(
 
 
 def _is_lowest(dialect: Dialect) -> str:
-    """Return the condition for the lowest of a record's values."""
+    """Return the SQL condition that `a` is the lowest of a record's values."""
     return f"NOT EXISTS (SELECT 1 FROM attributes b WHERE b.seq = a.seq AND b.key = a.key AND {dialect.less('b', 'a')})"

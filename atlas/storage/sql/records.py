@@ -50,14 +50,14 @@ class BeforeImage:
     """A record, or its marks, as it was before a change."""
 
     before: str | None
-    """JSON, or None if it did not exist."""
+    """JSON, or None if the record did not exist."""
 
     vectors: bytes = b""
     """The record's vectors, one after another."""
 
 
 class LedgerWriter:
-    """Writes records inside an open transaction, and the before-image of each change, under one operation."""
+    """Writer of records and of their before-images, in one transaction and for one operation."""
 
     def __init__(self, connection: Connection, operation: OperationDraft, at: datetime) -> None:
         self.connection = connection
@@ -112,9 +112,10 @@ class LedgerWriter:
         return row is not None and not row.deleted
 
     def find_edited(self, collection: str, records: Sequence[Record]) -> list[str]:
-        """Return the ids of records that differ from the stored ones in more than the indexed text.
+        """Return the ids of records whose metadata or content differs from that of the stored record.
 
-        The indexed text of an entry contains the beginnings of its predecessors, so it is renewed with them.
+        The indexed text is not compared. That of an entry contains the beginnings of its predecessors, and changes
+        with them.
         """
         rows = self.connection.execute(
             "SELECT id, metadata, content FROM records WHERE collection = ? AND id IN (SELECT value FROM json_each(?))",
@@ -150,7 +151,7 @@ class LedgerWriter:
             state: Number of the earlier state that an undo restores, or None for a new state.
 
         Raises:
-            InvalidInput: A record with its id was purged.
+            InvalidInput: A record with this id was purged.
         """
         assert record.vectors is not None
         row = self._get_row(collection, record.id)
@@ -250,7 +251,7 @@ class LedgerWriter:
         )
 
     def load_rows(self, collection: str, ids: Sequence[str]) -> None:
-        """Load many records into the cache."""
+        """Load the rows of records into the cache."""
         rows = self.connection.execute(
             "SELECT id, seq, deleted, n_windows, stored_at FROM records WHERE collection = ? "
             "AND id IN (SELECT value FROM json_each(?))",
@@ -359,7 +360,7 @@ LAST_CHANGE = "FROM changes WHERE collection = ? AND record_id = ? AND aspect = 
 
 
 def current_state(connection: Connection, collection: str, record_id: str, aspect: str) -> int:
-    """Return the number of a record's current state: the change that led to it. 0 before the first change."""
+    """Return the number of the change that led to a record's current state. 0 before the first change."""
     row = connection.execute(
         f"SELECT coalesce(state_after, seq) {LAST_CHANGE}",
         (collection, record_id, aspect),
@@ -404,7 +405,7 @@ def read_record(row: tuple[Any, ...], vectors: Vectors | None = None) -> Record:
 
 
 def order_by_seq(records: Mapping[int, Record], seqs: Sequence[int]) -> list[Record]:
-    """Return the records with the numbers that an index returned, in the order of the numbers."""
+    """Return the records in the order of `seqs`, or raise `UnreadableRow` if one is missing."""
     if missing := set(seqs) - records.keys():
         raise UnreadableRow(f"an index refers to record number {min(missing)}, which does not exist")
     return [records[seq] for seq in seqs]
@@ -419,7 +420,7 @@ _HASHES_SQL = (
     "(SELECT key FROM attribute_keys WHERE collection = ?1 AND name = 'merged_hashes') "
     "AND value IN (SELECT value FROM json_each(?2))"
 )
-"""Content hashes, with the live records that have or replace them.
+"""Query for content hashes and the live records that have the hash, or replace a record that had it.
 
 Pending records of others are excluded. Parameters: collection, hashes as JSON, name of the actor.
 """
@@ -435,7 +436,7 @@ def read_ids_by_hash(connection: Connection, collection: str, hashes: Sequence[s
 
 
 def read_authors(connection: Connection, collection: str, ids: Sequence[str]) -> dict[str, str]:
-    """Return the actors who stored records, keyed by record id. Restoring a record is not storing it."""
+    """Return the actor who stored each record, keyed by record id. Restoring does not count as storing."""
     rows = connection.execute(
         "SELECT c.record_id, o.actor FROM changes c JOIN operations o ON o.id = c.operation "
         "WHERE c.collection = ? AND c.aspect = ? AND c.before IS NULL AND o.kind NOT IN ('restore', 'undo') "
@@ -483,7 +484,7 @@ def _no_vectors() -> Vectors:
 
 
 def attribute_values(metadata: Mapping[str, Any]) -> Iterator[tuple[str, Any]]:
-    """Return the metadata of a record that filters and sorting can use."""
+    """Yield the name and value of each attribute for filters and sorting. A list has several values."""
     for name, value in metadata.items():
         for item in value if isinstance(value, list | tuple) else (value,):
             if isinstance(item, str | int | float):

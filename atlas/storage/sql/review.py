@@ -1,7 +1,7 @@
 """Review: additions of an untrusted writer wait until a curator accepts them.
 
-A waiting record has the mark `held_for` with its writer's name. The attempt's uses are stored, but not counted until
-then.
+A waiting record has the mark `held_for` with its writer's name. Uses that come with an attempt are stored, but not
+counted until then.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ def mark_pending(writer: LedgerWriter, collection: str, ids: Sequence[str]) -> N
 
 
 def accept(writer: LedgerWriter, collection: str, ids: Sequence[str]) -> int:
-    """Accept pending records, count the uses that came with them, and return how many were accepted."""
+    """Accept pending records, count the uses that came with them, and return the number of accepted records."""
     before = read_marks(writer.connection, collection, list(ids))
     pending = {
         record_id: marks
@@ -49,7 +49,7 @@ def accept(writer: LedgerWriter, collection: str, ids: Sequence[str]) -> int:
 
 
 def release_uses(connection: Connection, accept_id: str, *, counts: bool) -> None:
-    """Include the uses of the records that an operation accepted in all counts, or exclude them again."""
+    """Count the uses that came with the records accepted by an operation, or stop counting them."""
     added_by = connection.execute(
         "SELECT DISTINCT a.operation FROM changes c JOIN changes a ON a.collection = c.collection "
         "AND a.record_id = c.record_id AND a.aspect = ? AND a.before IS NULL WHERE c.operation = ?",

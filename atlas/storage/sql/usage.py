@@ -25,9 +25,9 @@ UNDONE, WAITING = 1, 2
 USAGE_COLUMNS = ("n_uses", "n_successes", "last_used_at", "n_retrieved", "last_retrieved_at")
 
 IS_COUNTED_HERE = "NOT EXISTS (SELECT 1 FROM attributes e WHERE e.key = m.key AND e.value = m.value AND e.seq < m.seq)"
-"""SQL condition: of the live records that list the merged id `m`, this one is the first, so the usage counts for it.
+"""SQL condition that a live record is the first that lists the merged id `m`, so the usage counts for this record.
 
-Two live records may list it after a merged one has been restored.
+Two live records may list the same id after a merged record was restored.
 """
 
 _MERGED_JOIN = (
@@ -43,7 +43,7 @@ _DUPLICATE_USES_SQL = (
     "WHERE e.undone = 0 AND e.kind <> 'use') "
     "WHERE nth > 1"
 )
-"""Duplicate uses: one attempt used several records that were merged later."""
+"""Query for duplicate uses: one attempt used several records that were merged later."""
 
 
 class SqlUsage:
@@ -244,7 +244,7 @@ def change_uses(connection: Connection, operation_id: str, reason: int, *, is_se
 
 
 def _change_totals(connection: Connection, collection: str, record_id: str, n: int, n_successes: int) -> None:
-    """Add to the totals of a record. The row is created if all its uses were pending."""
+    """Add to the totals of a record. Creates the row, which is missing if all uses were pending."""
     connection.execute(
         "INSERT INTO usage (collection, record_id) VALUES (?, ?) ON CONFLICT DO NOTHING", (collection, record_id)
     )

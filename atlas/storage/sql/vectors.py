@@ -1,4 +1,4 @@
-"""Vectors of live records, and token vectors of every text, also of history."""
+"""Vectors of live records, and token vectors of all texts, including those in the history."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ class SqlVectors:
             return np.array([row[0] for row in rows], np.int64), join_vectors([row[1] for row in rows])
 
     def read_windows(self, seqs: Sequence[int]) -> dict[int, Vectors]:
-        """Return the vectors of each record, keyed by record number, of shape (n_windows, dim). May be empty."""
+        """Return the vectors of each record, keyed by record number, of shape (n_windows, dim). Empty if missing."""
         numbers = np.array(seqs, np.int64)
         owners, vectors = self.read_by_seq(numbers)
         starts, ends = np.searchsorted(owners, numbers, "left"), np.searchsorted(owners, numbers, "right")
@@ -111,7 +111,7 @@ class SqlVectors:
             vectors: The new vectors, keyed by text.
             prompts: Prompts of the model, as text.
             embed: Embeds texts that were added in the meantime.
-            projection: The packing of the token vectors, empty if the model gives no token vectors.
+            projection: The projection that packs token vectors, as text. Empty if the model has no token vectors.
 
         Returns:
             The number of texts.

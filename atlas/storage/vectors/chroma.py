@@ -154,7 +154,7 @@ class ChromaIndex(LocalIndex):
                 collection.delete(ids=list(keys[start : start + BATCH]))
 
     def query(self, vector: Vector, k: int, *, seal: IndexSeal | None = None) -> list[tuple[str, float]]:
-        """Return at most k keys with their similarity, highest first. Approximate, so one in a hundred may be missing.
+        """Return at most k keys with their similarities, highest first. Approximate: one in a hundred may be missing.
 
         Args:
             seal: Answer only from files that match this seal, or None for the present files.

@@ -91,7 +91,7 @@ def _after_image(
 
 
 def _record_at(connection: Connection, seq: int, collection: str, record_id: str) -> Mapping[str, Any] | None:
-    """Return a record as it was at a change of its marks: its next before-image, or else its current state."""
+    """Return a record as it was when its marks changed: the record's next before-image, or else its current state."""
     row = connection.execute(
         "SELECT before FROM changes WHERE collection = ? AND record_id = ? AND aspect = ? AND seq > ? "
         "AND before IS NOT NULL ORDER BY seq LIMIT 1",

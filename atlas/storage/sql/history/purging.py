@@ -1,6 +1,6 @@
 """Purges in the ledger: records are erased from tables and history in one transaction.
 
-Pending work on files and free pages is a row of the ledger until it is done.
+The remaining steps, on files and free pages, are stored in the ledger until they are finished.
 """
 
 from __future__ import annotations
@@ -89,7 +89,7 @@ class SqlPurges:
         """Purge records, given by collection and id, as one operation, which cannot be undone.
 
         Args:
-            unfinished: Collects the remaining work.
+            unfinished: The remaining steps, which are stored with the purge.
 
         Raises:
             PlanOutdated: A record or its marks changed after the given moment; the store was not changed.
@@ -177,7 +177,7 @@ def _reword_records(connection: Connection, images: Mapping[tuple[str, str], Seq
 
 
 def _read_texts(connection: Connection, collection: str) -> Iterator[tuple[str, str]]:
-    """Yield the search text and content of each record of a collection, for its current state and all before-images."""
+    """Yield the document and content of each record of a collection, in its current state and all before-images."""
     query = "SELECT document, content FROM records WHERE collection = ? AND deleted = 0"
     yield from connection.execute(query, (collection,)).fetchall()
     for _, image in _read_before_images(connection, collection):
@@ -185,7 +185,7 @@ def _read_texts(connection: Connection, collection: str) -> Iterator[tuple[str, 
 
 
 def _read_before_images(connection: Connection, collection: str = "") -> Iterator[tuple[int, Image]]:
-    """Return all before-images of one or all collections, each with the number of its change."""
+    """Yield the number of each change and its before-image, of one collection or all."""
     for seq, before in connection.execute(
         "SELECT seq, before FROM changes WHERE ? IN ('', collection) AND aspect = ? AND before <> ?",
         (collection, RECORD, PURGED_IMAGE),
@@ -194,7 +194,7 @@ def _read_before_images(connection: Connection, collection: str = "") -> Iterato
 
 
 def _find_records(connection: Connection, prefix: str, collection: str) -> list[tuple[str, str]]:
-    """Return the records with an id or a unique prefix."""
+    """Return the collection and id of each record with this id, or with this unique prefix of an id."""
     if not prefix:
         raise InvalidInput(
             "expected an id of a record, or a prefix of an id, got an empty string; take an id from: atlas search"
@@ -215,7 +215,7 @@ def _find_records(connection: Connection, prefix: str, collection: str) -> list[
 
 
 def _read_images(connection: Connection, collection: str, record_id: str) -> Iterator[Image]:
-    """Return a record's current state, its before-images (newest first), and its marks."""
+    """Yield a record's current state, its before-images (newest first), and its marks."""
     names = ("metadata", "document", "search_text", "content", "content_hash")
     condition = "collection = ? AND id = ? AND deleted = 0"
     for row in connection.execute(f"SELECT {', '.join(names)} FROM records WHERE {condition}", (collection, record_id)):
@@ -255,7 +255,7 @@ def _find_quoting_reasons(connection: Connection, quotable: QuotableTexts) -> li
 
 
 def _find_judgements(connection: Connection, keys: Collection[tuple[str, str]], quotable: QuotableTexts) -> list[str]:
-    """Return the names of judgements to delete: on the records, on queries that quote a record, or unreadable."""
+    """Return the names of judgements to delete: on these records, on queries that quote one, and unreadable ones."""
     judgements = {name: read_judgement(name, text) for name, text in read_notes(connection, JUDGEMENT_PREFIX).items()}
     return [
         JUDGEMENT_PREFIX + name
@@ -326,7 +326,7 @@ def _remove_hashes(text: str, hashes: Iterable[str]) -> str:
 
 
 def _forget_tasks(connection: Connection, tasks: Iterable[str]) -> None:
-    """Remove ids of purged tasks from uses, because an id may contain text. Ids that another record has are kept."""
+    """Remove ids of purged tasks from uses, because an id may contain text. Ids of other records' tasks stay."""
     connection.execute(
         "UPDATE events SET task_id = '' WHERE task_id IN (SELECT value FROM json_each(?)) AND task_id NOT IN "
         f"(SELECT {connection.dialect.text('a')} FROM attributes a JOIN attribute_keys k ON k.key = a.key "

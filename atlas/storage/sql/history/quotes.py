@@ -51,7 +51,7 @@ class QuotableTexts:
     """Names of records: ids as quoted in JSON, or as in `experience:ID`."""
 
     def find_in(self, texts: Iterable[str]) -> set[str]:
-        """Return the passages and words that occur in some texts."""
+        """Return the passages and words that occur in these texts."""
         all_texts = list(texts)
         joined = "\n".join(all_texts)
         matches = {word for word in self.substrings if word in joined}
@@ -79,10 +79,10 @@ def find_quotes(
     excluded: set[Key],
     marks: Iterable[tuple[str, str, dict[str, Any]]],
 ) -> list[QuotingRecord]:
-    """Return the other records that share a passage, each once. Records with the rarest passages come first.
+    """Return the other records that quote or name a purged record, each once, those with the rarest passages first.
 
     Args:
-        marks: People's marks on records, by collection and id.
+        marks: Collection, id and marks of each marked record.
     """
     quotes: dict[Key, QuotingRecord] = {}
     pieces_by_key: dict[Key, set[str]] = {}
@@ -105,20 +105,20 @@ def find_quotes(
 
 
 def iterate_texts(image: dict[str, Any]) -> Iterator[str]:
-    """Return the texts of a record or of its marks."""
+    """Yield the texts of a record or of its marks."""
     for value in image.values():
         yield from _iterate_leaves(value)
 
 
 def iterate_passages(text: str) -> Iterator[str]:
-    """Return the lines and sentences of a text that are long enough to identify it."""
+    """Yield the lines and sentences of a text that are long enough to identify the text."""
     for part in _BREAK.split(text):
         if len(part) >= MIN_PASSAGE and len(passage := " ".join(part.split()).rstrip(".!?;:")) >= MIN_PASSAGE:
             yield passage
 
 
 def iterate_words(text: str) -> Iterator[str]:
-    """Return the words of a text that look like a key, a URL or an identifier."""
+    """Yield the words of a text that look like a key, a URL or an identifier."""
     for part in filter(_DISTINCTIVE.search, text.split()):
         for match in _WORD.findall(part):
             word = match.strip(".-=/")
@@ -127,7 +127,7 @@ def iterate_words(text: str) -> Iterator[str]:
 
 
 def _iterate_leaves(value: Any) -> Iterator[str]:
-    """Return the texts in a value, also inside JSON strings, without ids, hashes and times."""
+    """Yield the texts in a value, also inside JSON strings, without ids, hashes and times."""
     if isinstance(value, str):
         if value[:1] in "{[":
             with suppress(ValueError, RecursionError):

@@ -70,7 +70,7 @@ def restore(database: Database, clock: Clock, collection: str, ids: Sequence[str
 
 
 def _read_deleted(connection: Connection, collection: str, record_id: str) -> tuple[str, bytes, int]:
-    """Return a deleted record with its vectors and state."""
+    """Return a deleted record as JSON, its vectors as bytes, and the number of its state."""
     row = connection.execute(
         "SELECT before, vectors, state_before FROM changes WHERE collection = ? AND record_id = ? AND aspect = ? "
         "ORDER BY seq DESC LIMIT 1",
@@ -84,7 +84,7 @@ def _read_deleted(connection: Connection, collection: str, record_id: str) -> tu
 
 
 def _read_deletion(connection: Connection, seq: int) -> tuple[Any, ...]:
-    """Return the change that deleted a record, and the operation with that change."""
+    """Return the `_COLUMNS` of the change that deleted a record, and of its operation."""
     row: tuple[Any, ...] | None = connection.execute(
         f"SELECT {_COLUMNS} FROM records r JOIN changes c ON c.collection = r.collection AND c.record_id = r.id "
         "AND c.aspect = ? JOIN operations o ON o.id = c.operation WHERE r.seq = ? ORDER BY c.seq DESC LIMIT 1",

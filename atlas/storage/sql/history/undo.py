@@ -43,7 +43,7 @@ class _Change:
     state_before: int
     state_after: int
     before: dict[str, Any] | None
-    """The record, or its marks, before, or None if it did not exist."""
+    """The record or its marks before the change, or None if the record did not exist."""
 
     vectors: bytes
 
@@ -58,8 +58,7 @@ def undo(database: Database, clock: Clock, operation_id: str, *, actor: str, rea
         NotFound: No such operation.
         UndoRefused: The operation was undone already, one of its records has been changed since, a record to be deleted
             has been marked since, or all of its records were purged. Purged records are not restored.
-        NotAllowed: The actor is not a curator, and the undo changes others' records beyond taking back the actor's
-            additions.
+        NotAllowed: The actor is not a curator, and the undo would change records of other actors.
     """
     with database.write() as connection:
         operation = read_operation(connection, operation_id)
@@ -86,8 +85,8 @@ def undo_many(
 ) -> BulkUndo:
     """Undo operations, newest first, as one new operation. Undoing the new operation restores them.
 
-    Operations that conflict with later changes are skipped and listed, and undone ones are skipped. Operations after a
-    preview are only counted, so that an active writer does not block the undo.
+    Operations that conflict with later changes are listed as refused. Operations that were undone already are skipped.
+    Operations after the preview are only counted, so that an active writer does not block the undo.
 
     Args:
         expected: The preview to apply exactly. None to preview without a write.
@@ -225,7 +224,7 @@ class _ChangeReverter:
 
 
 def _purge_suffix(n_purged: int) -> str:
-    """Return the end of an undo's reason, which counts the records that were purged."""
+    """Return the end of an undo's reason: the number of records that cannot be restored, because they were purged."""
     if not n_purged:
         return ""
     return f"; without {n_purged:,} {'record that was' if n_purged == 1 else 'records that were'} purged later"
@@ -260,7 +259,7 @@ def _check_unchanged_since(connection: Connection, operation: Operation, changes
 
 
 def _find_conflict(connection: Connection, changes: list[_Change]) -> _Change | None:
-    """Return a change, latest first, whose record or marks have changed since, or None if there is none."""
+    """Return the latest change whose record or marks have changed again since, or None."""
     last_changes: dict[tuple[str, str, str], _Change] = {}
     for change in changes:  # latest first
         last_changes.setdefault((change.collection, change.record_id, change.aspect), change)
@@ -294,7 +293,7 @@ def _set_counted(connection: Connection, origin: Operation, *, counts: bool) -> 
 def _iterate_originals(
     connection: Connection, operation: Operation, is_in_effect: bool = False
 ) -> Iterator[tuple[Operation, bool]]:
-    """Yield an operation, or for an undo the operations that it reverts, with whether each is in effect again."""
+    """Yield each original operation that undoing an operation affects, and whether it is in effect afterwards."""
     if operation.kind != UNDO:
         yield operation, is_in_effect
     for operation_id in undone_operation_ids(operation):
@@ -312,7 +311,7 @@ def _write_undo_state(connection: Connection, operation: Operation, undo_id: str
 
 
 def _read_changes(connection: Connection, operation_id: str) -> Iterator[_Change]:
-    """Return an operation's changes, latest first, except changes whose before-images were purged."""
+    """Yield an operation's changes, latest first, except changes whose before-images were purged."""
     rows = connection.execute(
         "SELECT seq, aspect, collection, record_id, state_before, coalesce(state_after, seq), before, vectors "
         "FROM changes "

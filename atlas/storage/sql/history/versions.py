@@ -19,7 +19,7 @@ def read_versions(database: Database, collection: str, record_id: str) -> list[V
     """Return the replaced states of a record, latest first.
 
     Deletions, merges, refinements and undos make no versions. The history undoes each of them as a whole. An undone
-    edit is left out as well, because its version is the current one.
+    edit is left out as well, because its earlier version is the current one.
     """
     with database.read() as connection:
         if read_purge_id(connection, collection, record_id):
@@ -52,7 +52,7 @@ def _select_versions(rows: Sequence[tuple[Any, ...]], current: str | None) -> li
 
 
 def _read_content(connection: Connection, collection: str, record_id: str) -> str | None:
-    """Return the current content of a record, or None if it does not exist."""
+    """Return the current content of a record, or None if the record does not exist."""
     row = connection.execute(
         "SELECT content FROM records WHERE collection = ? AND id = ? AND deleted = 0", (collection, record_id)
     ).fetchone()

@@ -227,7 +227,7 @@ class RemoteIndex:
                 self._change(partial(self._service.remove, note.namespace, keys[part]))
 
     def query(self, vector: Vector, k: int, *, seal: IndexSeal | None = None) -> list[tuple[str, float]]:
-        """Return at most k keys with their similarity, highest first. Approximate.
+        """Return at most k keys with their similarities, highest first. Approximate.
 
         Args:
             seal: Answer only if all writes before this seal are visible, or None for the present content.
