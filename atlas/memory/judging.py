@@ -13,7 +13,7 @@ from atlas.storage.marks.judgements import Judgement
 from atlas.storage.store import Store
 
 
-class JudgedMemories(ABC):
+class JudgementMixin(ABC):
     """Mixin of a memory system with relevance judgements."""
 
     @property

@@ -73,7 +73,7 @@ class CurationLoss(Tabular):
     @property
     def sentence(self) -> str:
         """The loss in words, without texts of records: `2 of 31 tasks lose their best record`."""
-        return losing_sentence(self.n_losing, self.n_tasks, noun="sampled task" if self.is_sampled else "task")
+        return describe_loss(self.n_losing, self.n_tasks, noun="sampled task" if self.is_sampled else "task")
 
     @property
     def is_sampled(self) -> bool:
@@ -145,7 +145,7 @@ class MeasuredPlan(Protocol):
         ...
 
 
-def losing_sentence(n_losing: int, n_tasks: int, *, noun: str = "task") -> str:
+def describe_loss(n_losing: int, n_tasks: int, *, noun: str = "task") -> str:
     """Return a sentence such as `2 of 31 tasks lose their best record`."""
     if not n_tasks:
         return f"no {noun} to replay"

@@ -17,7 +17,7 @@ from atlas.storage.store import Store
 P = TypeVar("P", bound=MeasuredPlan)
 
 
-class MeteredMemories(ABC):
+class LossMixin(ABC):
     """Mixin of a memory system that measures what agents would lose by a plan."""
 
     @property

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from atlas.memory.promotion import Promoter, Promotion
 
 
-class PromotingMemories(ABC):
+class PromotionMixin(ABC):
     """Mixin of a memory system that promotes entries of its journal."""
 
     @property

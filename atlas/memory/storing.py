@@ -28,7 +28,7 @@ LATE_STRATEGY = "it is written in the background; if that fails, a plan to write
 LATE_SUMMARY = "it is found by its task until its summary is written in the background"
 
 
-class StoringMemories(ABC):
+class StoringMixin(ABC):
     """Mixin of a memory system that stores attempts, and the concepts and strategies learned from them."""
 
     _attribution: TrajectoryAttribution

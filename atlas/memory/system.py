@@ -20,7 +20,7 @@ from atlas.memory.attribution import (
     Delivery,
     TrajectoryAttribution,
 )
-from atlas.memory.base.strictness import StrictMemories
+from atlas.memory.base.strictness import StrictnessMixin
 from atlas.memory.context.block import (
     BUDGET_TOKENS,
     DEFAULT_K,
@@ -33,8 +33,8 @@ from atlas.memory.context.block import (
     make_counter,
     tools_of,
 )
-from atlas.memory.judging import JudgedMemories
-from atlas.memory.metering import MeteredMemories
+from atlas.memory.judging import JudgementMixin
+from atlas.memory.metering import LossMixin
 from atlas.memory.plugged import (
     PluggedConcepts,
     PluggedExperience,
@@ -45,7 +45,7 @@ from atlas.memory.plugged import (
     own_memory,
     unwrap,
 )
-from atlas.memory.promoting import PromotingMemories
+from atlas.memory.promoting import PromotionMixin
 from atlas.memory.query import (
     AnyMemory,
     QueryFilters,
@@ -56,8 +56,8 @@ from atlas.memory.query import (
     search_all_by_words,
     search_memory,
 )
-from atlas.memory.storing import StoringMemories
-from atlas.memory.undoing import UndoableMemories
+from atlas.memory.storing import StoringMixin
+from atlas.memory.undoing import HistoryMixin
 from atlas.protocols.infra import Where
 from atlas.protocols.memory import ConceptLibrary, ExperienceMemory, StrategyBank
 from atlas.storage.store import Store
@@ -79,9 +79,7 @@ __all__ = ["AnyMemory", "MemoryQueryResult", "MemorySystem", "MemorySystemImpl"]
 M = TypeVar("M")
 
 
-class MemorySystemImpl(
-    JudgedMemories, MeteredMemories, PromotingMemories, StoringMemories, StrictMemories, UndoableMemories
-):
+class MemorySystemImpl(JudgementMixin, LossMixin, PromotionMixin, StoringMixin, StrictnessMixin, HistoryMixin):
     """The memory system of an agent. Each memory is optional, so that its contribution can be measured."""
 
     def __init__(

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from atlas.storage.maintenance.purge import PurgePlan, PurgeResult
 
 
-class UndoableMemories(ABC):
+class HistoryMixin(ABC):
     """Mixin of a memory system that reads its history, undoes operations, and purges records."""
 
     @property

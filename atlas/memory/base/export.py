@@ -1,4 +1,4 @@
-"""Helpers for exporting rows of a store, and for restoring them."""
+"""The time of storing and the history of a record, for export and restore."""
 
 from __future__ import annotations
 
@@ -12,12 +12,12 @@ from atlas.storage.records import RestoredHistory
 
 
 def stored_at(row: Mapping[str, Any]) -> datetime | None:
-    """Return the time when a row was first stored, in ISO 8601, or None if the store does not record it."""
+    """Return the time when a row was first stored, or None if the store does not record it."""
     return stored_instant(row, "stored_at") if row.get("stored_at") else None
 
 
 def restored_history(exported: ExportedRecord) -> RestoredHistory:
-    """Return the data to restore besides an exported record: its marks, use counts, uses and time of storing."""
+    """Return the history of an exported record in the form that a store restores: marks, usage, uses and time."""
     return RestoredHistory(
         marks=exported.marks,
         usage=exported.usage,

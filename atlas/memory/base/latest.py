@@ -1,4 +1,4 @@
-"""The newest records of a collection, in a stable order even after equal timestamps or a clock that was set back."""
+"""The newest records of a collection, in a stable order despite equal timestamps or a clock that was set back."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ MIN_LIMIT = 50
 
 
 def newest_rows(store: Collection, where: Mapping[str, Any], limit: int) -> list[Row]:
-    """Return rows without vectors and content, newest first. Among equal times, the last inserted comes first."""
+    """Return rows without vectors and content, newest first. Of equal times, the row inserted last comes first."""
     if limit <= 0:
         return []
     n_scanned = SCAN_FACTOR * max(limit, MIN_LIMIT)
@@ -36,13 +36,13 @@ def newest_rows(store: Collection, where: Mapping[str, Any], limit: int) -> list
 
 
 def next_sort_key(store: Collection, at: str) -> str:
-    """Return the sort key of a new record. It is above all existing keys, even if the clock was set back."""
+    """Return the sort key of a new record. No existing key is greater, even if the clock was set back."""
     latest = store.scan(order_by="created_at", descending=True, limit=1)
     return max([at, *map(_instant, latest)])
 
 
 def _drop_oldest_instant(rows: Sequence[Row], n_scanned: int) -> list[Row]:
-    """Drop the rows of the oldest timestamp, which a limited scan may have read only in part."""
+    """Return the rows without those of the oldest time, which a limited scan may have read only in part."""
     if len(rows) != n_scanned:
         return list(rows)
     last = min(map(_instant, rows))

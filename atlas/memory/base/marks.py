@@ -32,7 +32,7 @@ class MarksChange:
         buried: bool | None,
         note: str | None,
     ) -> Self:
-        """Return the change, with whitespace stripped from tags.
+        """Return a change made from a caller's arguments, with whitespace stripped from tags.
 
         Raises:
             InvalidInput: A tag is empty, or the tags are a string instead of a list.
@@ -57,9 +57,9 @@ class MarksChange:
 
 
 def check_may_change(collection: Collection, ids: Sequence[str]) -> None:
-    """Raise `NotAllowed` if the actor is a viewer, or a writer and some of the records are by others.
+    """Raise `NotAllowed` for a viewer, and for a writer if other actors stored some of the records.
 
-    Call it before the first write when records are added. The store checks all other operations itself.
+    Call it before an operation whose first write adds records. The store checks all other operations itself.
     """
     check_role(Role.WRITER, "change records")
     if not has_role(Role.CURATOR):
@@ -67,7 +67,7 @@ def check_may_change(collection: Collection, ids: Sequence[str]) -> None:
 
 
 def check_own_under_review(marks: Mapping[str, Marks], action: str) -> None:
-    """Raise `NotAllowed` if the actor writes under review, and some records are by others or were accepted already.
+    """Raise `NotAllowed` if the actor writes under review, unless all records are its own and still wait for review.
 
     Args:
         marks: Marks of the records, keyed by id.

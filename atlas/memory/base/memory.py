@@ -40,7 +40,7 @@ Row = Mapping[str, Any]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SearchResults(Generic[T]):
-    """The ranked hits of a search, with the records that ordering them needs, all read in one snapshot."""
+    """The ranked hits of a search, and the records from which their final order is computed, from one snapshot."""
 
     ranked: RankedRecords
     items: Mapping[str, T]
@@ -108,8 +108,8 @@ class Memory(Records, ABC, Generic[T]):
 
         Args:
             operation_id: `operation_id` of another memory, to join its operation. By default, a new one begins.
-            unchanged_since: Moments by record id, from `collection.moment()`. A write raises `RecordChanged` if
-                another operation has changed the record or its marks since.
+            unchanged_since: Result of `collection.moment()` when each record was read, keyed by the record's id. A
+                write raises `RecordChanged` if another operation has changed the record or its marks since.
             scrubs: Whether to replace secrets in new records. Use False if they were replaced already.
         """
         scoped = copy(self)
@@ -129,8 +129,8 @@ class Memory(Records, ABC, Generic[T]):
         """Return a copy of this memory that ranks with other weights, with the same clock and calibration.
 
         Args:
-            embedder: A replacement that returns the same vectors.
-            store: A replacement that returns the same records.
+            embedder: Another embedder that returns the same vectors.
+            store: Another view of the same records.
             reranked: Whether the reranker is used.
             compares_tokens: Whether tokens are compared, if the store has their vectors.
         """
@@ -220,8 +220,8 @@ class Memory(Records, ABC, Generic[T]):
         """Return hits for a query, best first, each with its similarity and the signals that add up to its rank value.
 
         Args:
-            where: Filter, applied before ranking. count_retrieval: Whether the hits count as retrieved, for `prune`.
-                Browsing does not count.
+            where: Filter, applied before ranking.
+            count_retrieval: Whether the hits count as retrieved, for `prune`. Use False for browsing.
             with_buried: Whether records that are buried or wait for review are searched too.
         """
         if not clamp_limit(k):
@@ -350,7 +350,7 @@ class Memory(Records, ABC, Generic[T]):
     def retrieve_words(
         self, query: str, k: int = 4, *, where: Where | None = None, threshold: float | None = None, domain: str = ""
     ) -> Retrieval[T]:
-        """Return hits with many of a query's words, without an embedding. Empty if the matches may be accidental.
+        """Return the hits of a search by keywords, without an embedding. Empty if the matches may be accidental.
 
         Args:
             threshold: Minimum IDF-weighted share of the query's words in a hit, in [0, 1], or None for the memory's own
@@ -420,9 +420,9 @@ class Memory(Records, ABC, Generic[T]):
     apassage = twin(passage)
 
     def met_words(self, record_id: str, query: str) -> list[MetWords]:
-        """Return pairs of a word of the query and a different word of the record with a similar meaning, nearest first.
+        """Return pairs of different words with similar meanings, one of the query and one of the record, nearest first.
 
-        An example is `refund`, `reimbursement`. Only the nearest passage of a long text is compared. Empty if the
+        An example is `refund` and `reimbursement`. Only the nearest passage of a long text is compared. Empty if the
         embedding model has no word vectors.
 
         Raises:
@@ -435,16 +435,16 @@ class Memory(Records, ABC, Generic[T]):
     amet_words = twin(met_words)
 
     def calibrate(self) -> None:
-        """Measure the relevance threshold of this memory, and store it.
+        """Measure the relevance level of this memory, and store it.
 
-        Otherwise the first search does this, and takes a second or two longer. Call it after a large import.
+        Call it after a large import. Otherwise the first search measures, and takes a second or two longer.
         """
         self._retriever.calibrate()
 
     acalibrate = twin(calibrate)
 
     def level(self) -> float:
-        """Return the relevance level, in [0, 1]. A search returns no hit if its best hit is below."""
+        """Return the relevance level, in [0, 1]. A search whose best hit is below the level returns no hits."""
         return self._retriever.level()
 
     alevel = twin(level)
@@ -460,9 +460,10 @@ class Memory(Records, ABC, Generic[T]):
     alevel_costs = twin(level_costs)
 
     def shown_hits(self, query: str, hits: Sequence[Hit[str]], strictness: float) -> list[Hit[str]]:
-        """Return the hits of a query that a search with this strictness returns.
+        """Return those of the given hits that a search with this strictness would return.
 
         Args:
+            query: The query of the hits.
             hits: All or some hits of `search_hits` for the query.
         """
         return self._retriever.shown_hits(query, hits, strictness)
@@ -470,9 +471,9 @@ class Memory(Records, ABC, Generic[T]):
     ashown_hits = twin(shown_hits)
 
     def _effective_filter(self, where: Where | None, with_buried: bool) -> Where | None:
-        """Return the filter of a search including the memory's own conditions, or None for all records.
+        """Return the filter of a search, or None for all records.
 
-        Subclasses may exclude more records if `with_buried` is False.
+        Subclasses may add conditions of their own if `with_buried` is False.
         """
         return where
 
@@ -483,7 +484,7 @@ class Memory(Records, ABC, Generic[T]):
         return rows[0]
 
     def _with_records(self, hits: Sequence[Hit[str]]) -> list[Hit[T]]:
-        """Return hits whose items are ids as hits whose items are records."""
+        """Return the hits with records in place of ids. Hits of deleted records are left out."""
         rows = self._store.get([hit.item for hit in hits])
         items = dict(zip([row["id"] for row in rows], self._items(rows), strict=True))
         return [hit.with_item(items[hit.item]) for hit in hits if hit.item in items]

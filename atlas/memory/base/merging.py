@@ -34,7 +34,7 @@ class GroupsPlan(Tabular, Generic[G]):
 
     groups: tuple[G, ...]
     n_total: int
-    """Records in the store when the plan was made."""
+    """Number of records in the store when the plan was made."""
 
     moment: Moment
     """Moment in the store's history at which the plan was made."""
@@ -44,7 +44,7 @@ class GroupsPlan(Tabular, Generic[G]):
 
     @property
     def replacements(self) -> dict[str, str]:
-        """Id of the kept record, by the id of each removed record."""
+        """Id of the kept record, keyed by the id of each removed record."""
         return {record.id: group.kept_id for group in self.groups for record in group.removed}
 
     @property
@@ -74,7 +74,7 @@ class GroupsPlan(Tabular, Generic[G]):
 
 
 def parse_groups(groups: Sequence[Sequence[str]]) -> list[list[str]]:
-    """Return the groups without repeated ids.
+    """Return the groups as lists of distinct ids.
 
     Raises:
         InvalidInput: A group has fewer than two records, or a record is in two groups.
@@ -96,7 +96,7 @@ def parse_groups(groups: Sequence[Sequence[str]]) -> list[list[str]]:
 def merge_row(
     row: Mapping[str, Any] | None, kept_id: str, metadata: Mapping[str, Any], removed: Sequence[str], marks: Marks
 ) -> Merge:
-    """Return the merge of a group for the store: the kept record with new metadata, text and embedding unchanged.
+    """Return the merge of a group for the store. The kept record gets new metadata, and keeps its text and embedding.
 
     Raises:
         PlanOutdated: The kept record was deleted.
@@ -129,9 +129,9 @@ def join_distinct(*lists: Iterable[str]) -> tuple[str, ...]:
 
 
 def merge_marks(all_marks: Sequence[Marks]) -> Marks:
-    """Return the marks of a merged record: all tags and notes of several records.
+    """Return the marks of a merged record, with the tags and notes of all merged records.
 
-    It is pinned or in quarantine if any record is, and buried or waiting for review if all records are.
+    The merged record is pinned or in quarantine if any record is, and buried or waiting for review if all records are.
     """
     return Marks(
         tags=join_distinct(*(marks.tags for marks in all_marks)),

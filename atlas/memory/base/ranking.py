@@ -32,14 +32,14 @@ NEARNESS = (
     (0.25, "loosely related in meaning"),
     (-np.inf, "another meaning"),
 )
-"""Lower bounds of `meaning` for each wording."""
+"""Lower bound of `meaning` for each wording."""
 
 SHARES = ((0.95, "all"), (0.6, "most"), (0.25, "some"), (0.0, "few"))
-"""Lower bounds of the share of the query's words for each wording."""
+"""Lower bound of the share of the query's words for each wording."""
 
 
 def most_relevant(n: int, weights: RankingWeights, calibration: Calibration, *, slack: float = 0.0) -> Selector:
-    """Return a function that selects the n candidates most relevant by meaning and words, and ties with the n-th.
+    """Return a function that selects the n candidates most relevant by meaning and words, with ties.
 
     Args:
         slack: Candidates whose relevance is lower than the n-th by at most this much are selected too.
@@ -85,7 +85,7 @@ def rank(
 
 
 def _join_attempts(pairs: Sequence[tuple[Candidate[T], Hit[T]]], prefers_success: bool) -> list[Hit[T]]:
-    """Return the hits with similar attempts at a task joined into the first one, or the first success if preferred."""
+    """Return the hits with similar attempts at a task joined. A group shows its first hit, or its first success."""
     joined: list[Hit[T]] = []
     indices_by_task: dict[str, list[int]] = {}
     for candidate, hit in pairs:

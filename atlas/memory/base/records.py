@@ -30,7 +30,7 @@ METADATA = "meta."
 """Prefix of a record's own metadata keys, which distinguishes them from ATLAS's keys: `meta.file`."""
 
 TRIES = 10
-"""Number of tries of a change whose record changes concurrently, the first included."""
+"""Maximum number of attempts to write a change while other writers change the same record."""
 
 TABLE_BATCH = 500
 """Batch size of records that are read for a table."""
@@ -40,7 +40,7 @@ T = TypeVar("T")
 
 @dataclass(frozen=True, slots=True)
 class Entry:
-    """A record in stored form."""
+    """A record in the form in which a store writes it."""
 
     id: str
     document: str
@@ -54,7 +54,7 @@ class Records:
     """The records of one collection. Each method has an async twin, with an `a` before its name."""
 
     fields: ClassVar[frozenset[str]] = frozenset()
-    """Names to filter by, in addition to the records' own metadata and `COMMON_NAMES`."""
+    """Names that filters may use, in addition to the records' own metadata and `COMMON_NAMES`."""
 
     success_updater: SuccessRateUpdater | None = None
     """Updater of success rates for a store that keeps no attempts, or None if it keeps no rates."""
@@ -67,7 +67,7 @@ class Records:
 
     @property
     def operation_id(self) -> str | None:
-        """The id of the operation from `as_operation`."""
+        """The id of the operation that `as_operation` began, or None without one."""
         return self._store.operation_id
 
     @property
@@ -149,9 +149,9 @@ class Records:
     aids = twin(ids)
 
     def column(self, key: str, where: Where | None = None) -> dict[str, Any]:
-        """Return the value of a metadata key of each record that has it, keyed by the record's id.
+        """Return the value of a metadata key for each record that has the key, keyed by the record's id.
 
-        A record with several values has a tuple.
+        Several values of one record are returned as a tuple.
 
         Args:
             key: A metadata key such as `outcome`, or `marks.tags`, `marks.pinned`, `marks.note`, `usage.n_retrieved` …
@@ -167,7 +167,7 @@ class Records:
     atitles = twin(titles)
 
     def counts_by_day(self, where: Where | None = None) -> dict[str, dict[str, int]]:
-        """Return the number of attempts by day in UTC (`2026-05-01`), then by outcome. Empty days are left out."""
+        """Return numbers of attempts, keyed by day in UTC (`2026-05-01`), then by outcome. Empty days are left out."""
         return self._store.counts_by_day(self._validate_filter(where))
 
     acounts_by_day = twin(counts_by_day)
@@ -263,9 +263,9 @@ class Records:
     achange_marks = twin(change_marks)
 
     def release(self, ids: Sequence[str], *, unchanged_since: Moment | None = None) -> int:
-        """Accept records that wait for review as one operation, and return their number.
+        """Accept records that wait for review, in one operation, and return the number of accepted ones.
 
-        Before, a record written with a key under review is found only with that key, and its uses do not count.
+        Until then, a record written with a key under review is found only with that key, and its uses do not count.
         `IS_WAITING` is the filter for records that wait.
 
         Args:
@@ -281,7 +281,7 @@ class Records:
     arelease = twin(release)
 
     def usage(self, ids: Sequence[str]) -> dict[str, Usage]:
-        """Return how often each record was retrieved and used, with its uses' outcomes, keyed by id."""
+        """Return the numbers of retrievals, uses and successful uses of each record, keyed by id."""
         return self._store.usage(parse_ids(ids))
 
     ausage = twin(usage)
@@ -317,12 +317,12 @@ class Records:
     arestore = twin(restore)
 
     def _validate_filter(self, where: Where | None) -> Where | None:
-        """Return the filter itself after checking it for misspelt names, or raise `InvalidInput`."""
+        """Return the filter unchanged, or raise `InvalidInput` if it contains a misspelt name."""
         self.filter_notes(where)
         return where
 
     def _replace_secrets(self, value: T) -> T:
-        """Return a record or a field with secrets replaced, if the store requires it."""
+        """Return a record or a field, with secrets replaced if the store requires this."""
         return replace_secrets(value) if self._scrubs and self._store.scrubs_secrets else value
 
     def _new(self, record: T) -> T:
@@ -357,7 +357,7 @@ def filterable_metadata(metadata: Mapping[str, Any]) -> dict[str, Any]:
 
 
 class EncodedEntries(NamedTuple):
-    """Entries in the form of the arguments of a store's `add` and `update`: lists of equal length."""
+    """The arguments of a store's `add` and `update`: lists of equal length, with an item for each entry."""
 
     ids: list[str]
     embeddings: list[EncodedText]
@@ -411,19 +411,19 @@ def parse_ids(ids: Sequence[str]) -> list[str]:
     return list(ids)
 
 
-def retry(attempt: Callable[[], T]) -> T:
+def retry(call: Callable[[], T]) -> T:
     """Call a function and return its result. Retry after a `PlanOutdated`, up to `TRIES` calls in total.
 
     `RecordChanged` is not retried, because a retry could not succeed.
     """
     for _ in range(TRIES - 1):
         try:
-            return attempt()
+            return call()
         except RecordChanged:
             raise
         except PlanOutdated:
             continue
-    return attempt()
+    return call()
 
 
 def _vectors_by_document(

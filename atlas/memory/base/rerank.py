@@ -1,4 +1,4 @@
-"""Reranking of the first hits. The reranker's scores become a bounded signal of the rank value."""
+"""Reranking of the first hits. The scores of the reranker become a bounded signal of the rank value."""
 
 from __future__ import annotations
 

@@ -54,10 +54,10 @@ class Search:
     """The domain whose records are preferred, or empty for none."""
 
     notes: tuple[str, ...] = ()
-    """Notes on names in the filter that no record has."""
+    """Sentences about names in the filter that no record has as a key."""
 
     vector: Vector | None = None
-    """Vector of the query. None before `Retriever.prepare`, and for a memory or query that is empty."""
+    """Vector of the query. None before `Retriever.prepare`, and if the memory or the query is empty."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -73,8 +73,8 @@ class RankedRecords:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Standards:
-    """The weights, similarity scale and thresholds with which a search scores and selects candidates."""
+class ScoringRules:
+    """The weights and the scale that a search scores candidates by, and the thresholds that it selects hits by."""
 
     weights: RankingWeights
     scale: Calibration
@@ -85,7 +85,7 @@ class Standards:
 
 @dataclass(slots=True)
 class Retriever:
-    """The ranking of one collection: it finds the ids of hits, and the caller reads the records."""
+    """The search of one collection. It finds and ranks the ids of hits, and the caller reads the records."""
 
     store: Collection
     embedder: WholeEmbedder
@@ -94,7 +94,7 @@ class Retriever:
 
     clock: Clock
     reranker: Reranker | None = None
-    """Optional reranker of the first hits. None is usual."""
+    """Reranker of the first hits, or None, which is usual."""
 
     compares_tokens: bool = True
     """False to skip the comparison of tokens, even if the store has their vectors."""
@@ -118,7 +118,7 @@ class Retriever:
         return changed
 
     def prepare(self, search: Search) -> Search:
-        """Check a search, and return it with its query's vector, unless it has one or the memory is empty."""
+        """Return a search after checking it, with the vector of its query unless the memory is empty."""
         check_limit(search.k)
         check_diversity(search.diversity)
         check_text(search.query, "the query")
@@ -138,28 +138,28 @@ class Retriever:
         Args:
             n_withheld: Number of records that the caller removes from the hits afterwards.
         """
-        standards = self._standards(search.threshold, search.query)
+        rules = self._scoring_rules(search.threshold, search.query)
         if self.prior is None and seeks_failures(search.query):
-            weights = replace(standards.weights, success=0.0)
-            standards = replace(standards, weights=weights, prefers_success=False)
+            weights = replace(rules.weights, success=0.0)
+            rules = replace(rules, weights=weights, prefers_success=False)
         if search.vector is None:
-            return RankedRecords(hits=[], n_hidden=0, threshold=standards.thresholds.min_relevance(0.0))
+            return RankedRecords(hits=[], n_hidden=0, threshold=rules.thresholds.min_relevance(0.0))
         k = search.k + n_withheld
-        candidates = self._find_candidates(search, k, standards, n_withheld)
-        ranked = self._rank(candidates, standards, domain=search.domain)
-        best_relevance = _best_relevance(ranked, standards.weights)
-        is_shown = standards.thresholds.shown_predicate(best_relevance)
+        candidates = self._find_candidates(search, k, rules, n_withheld)
+        ranked = self._rank(candidates, rules, domain=search.domain)
+        best_relevance = _best_relevance(ranked, rules.weights)
+        is_shown = rules.thresholds.shown_predicate(best_relevance)
         hits = list(filter(is_shown, ranked))
         if search.distinct:  # hidden hits are not duplicates of shown ones
-            hits = self._rank(candidates, standards, is_kept=is_shown, distinct=True, domain=search.domain)
-            ranked = self._rank(candidates, standards, distinct=True, domain=search.domain)
+            hits = self._rank(candidates, rules, is_kept=is_shown, distinct=True, domain=search.domain)
+            ranked = self._rank(candidates, rules, distinct=True, domain=search.domain)
         n_hidden = sum(not is_shown(hit) for hit in ranked[:k])
-        return RankedRecords(hits=hits, n_hidden=n_hidden, threshold=standards.thresholds.min_relevance(best_relevance))
+        return RankedRecords(hits=hits, n_hidden=n_hidden, threshold=rules.thresholds.min_relevance(best_relevance))
 
     def find_words(
         self, query: str, k: int, where: Where | None, threshold: float | None, domain: str = ""
     ) -> RankedRecords:
-        """Return the records with most of a query's words, best first, without embedding the query.
+        """Return the ids of the records with the largest shares of a query's words, without embedding the query.
 
         Args:
             query: Keywords, of any length.
@@ -188,12 +188,12 @@ class Retriever:
         self._calibration.measure_and_save()
 
     def level(self) -> float:
-        """Return the minimum relevance of the best hit, below which no hit is shown. Measure the store if necessary."""
+        """Return the relevance level, below which a best hit is not shown. Measure the store if necessary."""
         self._calibration.prepare()
-        return self._standards(threshold=None).thresholds.min_best
+        return self._scoring_rules(threshold=None).thresholds.min_best
 
     def level_costs(self, strictness: float | None = None) -> LevelCosts | None:
-        """Return the level with its error rates, or None before it was measured."""
+        """Return the level with its error rates, or None if it was not measured yet."""
         return self._calibration.costs(self.weights(), strictness)
 
     def shown_hits(self, query: str, hits: Sequence[Hit[str]], strictness: float) -> list[Hit[str]]:
@@ -239,10 +239,10 @@ class Retriever:
     def find_neighbours(
         self, vector: Vector, k: int, *, where: Where | None = None, with_buried: bool = False
     ) -> list[Hit[str]]:
-        """Return candidates for the k records nearest to a vector, nearest first."""
+        """Return hits for the k records nearest to a vector, nearest first."""
         result = self.store.candidates(vector, None, overfetch(k), where, with_buried=with_buried)
-        standards = self._standards(threshold=0.0)
-        by_meaning = replace(standards, weights=replace(self.weights(), words=0.0))
+        rules = self._scoring_rules(threshold=0.0)
+        by_meaning = replace(rules, weights=replace(self.weights(), words=0.0))
         return self._rank(self._build_candidates(result), by_meaning)[:k]
 
     def passage(self, row: Mapping[str, Any], query: str) -> str | None:
@@ -269,7 +269,7 @@ class Retriever:
         self._was_filled = self._was_filled or not self.store.is_empty()
         return self._was_filled
 
-    def _standards(self, threshold: float | None, query: str = "") -> Standards:
+    def _scoring_rules(self, threshold: float | None, query: str = "") -> ScoringRules:
         """Return the weights, the store's scale, and the relevance thresholds of a search.
 
         Args:
@@ -281,13 +281,13 @@ class Retriever:
         thresholds = RelevanceThresholds(min_best=0.0, min_each=threshold or 0.0)
         if threshold is None:
             thresholds = self._calibration.thresholds(measured, weights, language)
-        return Standards(
+        return ScoringRules(
             weights=measured.weights_for_language(weights, language), scale=measured.scale, thresholds=thresholds
         )
 
-    def _find_candidates(self, search: Search, k: int, standards: Standards, n_withheld: int) -> list[Candidate[str]]:
+    def _find_candidates(self, search: Search, k: int, rules: ScoringRules, n_withheld: int) -> list[Candidate[str]]:
         n, returned = overfetch(k), None
-        weights, scale, thresholds = standards.weights, standards.scale, standards.thresholds
+        weights, scale, thresholds = rules.weights, rules.scale, rules.thresholds
         # With grouped attempts, few records, or context from nearby entries, candidates far below the best can be hits.
         may_be_far = search.distinct or thresholds.spares_words or self.context
         if not may_be_far:
@@ -311,7 +311,7 @@ class Retriever:
             candidates = self._build_candidates(result)
             if not search.distinct or len(candidates) < n or n >= MAX_CANDIDATES:
                 return candidates
-            ranked = self._rank(candidates, standards, distinct=True, domain=search.domain)
+            ranked = self._rank(candidates, rules, distinct=True, domain=search.domain)
             is_shown = thresholds.shown_predicate(_best_relevance(ranked, weights))
             n_shown = sum(is_shown(hit) for hit in ranked)
             if n_shown >= k or not n_shown:  # further candidates are less relevant
@@ -325,7 +325,7 @@ class Retriever:
     def _rank(
         self,
         candidates: list[Candidate[str]],
-        standards: Standards,
+        rules: ScoringRules,
         *,
         is_kept: Callable[[Hit[str]], bool] | None = None,
         distinct: bool = False,
@@ -333,12 +333,12 @@ class Retriever:
     ) -> list[Hit[str]]:
         return rank(
             candidates,
-            standards.weights,
-            standards.scale,
+            rules.weights,
+            rules.scale,
             self.clock.now(),
             is_kept=is_kept,
             distinct=distinct,
-            prefers_success=standards.prefers_success,
+            prefers_success=rules.prefers_success,
             domain=domain,
         )
 

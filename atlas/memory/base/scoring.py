@@ -60,15 +60,15 @@ _FAILURE_WORDS = re.compile(
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Candidate(Generic[T]):
-    """A retrieved memory before it is ranked."""
+    """A retrieved record before it is ranked."""
 
     item: T
     similarity: float
     words: float = 0.0
-    """IDF-weighted share of the query's words that the memory contains, in [0, 1]."""
+    """IDF-weighted share of the query's words that the record contains, in [0, 1]."""
 
     context: float = 0.0
-    """Share of the query's words in the records just after it, discounted. May exceed 1."""
+    """Discounted share of the query's words in the next records of the log. May exceed 1."""
 
     task_id: str = ""
     """Id of the attempted task, or empty if unknown."""
@@ -139,7 +139,7 @@ class Calibration:
 def score(
     candidate: Candidate[T], weights: RankingWeights, calibration: Calibration, now: datetime, domain: str = ""
 ) -> Hit[T]:
-    """Return a candidate as a hit with its signals, which add up to its rank value, and its relevance.
+    """Return a candidate as a hit with a relevance, and with signals that add up to the rank value.
 
     Args:
         domain: The preferred domain, or empty for none.
@@ -174,7 +174,7 @@ def weighted_signals(meaning: float, words: float, weights: RankingWeights) -> t
 
 
 def relevance(signals: float, weights: RankingWeights) -> float:
-    """Return the relevance, in [0, 1], for the sum of the two signals of `weighted_signals`."""
+    """Return the relevance, in [0, 1], of a sum of the two signals from `weighted_signals`."""
     return min(1.0, max(0.0, signals / ((weights.meaning + weights.words) or 1.0)))
 
 
@@ -185,7 +185,7 @@ def relevance_signals(similarities: Values, words: Values, weights: RankingWeigh
 
 
 def nudges(candidate: Candidate[T], weights: RankingWeights, now: datetime) -> dict[str, float]:
-    """Return the signals of a candidate that do not depend on the query, keyed by name, from 0 to their weights."""
+    """Return the signals of a candidate that do not depend on the query, keyed by name. Each is at most its weight."""
     success_share = candidate.usage.n_successes / candidate.usage.n_uses if candidate.usage.n_uses else 0.5
     half_life = timedelta(days=weights.recency_half_life_days)
     if candidate.importance is not None:  # a journal entry, which has no outcome

@@ -16,7 +16,7 @@ from atlas.core.ranking.level import LevelCosts
 from atlas.core.types import Experience, Task
 from atlas.infra.twin import twin
 from atlas.memory.base.memory import Memory
-from atlas.memory.loss import LostRecord, losing_sentence
+from atlas.memory.loss import LostRecord, describe_loss
 from atlas.storage.marks.strictness import COLLECTION, check_strictness, read_strictness, write_strictness
 from atlas.storage.store import Store
 
@@ -32,13 +32,13 @@ N_HITS = 10
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class StrictnessQuery:
-    """A query to preview a change of strictness with, and all experiences that a search may return for it."""
+    """A query on which a change of strictness is previewed, with all experiences that a search may return."""
 
     query: str
     """Untrusted text."""
 
     hits: tuple[Hit[str], ...]
-    """Hits by id, best first.
+    """Hits whose items are ids, best first.
 
     Attempts with the query's own text are left out, because every search finds such attempts.
     """
@@ -47,10 +47,10 @@ class StrictnessQuery:
     """Title of the first hit: untrusted text, or empty without a hit."""
 
     right: Mapping[str, int]
-    """The hits that are right for the query, by id: 2 for a success, 1 for an unknown outcome, 0 for a failure."""
+    """Worth of each hit that is right for the query: 2 for a success, 1 if unknown, 0 for a failure. Keyed by id."""
 
     titles: Mapping[str, str]
-    """Titles of the right hits, by id: untrusted text."""
+    """Titles of the right hits, keyed by id. Untrusted text."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -106,10 +106,10 @@ class StrictnessPlan:
     @property
     def loss_sentence(self) -> str:
         """The loss in words, without texts of records: `2 of 31 tasks lose their best record`."""
-        return losing_sentence(self.n_losing, self.n_tasks)
+        return describe_loss(self.n_losing, self.n_tasks)
 
 
-class StrictMemories(ABC):
+class StrictnessMixin(ABC):
     """Mixin of a memory system that shows and changes the strictness of its searches."""
 
     @property
@@ -120,7 +120,7 @@ class StrictMemories(ABC):
     @property
     @abstractmethod
     def experience(self) -> Any:
-        """Attempts at tasks."""
+        """The experience memory."""
 
     @property
     @abstractmethod
@@ -149,7 +149,7 @@ class StrictMemories(ABC):
     aplan_strictness = twin(plan_strictness)
 
     def apply_strictness(self, plan: StrictnessPlan, *, reason: str = "") -> Operation:
-        """Apply a plan, as one operation that can be undone. All processes use it immediately.
+        """Set the planned strictness as one operation, which can be undone. All processes use it immediately.
 
         Raises:
             PlanOutdated: The strictness has changed since the plan was made.
@@ -173,7 +173,7 @@ class StrictMemories(ABC):
     aapply_strictness = twin(apply_strictness)
 
 
-def strictness_queries(memory: StrictMemories) -> tuple[StrictnessQuery, ...]:
+def strictness_queries(memory: StrictnessMixin) -> tuple[StrictnessQuery, ...]:
     """Return the queries for strictness plans, each with all experiences that any strictness may show.
 
     The relevance level is measured first if necessary, as in an agent's first search.
@@ -182,7 +182,7 @@ def strictness_queries(memory: StrictMemories) -> tuple[StrictnessQuery, ...]:
     return tuple(_run_query(memory, task) for task in islice(_tasks(memory), N_QUERIES))
 
 
-def strictness_plan(memory: StrictMemories, strictness: float, queries: Sequence[StrictnessQuery]) -> StrictnessPlan:
+def strictness_plan(memory: StrictnessMixin, strictness: float, queries: Sequence[StrictnessQuery]) -> StrictnessPlan:
     """Return a plan to change the strictness, computed from the hits of queries without a further search.
 
     Args:
@@ -209,7 +209,7 @@ def strictness_plan(memory: StrictMemories, strictness: float, queries: Sequence
     )
 
 
-def _tasks(memory: StrictMemories) -> Iterator[Task]:
+def _tasks(memory: StrictnessMixin) -> Iterator[Task]:
     """Yield the distinct tasks to query: judged queries, as tasks without id, then tasks of the latest attempts."""
     rows = memory.experience.browse({"marks.buried": False}, limit=N_ATTEMPTS)
     ids_by_task = {row["metadata"]["task_id"]: row["id"] for row in reversed(rows)}
@@ -219,7 +219,7 @@ def _tasks(memory: StrictMemories) -> Iterator[Task]:
     yield from tasks.values()
 
 
-def _run_query(memory: StrictMemories, task: Task) -> StrictnessQuery:
+def _run_query(memory: StrictnessMixin, task: Task) -> StrictnessQuery:
     query = task.description
     retrieval = memory.experience.retrieve(query, 2 * N_HITS, threshold=0.0, count_retrieval=False)
     hits = [hit for hit in retrieval.hits if hit.item.task.description != query]
@@ -233,7 +233,7 @@ def _run_query(memory: StrictMemories, task: Task) -> StrictnessQuery:
     )
 
 
-def _shown_ids(memory: StrictMemories, query: StrictnessQuery, strictness: float) -> list[str]:
+def _shown_ids(memory: StrictnessMixin, query: StrictnessQuery, strictness: float) -> list[str]:
     """Return the ids of the hits that are shown at a strictness, best first."""
     return [hit.item for hit in memory.experience.shown_hits(query.query, query.hits, strictness)][:N_HITS]
 

@@ -12,17 +12,17 @@ from typing import Any
 from atlas.core.imports.distribution import extra
 from atlas.core.operations import NO_MARKS, NO_USAGE, Marks, Usage
 
-FIRST = ("id", "title", "outcome", "domain", "map_x", "map_y", "n_uses", "n_successes", "rate")
-"""First columns, in order. The others follow alphabetically."""
+FIRST_COLUMNS = ("id", "title", "outcome", "domain", "map_x", "map_y", "n_uses", "n_successes", "rate")
+"""The first columns, in order. Further columns follow alphabetically."""
 
 NUMBERS = {"map_x": "float64", "map_y": "float64", "rate": "float64"}
 """Columns that are numeric even if all values are missing."""
 
-INTERNAL = ("content", "content_hash", "search_text")
+INTERNAL_KEYS = ("content", "content_hash", "search_text")
 """Internal metadata that tables leave out."""
 
 RENAMED_COLUMNS = {"domain": "field"}
-"""Metadata renamed because a column has the same name: a task's domain is not a domain of the map."""
+"""Metadata keys that get another column name, because the domain of a task is not the domain of the map."""
 
 _BLANKS = r"[\s\x00-\x1f\x7f-\x9f\u00ad\u180e\u200b-\u200f\u202a-\u202e\u2060-\u2064\ufeff]*"
 """Invisible characters, which spreadsheets may strip before they parse a cell."""
@@ -45,7 +45,7 @@ class MapPosition:
 
 
 MapPositions = Mapping[str, MapPosition]
-"""Positions by id of the record. Records that are not on the map are missing."""
+"""Positions of the records on the map, keyed by id."""
 
 NO_POSITIONS: MapPositions = {}
 
@@ -71,13 +71,13 @@ def build_columns(
         _line(row, marks.get(row["id"], NO_MARKS), usage.get(row["id"], NO_USAGE), positions.get(row["id"]))
         for row in rows
     ]
-    names = sorted({name for line in lines for name in line}.difference(FIRST))
-    return {name: _unify_types([line.get(name) for line in lines]) for name in (*FIRST, *names)}
+    names = sorted({name for line in lines for name in line}.difference(FIRST_COLUMNS))
+    return {name: _unify_types([line.get(name) for line in lines]) for name in (*FIRST_COLUMNS, *names)}
 
 
 def drop_vectors(row: Mapping[str, Any]) -> dict[str, Any]:
     """Return a row without vectors and internal metadata."""
-    metadata = {name: value for name, value in row["metadata"].items() if name not in INTERNAL}
+    metadata = {name: value for name, value in row["metadata"].items() if name not in INTERNAL_KEYS}
     return {"id": row["id"], "document": row["document"], "metadata": metadata}
 
 
@@ -128,7 +128,7 @@ def _text(value: Any) -> str:
 
 def _line(row: Mapping[str, Any], marks: Marks, usage: Usage, position: MapPosition | None) -> dict[str, Any]:
     metadata = {
-        RENAMED_COLUMNS.get(name, name): value for name, value in row["metadata"].items() if name not in INTERNAL
+        RENAMED_COLUMNS.get(name, name): value for name, value in row["metadata"].items() if name not in INTERNAL_KEYS
     }
     map_values = {"domain": position.domain or None, "map_x": position.x, "map_y": position.y} if position else {}
     return {

@@ -25,7 +25,7 @@ def find_idle(
 ) -> Idle:
     """Return the ids of the records that have not been retrieved or used since `until`.
 
-    The other arguments are times in ISO 8601, keyed by id. They lack records that were never retrieved or used.
+    The other arguments are times in ISO 8601, keyed by id. `retrieved_at` and `used_at` lack records without any.
     """
     never_used, no_longer_used = [], []
     for record_id in stored_at:

@@ -21,11 +21,11 @@ class ItemVersion(Generic[T]):
     actor: str
     operation_id: str
     number: int
-    """Number of the change that replaced the version. One operation may have made several."""
+    """Number of the change that replaced the version. One operation may make several changes."""
 
 
 def item_versions(versions: Sequence[Version], decode: Callable[[dict[str, Any]], T]) -> list[ItemVersion[T]]:
-    """Return the stored versions of a record decoded, in the given order."""
+    """Return the versions of a record with their contents decoded, in the given order."""
     return [
         ItemVersion(
             item=decode(version.content),

@@ -1,4 +1,4 @@
-"""The measurement of one collection, which is loaded or made on first use, and renewed after growth."""
+"""The calibration of one collection: a measurement that is made or loaded on first use, and renewed after growth."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ from atlas.infra.duck_typing import get_member
 from atlas.infra.locks import SharedLock, lock_of
 from atlas.memory.base.calibration.encoding import decode_measurement, encode_measurement
 from atlas.memory.base.calibration.measurement import Answers, LevelMeasurement, RelevanceThresholds
-from atlas.memory.base.calibration.scale import USUAL, calibrate, median_cosine, usual_scale
+from atlas.memory.base.calibration.scale import USUAL_SCALES, calibrate, median_cosine, usual_scale
 from atlas.memory.base.scoring import Calibration, Values
 from atlas.protocols.infra import WholeEmbedder
 from atlas.storage.collection import Collection
@@ -69,8 +69,10 @@ class LiveCalibration:
     """Moment at which the records were last counted."""
 
     _is_outgrown: bool = False
-    _cuts: dict[str, tuple[LevelMeasurement, RankingWeights, RelevanceThresholds]] = field(default_factory=dict)
-    """The last computed thresholds per language, with its inputs."""
+    _latest_thresholds: dict[str, tuple[LevelMeasurement, RankingWeights, RelevanceThresholds]] = field(
+        default_factory=dict
+    )
+    """The latest thresholds of each language, preceded by the measurement and weights that determine them."""
 
     _measuring: threading.Thread | None = None
     _lock: SharedLock = field(init=False)
@@ -81,13 +83,13 @@ class LiveCalibration:
     def load_scale(self) -> None:
         """Load the model's typical cosines. Call it outside of read transactions.
 
-        If they are unknown, and the embedder can measure them, they are measured once.
+        Unknown cosines are measured once, if the embedder has a method for it.
         """
         if self._usual is None:
             self._usual = usual_scale(self.embedder)
 
     def prepare(self) -> None:
-        """Ensure that there is a measurement. Call it outside of read transactions, because it runs models and writes.
+        """Load the stored measurement or make one. Call it outside of read transactions, because it may run models.
 
         A store that has grown is measured again in the background.
         """
@@ -101,7 +103,7 @@ class LiveCalibration:
             self._measuring.start()
 
     def measure_and_save(self) -> None:
-        """Measure the store, and save the result in it, unless it was measured at about its present size."""
+        """Measure the store and save the measurement, unless the stored one was made at about the present size."""
         self.load_scale()
         with self._lock:
             measurement = self._read_stored()
@@ -140,9 +142,9 @@ class LiveCalibration:
             strictness: Strictness of the search, or None for the store's.
         """
         weights = self._apply_strictness(weights, strictness)
-        last = self._cuts.get(language)
+        last = self._latest_thresholds.get(language)
         if last is None or last[0] is not measured or last[1] != weights:
-            last = self._cuts[language] = measured, weights, measured.thresholds(weights, language)
+            last = self._latest_thresholds[language] = measured, weights, measured.thresholds(weights, language)
         return last[2]
 
     def thresholds_for_words(self, weights: RankingWeights) -> RelevanceThresholds:
@@ -159,7 +161,7 @@ class LiveCalibration:
         )
 
     def _apply_strictness(self, weights: RankingWeights, strictness: float | None = None) -> RankingWeights:
-        """Return the weights with their strictness multiplied by the store's."""
+        """Return the weights with their strictness multiplied by `strictness`, or by the store's if that is None."""
         factor = self.store.strictness() if strictness is None else strictness
         return weights if factor == 1.0 else replace(weights, strictness=weights.strictness * factor)
 
@@ -179,7 +181,7 @@ class LiveCalibration:
         return self._measuring is not None and self._measuring.is_alive()
 
     def _has_outgrown(self, measurement: LevelMeasurement) -> bool:
-        """Return whether the number of records differs much from that at the measurement.
+        """Return whether the number of records differs much from the number that was measured.
 
         Records are counted only after enough changes to make such a difference possible.
         """
@@ -235,13 +237,13 @@ class LiveCalibration:
         )
 
     def _similarity_source(self) -> str:
-        """Return a key of what similarities depend on: the model, its prompts, and the comparison of word pieces."""
+        """Return a key for all that similarities depend on: model, prompts, and whether word pieces are compared."""
         prompts = prompts_of(self.embedder) or NO_PROMPTS
         model = self.embedder.model_name if prompts == NO_PROMPTS else f"{self.embedder.model_name} {prompts.as_text()}"
         return f"{model} with word pieces" if self.store.has_token_vectors else model
 
     def _measure_and_save_later(self) -> LevelMeasurement:
-        """Measure the store, and save the result in the background, so that the search waits for no write lock."""
+        """Return a new measurement. It is saved in the background, so that the search waits for no write lock."""
         measurement = self._measure()
         threading.Thread(target=self._save, args=(measurement,), name="atlas-calibration", daemon=True).start()
         return measurement
@@ -292,7 +294,7 @@ class LiveCalibration:
         }
 
     def _languages_by_words(self, languages: Sequence[str], vectors: Sequence[Vector]) -> tuple[str, ...]:
-        """Return the languages other than English in which the model cannot tell foreign queries apart.
+        """Return the languages except English whose unrelated texts have similar vectors, so that only words count.
 
         Args:
             languages: The language of each foreign query.
@@ -306,7 +308,7 @@ class LiveCalibration:
         return tuple(language for language, cosine in cosines.items() if scale.rescale(cosine) > MAX_NEARNESS)
 
     def _usual_scale(self) -> Calibration:
-        return self._usual or USUAL.get(self.embedder.model_name, Calibration())
+        return self._usual or USUAL_SCALES.get(self.embedder.model_name, Calibration())
 
     def _query_vectors(self, texts: list[str]) -> Sequence[Vector] | Vectors:
         """Return the vectors of queries, shape (n, dim).
@@ -323,7 +325,7 @@ class LiveCalibration:
         return together
 
     def _measure_nearest(self, text: str, vector: Vector) -> dict[str, tuple[float, float]]:
-        """Return the similarity to a query, and the share of its words, of the records nearest to it, keyed by id."""
+        """Return, for each record near a query, its similarity and its share of the query's words, keyed by id."""
         candidates = self.store.candidates(
             vector, text, N_FOREIGN_CANDIDATES, compared=select_all if self.store.has_token_vectors else None
         )
@@ -333,17 +335,17 @@ class LiveCalibration:
 
 
 def _best_answers(answers: Mapping[str, tuple[float, float]]) -> Answers:
-    """Return the best hits by similarity and the best by words. The weights decide later which one is best."""
+    """Return the best answers by similarity and by words. Which of them is best depends on the weights."""
     by_meaning = sorted(answers.values(), key=lambda answer: -answer[0])[:N_ANSWERS]
     by_words = sorted(answers.values(), key=lambda answer: -answer[1])[:N_ANSWERS]
     return tuple(dict.fromkeys([*by_meaning, *by_words]))
 
 
 def select_all(similarities: Values, words: Values) -> npt.NDArray[np.bool_]:
-    """Return an array that is True for each candidate: a selector of all."""
+    """Return True for each candidate. This is the selector that selects all candidates."""
     return np.ones(len(similarities), bool)
 
 
 def _is_similar_count(n: int, measured: int) -> bool:
-    """Return whether a number of records is close to the number at the measurement."""
+    """Return whether a number of records is close to the measured number."""
     return (n < SMALL) == (measured < SMALL) and measured / GROWTH <= n <= measured * GROWTH

@@ -1,4 +1,4 @@
-"""A measurement of a collection: its level, the errors of levels, and the thresholds for showing hits."""
+"""A measurement of a collection: the relevance level, its error rates, and the thresholds for showing hits."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ class RelevanceThresholds:
     """Minimum relevance of each shown hit, as a share of the best hit's relevance."""
 
     spares_words: bool = False
-    """True if hits that contain a large part of the query's rare words are always shown."""
+    """True to show every hit whose share of the query's words is at least `MIN_WORD_SHARE`."""
 
     def shown_predicate(self, best_relevance: float) -> Callable[[Hit[Any]], bool]:
         """Return a predicate that is True for shown hits, given the best hit's relevance without context."""
@@ -77,19 +77,19 @@ class LevelMeasurement:
     """The best hits for each foreign query, empty before the queries have been run."""
 
     languages: tuple[str, ...] = ()
-    """The language of each foreign query, empty if all are in one."""
+    """The language of each foreign query. Empty if all are in one language."""
 
     languages_by_words: tuple[str, ...] = ()
-    """Languages whose texts the model does not distinguish. Queries in these languages use keywords only."""
+    """Languages whose texts the model does not distinguish. Searches in these languages use keywords only."""
 
     own_answers: tuple[Answers, ...] = ()
-    """The best answers to the first sentence of some records, excluding the record itself."""
+    """The best other records for the first sentence of each sampled record."""
 
     own_languages: tuple[str, ...] = ()
-    """The language of each sentence, an empty string if not recognised. Empty if all are in one language."""
+    """The language of each first sentence, or an empty string if it is not recognised."""
 
     self_answers: Answers = ()
-    """Similarity of each of these records to its own first sentence, and its share of the sentence's words."""
+    """For each sampled record: the similarity to its own first sentence, and the share of the sentence's words."""
 
     model: str = ""
     at: Moment = NO_MOMENT
@@ -102,7 +102,7 @@ class LevelMeasurement:
         return self.n_records < SMALL
 
     def level(self, weights: RankingWeights, language: str = "") -> float:
-        """Return the relevance level: the minimum relevance of a query's best hit, if hiding a right hit costs `PRICE`.
+        """Return the relevance level for queries in a language. See `atlas.core.ranking.level`.
 
         Args:
             language: Language of the query. For a language without records in the store, the highest level with the
@@ -141,7 +141,7 @@ class LevelMeasurement:
         return replace(weights, meaning=0.0) if weights.words and self.uses_only_words(language) else weights
 
     def _levels(self, weights: RankingWeights) -> dict[str, float]:
-        """Return the level by language, for the languages of the foreign queries."""
+        """Return the level for each language of the foreign queries, keyed by language."""
         levels = {}
         for name in set(self._foreign_languages):
             own_weights = self.weights_for_language(weights, name)
@@ -160,9 +160,9 @@ class LevelMeasurement:
         return self.languages or [ENGLISH] * len(self.answers)
 
     def costs(self, weights: RankingWeights) -> LevelCosts | None:
-        """Return the highest level, and its error rates for foreign and own queries, or None if no level was measured.
+        """Return the highest level with the error rates of all levels, or None if no level was measured.
 
-        Each query counts at the level for its language.
+        Each query is judged by the level for the query's own language.
         """
         if not self.answers or not self.own_answers:
             return None
@@ -185,7 +185,7 @@ class LevelMeasurement:
         return np.where(by_words, values(without_meaning), values(weights))
 
     def _own_relevances(self, weights: RankingWeights) -> Values:
-        """Return the relevance of the best hit for each of the store's own queries."""
+        """Return the estimated relevance of the best hit for each of the store's own queries."""
         to_own_text = self._best_relevances([(answer,) for answer in self.self_answers], weights)
         return estimate_own_relevance(to_own_text, self._best_relevances(self.own_answers, weights))
 
@@ -200,7 +200,7 @@ class LevelMeasurement:
 
     @property
     def words_level(self) -> float:
-        """Level of a keyword search: the share of a query's words that no record reaches for 97% of foreign queries."""
+        """Level of a keyword search: for 97% of foreign queries, no record contains this share of the query's words."""
         if not self.answers:
             return MIN_WORD_SHARE
         best = [max((words for _, words in query_answers), default=0.0) for query_answers in self.answers]

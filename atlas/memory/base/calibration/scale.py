@@ -13,13 +13,13 @@ from atlas.infra.duck_typing import get_member
 from atlas.memory.base.scoring import Calibration
 from atlas.protocols.infra import WholeEmbedder
 
-USUAL = {
+USUAL_SCALES = {
     "all-MiniLM-L6-v2": Calibration(unrelated=0.08, near=0.65),
     "BAAI/bge-small-en-v1.5": Calibration(unrelated=0.5, near=0.85),
     "BAAI/bge-base-en-v1.5": Calibration(unrelated=0.45, near=0.82),
     "BAAI/bge-large-en-v1.5": Calibration(unrelated=0.5, near=0.85),
 }
-"""Usual similarities of models, for stores without enough records. The values of bge are estimates."""
+"""Usual scales of models, for stores without enough records. The values of bge are estimates."""
 
 
 def usual_scale(embedder: WholeEmbedder) -> Calibration:
@@ -28,8 +28,8 @@ def usual_scale(embedder: WholeEmbedder) -> Calibration:
     An embedder without a method `measured_scale` gets the default of `Calibration`.
     """
     measure = get_member(embedder, "measured_scale")
-    if embedder.model_name in USUAL or measure is None:
-        return USUAL.get(embedder.model_name, Calibration())
+    if embedder.model_name in USUAL_SCALES or measure is None:
+        return USUAL_SCALES.get(embedder.model_name, Calibration())
     measured = measure()
     return Calibration(unrelated=measured.unrelated, near=max(measured.near, measured.unrelated + MIN_SPAN))
 

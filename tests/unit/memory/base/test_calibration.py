@@ -17,7 +17,7 @@ from atlas.memory.base.calibration import live as live_calibration
 from atlas.memory.base.calibration.encoding import VERSION
 from atlas.memory.base.calibration.live import LiveCalibration
 from atlas.memory.base.calibration.measurement import LevelMeasurement, RelevanceThresholds
-from atlas.memory.base.calibration.scale import USUAL, calibrate
+from atlas.memory.base.calibration.scale import USUAL_SCALES, calibrate
 from atlas.memory.base.scoring import Calibration
 from atlas.storage.records import MEASUREMENTS
 from atlas.testing import HashEmbedder, HashTokenEmbedder
@@ -113,7 +113,7 @@ def test_a_store_of_texts_without_neighbours_does_not_take_what_is_far_for_near(
 
 def test_a_scale_begins_with_what_is_usual_with_the_model(tmp_path):
     with opened(tmp_path, embedder=HashEmbedder(384, "all-MiniLM-L6-v2")) as memory:
-        assert live(memory).measurement().scale == USUAL["all-MiniLM-L6-v2"]
+        assert live(memory).measurement().scale == USUAL_SCALES["all-MiniLM-L6-v2"]
 
 
 def test_it_is_measured_once_and_again_when_the_store_has_grown(memory):

@@ -14,7 +14,7 @@ from atlas.jobs.artefact import CACHE
 from atlas.jobs.map import MapFile, positions_on, saved_positions
 from atlas.maps.map import make_map
 from atlas.maps.snapshot import read_embedded
-from atlas.memory.base.tables import FIRST, MapPosition, build_columns, build_frame, escape_formulas
+from atlas.memory.base.tables import FIRST_COLUMNS, MapPosition, build_columns, build_frame, escape_formulas
 from atlas.memory.open import open_memory
 from atlas.testing import HashEmbedder
 from tests.support.memories import attempt
@@ -51,7 +51,7 @@ def test_rows_are_those_of_a_filter_or_of_some_ids_in_their_order(memory):
 def test_every_memory_is_a_table_an_empty_one_too(memory):
     memory.journal.add("reflection", "the index was stale", generation=3)
     assert memory.journal.to_pandas()["generation"].tolist() == [3]
-    assert [*memory.strategies.to_pandas()] == [*FIRST]
+    assert [*memory.strategies.to_pandas()] == [*FIRST_COLUMNS]
 
 
 def test_the_map_that_is_kept_with_the_store_tells_domain_and_place(memory, tmp_path):
