@@ -14,7 +14,7 @@ from atlas.core.types import Outcome, Strategy
 from atlas.memory.base.ranking import explain
 from atlas.memory.strategies.outcomes import StrategyRate
 from atlas.memory.strategies.writing import SEPARATION_REASON
-from atlas.memory.strategy_sources import rates_without
+from atlas.memory.strategy_sources import baseline_rates
 from atlas.memory.system import MemorySystem
 from atlas.views.strategies.list import tried_line, without_text
 from atlas.views.strategies.parameters import parameters_text
@@ -98,7 +98,7 @@ def _show(memory: MemorySystem, strategy_id: str) -> None:
 
 def _summary_fields(memory: MemorySystem, strategy: Strategy) -> dict[str, str]:
     rate = memory.strategies.rate(strategy.id)
-    without = rates_without(memory.strategies, memory.experience, [strategy])[strategy.id]
+    without = baseline_rates(memory.strategies, memory.experience, [strategy])[strategy.id]
     return {
         "id": strategy.id,
         "title": strategy.title,

@@ -1,4 +1,4 @@
-"""Credit assignment: finds the retrieved records that an attempt used, and counts its outcome for them."""
+"""Credit assignment: the outcome of an attempt counts for the retrieved records that the attempt used."""
 
 from __future__ import annotations
 
@@ -37,12 +37,12 @@ NAMES: Mapping[Any, str] = {
     "journal": "journal",
     "entry": "journal",
 }
-"""Names of the memories, keyed by name and by the label that a context block uses."""
+"""Names of the memories, keyed by the name and by the label in a context block."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Attribution:
-    """The records that an attempt used, and its metadata about them."""
+    """The records that an attempt used, and the metadata to add to the attempt."""
 
     used: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     """Ids of the used records, keyed by memory."""
@@ -54,10 +54,10 @@ class Attribution:
     """Reasons why other values in the metadata `used` cannot be counted."""
 
     marks: Mapping[str, Any] = field(default_factory=dict)
-    """Metadata of the attempt about its context: its random assignment, and the result of `shown_marks`."""
+    """Metadata to add to the attempt: its random assignment, and the result of `shown_marks`."""
 
     def with_marks(self, trajectory: Trajectory) -> Trajectory:
-        """Return an attempt with `marks` added to its metadata, except keys that it has already."""
+        """Return an attempt with `marks` added to its metadata. Existing keys keep their values."""
         return replace(trajectory, metadata={**self.marks, **trajectory.metadata}) if self.marks else trajectory
 
 
@@ -76,7 +76,7 @@ _NO_DELIVERY = Delivery({})
 
 
 class TrajectoryAttribution:
-    """The records that agents received for the latest unfinished tasks of this process."""
+    """A register of the records that agents received for the latest unfinished tasks of this process."""
 
     def __init__(self, max_tasks: int = MAX_TASKS) -> None:
         self._max_tasks = max_tasks
@@ -104,7 +104,7 @@ class TrajectoryAttribution:
                 self._deliveries.popitem(last=False)
 
     def _find_key(self, trajectory: Trajectory) -> tuple[str, str, str]:
-        """Return the key of the delivery for an attempt: by the attempt's id, or else the latest for its task."""
+        """Return the key of the delivery to an attempt: with the attempt's id, or else the latest for the task."""
         task = trajectory.task
         task_keys = (_task_key(task), _task_key(replace(task, id="")))
         keys_by_id = [(*key, trajectory.id) for key in task_keys]
@@ -115,9 +115,9 @@ class TrajectoryAttribution:
         """Return the records that an attempt used, and the metadata to add to the attempt.
 
         A record counts as used if the attempt's thoughts, actions or solution contain its id. If they contain no id, a
-        record whose text reappears in them counts as used. The metadata `used` of the attempt overrides this. It lists
-        retrieved ids, in one list or by memory, each in full or as a prefix at least as long as in a context block. An
-        empty list means that no record was used.
+        record whose text reappears in them counts as used. If the attempt's metadata has the key `used`, only the ids
+        listed there count. It is a list, or a mapping from memories to lists. Each id may be shortened to a prefix of
+        at least the length in a context block.
 
         Args:
             read: Function that returns the texts of retrieved records. It is called if there was no context block.
@@ -166,7 +166,7 @@ class UseCount:
     """Ids of the records credited with the outcome, keyed by memory."""
 
     errors: dict[str, str] = field(default_factory=dict)
-    """Reasons why uses could not be counted, by memory. The key `used` has the errors that belong to no memory."""
+    """Reasons why uses could not be counted, keyed by memory. The key `used` has errors without a memory."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -176,7 +176,7 @@ class UseCounter:
     memories: Mapping[str, AnyMemory]
 
     def count(self, attribution: Attribution, trajectory: Trajectory, operation_id: str | None) -> UseCount:
-        """Count an attempt's outcome for the records it used, as part of an operation. Ignore an unknown outcome."""
+        """Count an attempt's outcome for the records that it used, as part of an operation. Ignore unknown outcomes."""
         result, success = UseCount(), trajectory.outcome.success
         if success is None:
             return result
@@ -206,7 +206,7 @@ class UseCounter:
         """
         memory = self.memories.get(name)
         if memory is None:
-            raise NotFound(f"this memory system has no memory {name!r}")
+            raise NotFound(f"this memory system has no memory {name!r}; it has {', '.join(self.memories)}")
         if not memory.counts_uses:
             return None
         record_id = self._full_id(memory, record_id)
@@ -215,7 +215,7 @@ class UseCounter:
         return record_id
 
     def _full_id(self, memory: AnyMemory, record_id: str) -> str:
-        """Return the memory's only id with this prefix, or the prefix itself if no id or several have it."""
+        """Return the only id of a memory with this prefix, or the prefix itself if there is none or more than one."""
         if isinstance(memory, PluggedMemory) or len(record_id) != SHORT_ID:
             return record_id
         ids = memory.collection.ids_with_prefix(record_id)
@@ -223,7 +223,7 @@ class UseCounter:
 
 
 def _attribution_by_memory(values_by_memory: Mapping[Any, Any], retrieved: Ids) -> Attribution:
-    """Return the used ids by memory. `values_by_memory` has names of memories, or their labels in a block, as keys."""
+    """Return the attribution for a mapping from memories, by name or by their label in a block, to lists of ids."""
     used: dict[str, tuple[str, ...]] = {}
     problems = []
     for label, value in values_by_memory.items():
@@ -240,7 +240,7 @@ def _attribution_by_memory(values_by_memory: Mapping[Any, Any], retrieved: Ids) 
 
 
 def _expand_prefix(prefix: str, retrieved: Sequence[str]) -> str:
-    """Return the only retrieved id with this prefix, or the prefix itself if no id or several have it."""
+    """Return the only retrieved id with this prefix, or the prefix itself if there is none or more than one."""
     matches = [record_id for record_id in retrieved if _has_prefix(prefix, record_id)]
     return prefix if prefix in retrieved or len(matches) != 1 else matches[0]
 
@@ -255,7 +255,7 @@ def _has_prefix(prefix: str, record_id: str) -> bool:
 
 
 def _attribution_from_prefixes(prefixes: Sequence[str], retrieved: Ids) -> Attribution:
-    """Resolve prefixes to retrieved ids, by memory. Prefixes without a unique match become `unknown`."""
+    """Return the attribution for a list of ids or prefixes. Those without a unique match become `unknown`."""
     used: dict[str, list[str]] = {}
     unknown = []
     records = [(name, record_id) for name, ids in retrieved.items() for record_id in ids]
@@ -283,7 +283,7 @@ def _as_ids(value: Any) -> tuple[str, ...] | None:
 
 
 def _task_key(task: Task) -> tuple[str, str]:
-    """Return the key of what was delivered for a task: the actor, so that two agents share nothing, and the task."""
+    """Return the key of the deliveries for a task. It includes the actor, so that agents share no deliveries."""
     return actor_name(""), task.id or task.description
 
 

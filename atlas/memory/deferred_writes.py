@@ -14,7 +14,7 @@ logger = logging.getLogger(__name__)
 
 
 class DeferredWrites:
-    """A queue of writes that a background thread performs. Pending writes are lost when the process ends."""
+    """A queue of writes for a background thread. Pending writes are lost when the process ends."""
 
     def __init__(self) -> None:
         self._waiting: deque[tuple[str, Callable[[], Any]]] = deque()

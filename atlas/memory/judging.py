@@ -27,7 +27,7 @@ class JudgementMixin(ABC):
         """The memories that exist, keyed by name."""
 
     def judge(self, query: str, record_id: str, right: bool | None, *, memory: str = "") -> None:
-        """Store a judgement: whether a query should find a record. `atlas evaluate` uses it.
+        """Store a judgement whether a query should find a record. `atlas evaluate` uses judgements.
 
         Args:
             query: The query, such as a task's description.

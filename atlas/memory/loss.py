@@ -1,4 +1,4 @@
-"""The loss to agents if some records leave the searches, which plans contain."""
+"""The loss to agents if some records are no longer found. Plans that remove records contain it."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ class CurationLoss(Tabular):
     """Number of replayed tasks that lose their best record."""
 
     lost: tuple[LostRecord, ...]
-    """The fewest records to keep so that no task loses its best, successes first, then by their number of tasks."""
+    """The smallest set of records to keep so that no task loses its best record. Successes come first."""
 
     n_in_hits: int
     """Number of right records in the current hits of the replayed tasks, counted once for each task."""
@@ -57,10 +57,10 @@ class CurationLoss(Tabular):
     n_lost_from_blocks: int
 
     words: tuple[str, ...]
-    """Words in the records of the current blocks that are missing from the blocks without the removed records."""
+    """Words of the current context blocks that are missing from the blocks without the removed records."""
 
     conditions: tuple[str, ...]
-    """Missing sentences that state a condition, with words such as *if*, *unless*, *only* or *never*."""
+    """Sentences missing from these blocks that state a condition, with words such as *if*, *unless* or *never*."""
 
     unproven: tuple[str, ...] = ()
     """Names of proven concepts that would leave, or that no remaining attempt could prove again."""
@@ -82,7 +82,7 @@ class CurationLoss(Tabular):
 
     @property
     def details(self) -> tuple[str, ...]:
-        """Sentences on the sampling, on lost hits and evidence, and on unproven concepts. They quote no record."""
+        """Sentences about sampling, lost hits, lost evidence and unproven concepts, without texts of records."""
         if not self.n_tasks:
             return self._proofs
         sampling = (

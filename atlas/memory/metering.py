@@ -18,7 +18,7 @@ P = TypeVar("P", bound=MeasuredPlan)
 
 
 class LossMixin(ABC):
-    """Mixin of a memory system that measures what agents would lose by a plan."""
+    """Mixin of a memory system that measures the loss to agents if a plan were applied."""
 
     @property
     @abstractmethod
@@ -36,7 +36,7 @@ class LossMixin(ABC):
         """The counter of the tokens of context blocks."""
 
     def curation_loss(self, memory: str, replacements: Mapping[str, str]) -> CurationLoss:
-        """Return what agents would lose if some records were deleted, merged or buried.
+        """Return the loss to agents if some records were deleted, merged or buried.
 
         The tasks of these records are replayed against the memories with and without the records. If there are many
         records, only a sample is measured. The store is not changed, and no retrieval is counted. Word weights are

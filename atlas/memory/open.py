@@ -54,8 +54,8 @@ def open_memory(
             `ATLAS_EMBEDDING_MODEL`, or else bge-base if it is downloaded or `confirm` allows the download, or else the
             bundled MiniLM.
         llm: A language model that documents the concepts found by compression, composes concepts, abstracts strategies,
-            and summarises compacted entries. Without it, names are derived, concepts are composed by type, strategies
-            are made from templates, and summaries are extractive.
+            and summarises compacted entries. Without a model, names are derived, concepts are composed by type,
+            strategies are made from templates, and summaries are extractive.
         success_updater: Computes the success rates of strategies from all recorded outcomes, so it can be replaced at
             any time. None for `ATLAS_SUCCESS_UPDATER`.
         extractor: Returns the text to embed of a new attempt, such as `LLMSummarizingExtractor(llm)`. None for the
@@ -123,7 +123,7 @@ class _MemoryFactories:
         """Return a system of all memories over the store. Each memory is created when it is first used."""
         memory = MemorySystemImpl(storage=self.storage)
         makers = (self.experience, self.concepts, self.strategies, self.journal, self.conversations)
-        memory._make_later({make.__name__: make for make in makers})
+        memory._register_makers({make.__name__: make for make in makers})
         return memory
 
     @property
@@ -249,7 +249,7 @@ def sentence_embedder(name: str, settings: Settings) -> SentenceTransformerEmbed
 def _embedder_of(
     storage: Store, name: str, settings: Settings, announce: Callable[[str], None]
 ) -> SentenceTransformerEmbedder:
-    """Return the embedder of a store's model, with the prompts that its vectors were made with."""
+    """Return the embedder of a store's model, with the prompts from which the store's vectors were made."""
     embedder = sentence_embedder(name, settings)
     bound = storage.model
     if bound is None or embedder.model_name != bound.name:

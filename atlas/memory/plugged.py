@@ -18,20 +18,20 @@ from atlas.storage.plain.usage import with_successes
 M = TypeVar("M")
 
 PLUGGED_WRITE = "write to a plugged-in memory"
-"""Action that is not permitted to an actor with a scope, because the memory would show the record to everyone."""
+"""Action that an actor with a scope may not do, because a plugged-in memory would show the record to everyone."""
 
 
 class PluggedMemory:
-    """An adapter for a plugged-in memory, which has only its protocol's methods: no signals, marks or history.
+    """An adapter for a plugged-in memory, which has only the methods of a protocol: no signals, marks or history.
 
-    Results keep the order of the memory, without weights and thresholds. The memory's method `update_stats` counts
-    uses, if there is one.
+    Results keep the order of the memory, without weights and thresholds. Uses are counted by the memory's method
+    `update_stats`, if there is one.
     """
 
     noun: ClassVar[str]
     item: ClassVar[type]
     needs: ClassVar[tuple[str, str] | tuple[str]]
-    """Names of the methods that a memory system calls, the search first."""
+    """Names of the required methods. The first one is the search."""
 
     own_name: ClassVar[str]
     """Property of a memory system that returns the wrapped object."""
@@ -56,11 +56,11 @@ class PluggedMemory:
     def as_operation(
         self, kind: str, reason: str = "", *, operation_id: str | None = None, scrubs: bool = True
     ) -> Self:
-        """Return this memory itself, because it has no history of operations."""
+        """Return this adapter unchanged, because a plugged-in memory has no history of operations."""
         return self
 
     def ranked_with(self, weights: RankingWeights) -> Any:
-        """Return this memory itself, because its ranking cannot be changed."""
+        """Return the plugged-in memory without its adapter. Its ranking cannot be changed."""
         return self.memory
 
     @property

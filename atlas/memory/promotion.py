@@ -1,4 +1,4 @@
-"""Promotion of lessons from a journal: a crash and its fix become an experience, a reflection an untried strategy."""
+"""Promotion of journal entries: a crash and its fix become an experience, and a reflection becomes a strategy."""
 
 from __future__ import annotations
 
@@ -27,12 +27,12 @@ from atlas.memory.strategies.memory import ChromaStrategyBank
 TASK = "task"
 
 LOG = "protea_log"
-"""Metadata key of an imported entry's source log. Entries written here lack it."""
+"""Metadata key of the log from which an entry was imported. Other entries lack the key."""
 
 N_SCANNED = 200
-"""Number of latest tasks of a generation in which to search for an entry's task, among tasks from other logs."""
+"""Number of latest tasks of a generation, from all logs, among which an entry's task is searched."""
 
-ABOUT = ("refers_to", "caused_by")
+SUBJECT_LINKS = ("refers_to", "caused_by")
 """Types of links from a reflection to its subject, if it is not linked to a crash that it fixed."""
 
 SOURCE = "journal"
@@ -75,7 +75,7 @@ class Promotion:
 
 
 class Promoter:
-    """The planning and applying of promotions from one journal."""
+    """A planner and writer of promotions from one journal."""
 
     def __init__(
         self, journal: Journal, experience: ChromaExperienceMemory | None, strategies: ChromaStrategyBank | None
@@ -147,14 +147,14 @@ class Promoter:
 
     def _promote_reflection(self, reflection: JournalEntry, graph: LinkGraph) -> Promotion:
         solved = {e.source_id for e in graph.edges if e.target_id == reflection.id and e.type == "fixed_by"}
-        described = {e.target_id for e in graph.edges if e.source_id == reflection.id and e.type in ABOUT}
+        described = {e.target_id for e in graph.edges if e.source_id == reflection.id and e.type in SUBJECT_LINKS}
         subjects = _sort_by_time([entry for entry in graph.entries if entry.id in (solved or described)])
         task = None if subjects else self._task_of(reflection, graph)
         strategy = _strategy(reflection, [task] if task else subjects)
         return Promotion(entries=(reflection,), becomes=strategy, task=task)
 
     def _task_of(self, entry: JournalEntry, graph: LinkGraph) -> JournalEntry | None:
-        """Return the last earlier task linked to an entry, else the last task of its generation, else None."""
+        """Return the last earlier task linked to an entry, or else the last task of its generation, or None."""
         names = self._journal.types.types_sharing_quota(TASK)
         linked = [
             neighbour

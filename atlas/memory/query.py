@@ -1,4 +1,4 @@
-"""Queries over several memories. A failure affects only its own memory. Memories of a store share a snapshot."""
+"""Queries over several memories. If one memory fails, the others still answer. A query reads one snapshot."""
 
 from __future__ import annotations
 
@@ -25,10 +25,10 @@ AnyMemory = Memory[Any] | PluggedMemory
 """A memory of ATLAS, or an adapter of a plugged-in one."""
 
 Ids = Mapping[str, Sequence[str]]
-"""Ids of records by memory: `experience`, `concepts`, `strategies`, `journal`."""
+"""Ids of records, keyed by memory: `experience`, `concepts`, `strategies`, `journal`."""
 
 Texts = Mapping[tuple[str, str], str]
-"""Texts of records by memory and id, best first."""
+"""Texts of records, keyed by memory and id, best first."""
 
 P = ParamSpec("P")
 T = TypeVar("T")
@@ -48,11 +48,11 @@ class QueryFilters:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TrustedMemories:
-    """The memories of a system, restricted to records of a requested trust class."""
+    """The memories of a system, restricted to records of at least a requested trust class."""
 
     memories: Mapping[str, AnyMemory]
     origins: Mapping[str, str] = field(default_factory=dict)
-    """The label of the class of each record that is left, by id. Empty if no class was requested."""
+    """Label of the trust class of each remaining record, keyed by id. Empty if no class was requested."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,7 +72,7 @@ def result_or_error(function: Callable[P, T], *args: P.args, **kwargs: P.kwargs)
 
 
 def split_outcomes(outcomes: Mapping[str, Any]) -> QueryOutcomes:
-    """Return the outcomes, which are results or exceptions, split into results and errors. Log the errors."""
+    """Return results and exceptions of memories as separate mappings. Log the exceptions."""
     answers, errors = dict[str, Any](), dict[str, str]()
     for name, result in outcomes.items():
         if isinstance(result, Exception):
@@ -102,7 +102,7 @@ def join_errors(*errors: Mapping[str, str]) -> dict[str, str]:
 def prepare_searches(
     memories: Mapping[str, AnyMemory], task: Task, k: int, filters: QueryFilters
 ) -> dict[str, Search | Exception | None]:
-    """Return the prepared search of each memory, or the error, keyed by name. Each embedder embeds the task once."""
+    """Return the prepared search or the error of each memory, keyed by name. Each embedder embeds the task once."""
     check_limit(k)
     check_text(task.description, "the task's description")
     check_diversity(filters.diversity)
@@ -141,7 +141,7 @@ def search_all(
     filters: QueryFilters,
     count_retrieval: bool = True,
 ) -> dict[str, Retrieval[Any] | Exception]:
-    """Return the hits of each memory, or the error, keyed by name, in one snapshot of the store.
+    """Return the hits or the error of each memory, keyed by name. All memories are read in one snapshot.
 
     Plugged-in memories and language models are called outside of the snapshot.
     """
@@ -164,7 +164,7 @@ def search_all(
 def search_all_by_words(
     memories: Mapping[str, AnyMemory], storage: Store | None, task: Task, k: int, where: Where | None = None
 ) -> dict[str, Retrieval[Any] | Exception]:
-    """Return the keyword hits of each memory, or the error, keyed by name. No text is embedded."""
+    """Return the hits by keywords, or the error, of each memory, keyed by name. No text is embedded."""
     check_limit(k)
     parse_where(where)
 

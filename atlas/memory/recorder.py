@@ -57,7 +57,7 @@ class Run:
         """Result of the run: a decorated function's return value."""
 
         self.outcome: Outcome | None = None
-        """The outcome, if reported. See `succeeded` and `failed`."""
+        """The outcome that `succeeded` or `failed` reported, or None."""
 
         self.stored: dict[str, Any] = {}
         """The result of `MemorySystem.store`, after the run has ended."""
@@ -89,7 +89,7 @@ class Run:
         return self._block.text
 
     async def acontext(self) -> str:
-        """Return `context`, computed in a thread."""
+        """Return the `context`, computed in a thread, for async code."""
         return await in_thread(lambda: self.context)
 
     @property
@@ -131,7 +131,7 @@ class Run:
         return Trajectory(self.task, self.steps, outcome, agent_id, metadata=metadata, id=self.id)
 
     def _used_records(self, block: ContextBlock) -> dict[str, Any]:
-        """Return metadata for the attempt: under `used`, the ids of the shown records that the run used.
+        """Return metadata with the ids of the shown records that the run used, under the key `used`.
 
         The ids are stored with the attempt, because a server may have forgotten which records it returned.
         """

@@ -34,10 +34,10 @@ class StoringMixin(ABC):
     _attribution: TrajectoryAttribution
     _storage: Store | None
     _extracts_at_once: bool
-    """True if the concept library's strategy is applied to each success, when it is stored."""
+    """True if concepts are extracted from each success when it is stored."""
 
     _automatic: AutomaticCompression | None = None
-    """Starts a search for concepts in the background after enough successes, or None."""
+    """Trigger of a search for concepts in the background, or None without automatic compression."""
 
     _deferred_writes: DeferredWrites | None = None
 
@@ -49,7 +49,7 @@ class StoringMixin(ABC):
     @property
     @abstractmethod
     def experience(self) -> ChromaExperienceMemory:
-        """Attempts at tasks."""
+        """The experience memory."""
 
     @property
     @abstractmethod
@@ -79,7 +79,7 @@ class StoringMixin(ABC):
         self._automatic = automatic
 
     def compression_status(self) -> str:
-        """Return whether `store` triggers compression, and the result of the last search in the background."""
+        """Return a sentence on whether `store` triggers compression, and on the last search in the background."""
         if self._automatic is not None:
             return self._automatic.status()
         if self._extracts_concepts():
@@ -93,25 +93,25 @@ class StoringMixin(ABC):
         """Store an attempt, and count its outcome for the records that it used.
 
         A success is stored in all memories, any other attempt only as an experience. A concept library with a
-        `compression_strategy` adds the concepts that this finds in the success. If `atlas.open_memory` opened the
-        memory without a custom embedder, a separate process searches for concepts after every
+        `compression_strategy` adds the concepts that the strategy finds in the success. If `atlas.open_memory` opened
+        the memory without a custom embedder, a separate process searches for concepts after every
         `Settings.compress_every` new successes with programs. `compression_status` returns its result.
 
         An attempt that ATLAS's own experience memory refuses is not stored at all. If a plugged-in memory raises, only
         its own part fails: strategies are still written, and uses are still counted.
 
         If `query` or `build_context` returned records for the task before, the outcome counts for the records that the
-        attempt used: its thoughts, actions or solution contain the record's id, or else its text. The metadata `used`,
-        with ids by memory or a list of ids, overrides this. The metadata `shown_records`, `shown_tokens` and
-        `unused_tokens` report the size of the context. No use is counted if the outcome is unknown, or in a plugged-in
-        memory without `update_stats`. `undo` reverts the counts together with the attempt.
+        attempt used: those whose id, or else text, is contained in its thoughts, actions or solution. The metadata
+        `used`, a list of ids or a mapping from memories to lists, overrides this. The metadata `shown_records`,
+        `shown_tokens` and `unused_tokens` report the size of the context. No use is counted if the outcome is unknown,
+        or in a plugged-in memory without `update_stats`. `undo` reverts the counts together with the attempt.
 
         Returns:
             A dict with these keys, as far as they apply: `experience` and `strategies`, the ids of the stored records;
             `concepts`, the ids of added concepts; `compression`, which is `started` if a search began in the
-            background; `used`, the ids by memory for which the outcome was counted; `errors`, the failures by memory,
-            and writes that continue in the background because a language model took longer than
-            `Settings.llm_store_seconds`; `scrubbed`, the number of replaced secrets by kind.
+            background; `used`, the ids for which the outcome was counted, keyed by memory; `errors`, the failures,
+            keyed by memory, and writes that continue in the background because a language model took longer than
+            `Settings.llm_store_seconds`; `scrubbed`, the number of replaced secrets, keyed by kind.
 
         Raises:
             InvalidInput: ATLAS's own experience memory refuses the attempt; the store was not changed.
@@ -148,7 +148,7 @@ class StoringMixin(ABC):
     def _store_within(
         self, account: Account, attempt: ScrubbedAttempt, operation_id: str | None, known_id: str
     ) -> dict[str, Any]:
-        """Store an attempt. Work for which the time of the language model does not suffice is postponed."""
+        """Store an attempt, and return the result of `store`. Postpone work that takes the model too long."""
         attribution = self._attribution.attribute(attempt.original, self._texts)
         trajectory = attribution.with_marks(attempt.trajectory)
         scrubs = not attempt.is_clean

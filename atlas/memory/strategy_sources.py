@@ -1,4 +1,4 @@
-"""Relations between strategies and experiences: sources of strategies, and attempts at their tasks without them."""
+"""Relations of strategies to experiences: source attempts, and attempts at the same tasks without the strategy."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from atlas.memory.strategies.memory import ChromaStrategyBank
 from atlas.protocols.strategies import InformedAbstractor
 from atlas.storage.records import IS_NOT_TRUSTED
 
-MANY = 2_000
+MAX_FILTERED = 2_000
 """Maximum number of values in a filter. For more, scanning the column is faster."""
 
 
@@ -43,23 +43,23 @@ def stored_attempts(experience: ChromaExperienceMemory, trajectory_ids: Sequence
     if not source_ids:
         return {}
     where = {"$or": [_filter_any("trajectory_id", source_ids), _filter_any("merged_trajectories", source_ids)]}
-    linked_attempts = read_attempts(experience, where if len(source_ids) <= MANY else None)
+    linked_attempts = read_attempts(experience, where if len(source_ids) <= MAX_FILTERED else None)
     return {attempt.trajectory_id: attempt for attempt in linked_attempts if attempt.trajectory_id in source_ids}
 
 
-def rates_without(
+def baseline_rates(
     bank: ChromaStrategyBank, experience: ChromaExperienceMemory, strategies: Sequence[Strategy]
 ) -> dict[str, SuccessRate]:
-    """Return the success rate at each strategy's source tasks without the strategy, keyed by strategy id.
+    """Return the baseline of each strategy, keyed by id: the success rate at its source tasks without the strategy.
 
-    The source attempts are counted, because they precede the strategy. Attempts that used the strategy are not.
+    Source attempts are counted, because they precede the strategy. Attempts that used the strategy are left out.
     """
     tasks = _source_tasks(experience, strategies)
     all_ids = {task_id for ids in tasks.values() for task_id in ids}
     if not all_ids:
         return {strategy.id: SuccessRate() for strategy in strategies}
     at_task = defaultdict(list)
-    for attempt in read_attempts(experience, _filter_any("task_id", all_ids) if len(all_ids) <= MANY else None):
+    for attempt in read_attempts(experience, _filter_any("task_id", all_ids) if len(all_ids) <= MAX_FILTERED else None):
         at_task[attempt.task_id].append(attempt)
     tries = bank.attempts_of([strategy.id for strategy in strategies])
     rates = dict[str, SuccessRate]()

@@ -96,7 +96,7 @@ class MemorySystemImpl(JudgementMixin, LossMixin, PromotionMixin, StoringMixin, 
         storage: Store | None = None,
         attribution: TrajectoryAttribution | None = None,
     ) -> None:
-        """Join memories into a system: ATLAS's own, or any objects with the methods of these protocols, sync or async.
+        """Create a system of ATLAS's own memories, or of any objects with the methods of these protocols.
 
         Sync methods of plugged-in memories are called in threads. The memories' coroutines are awaited on the caller's
         event loop, or on ATLAS's own loop if the caller uses a sync method such as `query_sync`.
@@ -210,8 +210,8 @@ class MemorySystemImpl(JudgementMixin, LossMixin, PromotionMixin, StoringMixin, 
         memories = {name: self._memory(name) for name in names}
         return {name: memory for name, memory in memories.items() if memory is not None}
 
-    def _make_later(self, makers: Mapping[str, Callable[[], Any]]) -> None:
-        """Register factories of memories. Each is called when its memory is first used."""
+    def _register_makers(self, makers: Mapping[str, Callable[[], Any]]) -> None:
+        """Register factories of memories, keyed by name. Each is called when its memory is first used."""
         self._makers = dict(makers)
 
     def _memory(self, name: str) -> Any:
@@ -236,14 +236,14 @@ class MemorySystemImpl(JudgementMixin, LossMixin, PromotionMixin, StoringMixin, 
 
     @property
     def token_counter(self) -> TokenCounter:
-        """The counter of a context's tokens: the embedder's tokenizer if it has one."""
+        """The counter of the tokens of context blocks: the embedder's tokenizer, or else an estimate."""
         embedders = (memory.embedder for memory in self._memories.values())
         return make_counter(next((embedder for embedder in embedders if embedder is not None), None))
 
     def ranked_with(self, weights: RankingWeights, names: Collection[str] = MEMORIES) -> MemorySystemImpl:
-        """Return a copy of this system, or of some of its memories, that ranks with other weights.
+        """Return a copy of this system, with all or some of its memories, that ranks with other weights.
 
-        Use it for comparisons. Records that it retrieves count as used only by attempts that the copy itself stores.
+        Use it for comparisons. Records that the copy retrieves count as used only by attempts that the copy stores.
 
         Args:
             names: Names of the memories to include: `strategies`, `experience`, `concepts`, `journal`.

@@ -1,4 +1,4 @@
-"""Mixin of a memory system for its history, undo, purging, withdrawal, scans, and frozen copies."""
+"""Mixin of a memory system with history, undo, purge, withdrawal, scan, quarantine and frozen copies."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 
 class HistoryMixin(ABC):
-    """Mixin of a memory system that reads its history, undoes operations, and purges records."""
+    """Mixin of a memory system with a history of operations, undo, purge and quarantine."""
 
     @property
     @abstractmethod
@@ -31,7 +31,7 @@ class HistoryMixin(ABC):
         """Return the memory with a name, or None."""
 
     def revision(self) -> int:
-        """Return a number that grows with every change to the store, by any process, as a key of caches."""
+        """Return a number that grows with every change to the store by any process. Caches use it as a key."""
         return self.storage.ledger.revision()
 
     def history(self, limit: int = 50, offset: int = 0, *, where: Operations = ANY_OPERATION) -> list[Operation]:
@@ -43,7 +43,7 @@ class HistoryMixin(ABC):
         return self.storage.history(limit, offset, where)
 
     def operation(self, operation_id: str) -> Operation:
-        """Return one operation, by its id or a unique prefix of it. Raise `NotFound` if there is none."""
+        """Return the operation with an id or a unique prefix of an id, or raise `NotFound`."""
         return self.storage.operation(operation_id)
 
     def count_operations(self, where: Operations = ANY_OPERATION) -> int:
@@ -51,7 +51,7 @@ class HistoryMixin(ABC):
         return self.storage.count_operations(where)
 
     def actors(self) -> list[str]:
-        """Return all actors in the history, those with the latest operation first."""
+        """Return all actors in the history, sorted by their latest operations, newest first."""
         return self.storage.ledger.history.actors()
 
     def changes(self, operation_id: str, limit: int = 50, offset: int = 0) -> list[RecordChange]:
@@ -61,20 +61,20 @@ class HistoryMixin(ABC):
     def plan_undo(self, where: Operations) -> BulkUndo:
         """Return a plan to undo all matching operations, for example all operations of an actor since a time.
 
-        The store is not changed. Changes that cannot be undone, because of later changes, are listed with the reason.
+        The store is not changed. Operations that later changes prevent from being undone are listed with the reason.
         """
         return self.storage.plan_undo(where)
 
     def apply_undo(self, where: Operations, plan: BulkUndo, *, reason: str = "") -> BulkUndo:
-        """Apply a plan as one operation, which can be undone. Later operations are not undone, but counted.
+        """Undo the planned operations as one operation, which can be undone. `n_later` of the result counts newer ones.
 
         Raises:
-            PlanOutdated: Some records have been changed or undone since. The store was not changed.
+            PlanOutdated: Some operations can no longer be undone as planned. The store was not changed.
         """
         return self.storage.apply_undo(where, plan, reason=reason)
 
     def undo(self, operation_id: str, *, reason: str = "") -> Operation:
-        """Undo an operation exactly. `atlas.storage.sql.history.undo.undo` lists when this is refused."""
+        """Undo an operation exactly. `atlas.storage.sql.history.undo.undo` lists the reasons for a refusal."""
         return self.storage.undo(operation_id, reason=reason)
 
     def plan_purge(self, ids: Sequence[str], *, collection: str = "") -> PurgePlan:
@@ -108,7 +108,7 @@ class HistoryMixin(ABC):
         return plan_withdrawal(self, ids, keep)
 
     def apply_withdrawal(self, plan: Withdrawal, *, reason: str = "") -> str:
-        """Delete the records of a plan as one operation, and return its id.
+        """Delete the records of a plan as one operation, and return the operation's id.
 
         Each memory is changed in a transaction of its own, the requested records last. If one fails, the same request
         can be planned and applied again.
@@ -124,8 +124,8 @@ class HistoryMixin(ABC):
         """Return the records with signs of an attack on the agents that read them, worst first.
 
         The signs are orders to the reader, tool calls in prose, hidden characters and encoded text. A false statement
-        in plain words has none. A scan of all records also finds bursts of one writer, records among the hits of many
-        unrelated tasks, and strategies that contradict better proven ones.
+        in plain words has no signs. A scan of all records also finds bursts of one writer, records among the hits of
+        many unrelated tasks, and strategies that contradict better proven ones.
 
         Args:
             ids: Ids of records in any memory, or None for all records.
@@ -141,9 +141,9 @@ class HistoryMixin(ABC):
         return scan(self, ids, minimum=minimum)
 
     def trust(self, ids: Sequence[str]) -> dict[str, str]:
-        """Return the trust class of each record, by id: the lowest of its own class and its sources' classes.
+        """Return the trust class of each record, keyed by id: the lowest of the record's own and its sources' classes.
 
-        `person`, `reviewed`, `agent`, `imported` or `untrusted`, as `atlas.memory.effects.trust` defines them.
+        The classes are `person`, `reviewed`, `agent`, `imported` and `untrusted`. See `atlas.memory.effects.trust`.
 
         Args:
             ids: Ids of records in any memory.
@@ -156,14 +156,14 @@ class HistoryMixin(ABC):
         return trust_labels(self, ids)
 
     def quarantine(self, ids: Sequence[str], *, reason: str) -> str:
-        """Put records into quarantine as one operation, and return its id.
+        """Put records into quarantine as one operation, and return the operation's id.
 
-        No search, context block or map contains them, and nothing is learned from them. The records stay listed with
-        the reason, until `unquarantine` or an undo releases them.
+        No search, context block or map contains these records, and nothing is learned from them. The records stay
+        listed with the reason, until `unquarantine` or an undo releases them.
 
         Args:
             ids: Ids of records in any memory.
-            reason: Why agents must not find them.
+            reason: Reason why agents must not find the records.
 
         Raises:
             InvalidInput: There are no ids, or the reason is empty.
@@ -175,11 +175,11 @@ class HistoryMixin(ABC):
         return quarantine(self, ids, reason)
 
     def unquarantine(self, ids: Sequence[str], *, reason: str = "") -> str:
-        """Release records from quarantine as one operation, and return its id.
+        """Release records from quarantine as one operation, and return the operation's id.
 
         Args:
             ids: Ids of records in any memory.
-            reason: Why, for the history.
+            reason: Reason to show in the history.
 
         Raises:
             InvalidInput: There are no ids.
@@ -191,7 +191,7 @@ class HistoryMixin(ABC):
         return unquarantine(self, ids, reason)
 
     def quarantined(self) -> tuple[QuarantinedRecord, ...]:
-        """Return the records in quarantine with their reasons, keyed by memory."""
+        """Return the records in quarantine with their reasons, memory by memory."""
         from atlas.memory.effects.quarantine import quarantined
 
         return quarantined(self)
@@ -206,6 +206,6 @@ class HistoryMixin(ABC):
         return freeze(self.storage, name, reword=self._reword_function())
 
     def _reword_function(self) -> Reword | None:
-        from atlas.memory.journal.rewording import rewording
+        from atlas.memory.journal.rewording import make_reword
 
-        return rewording(self._memory("journal"), self._memory("conversations"))
+        return make_reword(self._memory("journal"), self._memory("conversations"))

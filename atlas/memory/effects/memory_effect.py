@@ -18,12 +18,12 @@ from atlas.memory.effects.strategy_effects import Tries
 from atlas.memory.experience.extraction import SHOWN_RECORDS, SHOWN_TOKENS, UNUSED_TOKENS
 from atlas.memory.experience.memory import ChromaExperienceMemory
 from atlas.memory.query import AnyMemory
-from atlas.memory.strategy_sources import MANY, Attempt, read_attempts, stored_attempts
+from atlas.memory.strategy_sources import MAX_FILTERED, Attempt, read_attempts, stored_attempts
 
 MIN_TASKS = 10
 """Minimum number of tasks for a conclusion."""
 
-MANY_AFTER_FAILURES = 0.2
+MAX_FAILURE_DIFFERENCE = 0.2
 """Largest difference in the share of attempts after a failure for which the comparison is valid.
 
 In simulations, attempts used memory at random, or more often after failures. Whenever the bias was above 0.05, this
@@ -149,7 +149,7 @@ class MemoryEffect:
         memories, and the next attempts might have succeeded without memories too.
         """
         used, not_used = (self.after_failure(has_used).rate or 0.0 for has_used in (True, False))
-        return abs(used - not_used) > MANY_AFTER_FAILURES
+        return abs(used - not_used) > MAX_FAILURE_DIFFERENCE
 
     @property
     def chance(self) -> float:
@@ -274,7 +274,7 @@ def _attempts_at_tasks(
     experience: ChromaExperienceMemory, used_by: Collection[str]
 ) -> tuple[list[Attempt], dict[str, object] | None]:
     """Return the judged attempts at tasks at which some attempt used memories, and the filter that selects them."""
-    if len(used_by) > MANY:
+    if len(used_by) > MAX_FILTERED:
         where, candidates = None, read_attempts(experience)
         task_ids = {attempt.task_id for attempt in candidates if attempt.trajectory_id in used_by}
     else:
@@ -318,7 +318,7 @@ class _Origins:
 
 def _filter_any(key: str, values: Collection[str]) -> dict[str, object] | None:
     """Return a filter for records with one of the values, or None if reading the whole column is faster."""
-    return {key: {"$in": sorted(values)}} if len(values) <= MANY else None
+    return {key: {"$in": sorted(values)}} if len(values) <= MAX_FILTERED else None
 
 
 def _is_single_id(value: str | Sequence[str]) -> bool:

@@ -11,7 +11,7 @@ from atlas.memory.journal.neighbours import LogText, indexed_text, title_of
 from atlas.storage.history import Image, Reword
 
 
-def rewording(journal: Journal | None, conversations_memory: Conversations | None) -> Reword | None:
+def make_reword(journal: Journal | None, conversations_memory: Conversations | None) -> Reword | None:
     """Return a function that removes the beginnings of purged records from other indexed texts, and embeds these again.
 
     Return None if neither memory has records.

@@ -14,7 +14,7 @@ from atlas.memory.base.success_rates import trend
 from atlas.memory.kinds.sections import success_rate_text
 from atlas.memory.strategies.outcomes import StrategyRate
 from atlas.memory.strategies.records import is_warning
-from atlas.memory.strategy_sources import rates_without
+from atlas.memory.strategy_sources import baseline_rates
 from atlas.memory.system import MemorySystem
 from atlas.views.charts.interval_bars import interval_bar
 from atlas.views.kinds.uses import worse_than
@@ -80,7 +80,7 @@ def strategy_rows(
     """Return lines of strategies, given the hits that found them by id."""
     ids, bank = [strategy.id for strategy in strategies], memory.strategies
     marks, rates, usage = bank.marks(ids), bank.rates(ids), bank.usage(ids)
-    uses, without = bank.attempts_of(ids), rates_without(bank, memory.experience, strategies)
+    uses, without = bank.attempts_of(ids), baseline_rates(bank, memory.experience, strategies)
     worse = worse_than(bank, bank.retired())
     return tuple(
         StrategyRow(

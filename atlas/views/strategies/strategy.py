@@ -13,7 +13,7 @@ from atlas.memory.effects.strategy_effects import StrategyEffect, Tries, strateg
 from atlas.memory.strategies.memory import EDITABLE
 from atlas.memory.strategies.outcomes import StrategyRate
 from atlas.memory.strategies.writing import SEPARATION_REASON
-from atlas.memory.strategy_sources import rates_without, stored_attempts
+from atlas.memory.strategy_sources import baseline_rates, stored_attempts
 from atlas.memory.system import MemorySystem
 from atlas.views.charts.interval_bars import interval_bar
 from atlas.views.kinds.uses import worse_than
@@ -148,7 +148,7 @@ def strategy_detail(memory: MemorySystem, strategy_id: str) -> StrategyDetail | 
         return None
     rate, attempts = memory.strategies.rate(strategy_id), memory.strategies.attempts(strategy_id)
     usage = memory.strategies.usage([strategy_id]).get(strategy_id, NO_USAGE)
-    without = rates_without(memory.strategies, memory.experience, [strategy])[strategy_id]
+    without = baseline_rates(memory.strategies, memory.experience, [strategy])[strategy_id]
     worse = worse_than(memory.strategies, memory.strategies.retired())
     return StrategyDetail(
         id=strategy.id,

@@ -9,7 +9,7 @@ import pytest
 from atlas.core.statistics import SuccessRate
 from atlas.core.types import Strategy
 from atlas.memory.open import open_memory
-from atlas.memory.strategy_sources import rates_without, stored_attempts, unwritten_attempts
+from atlas.memory.strategy_sources import baseline_rates, stored_attempts, unwritten_attempts
 from atlas.testing import FixedClock, HashEmbedder
 from tests.support.memories import attempt
 
@@ -41,7 +41,7 @@ def test_sources_count_as_successes_and_other_attempts_at_their_tasks_as_they_we
     by_hand = memory.strategies.add(Strategy(situation="s", suggestion="e"))
     memory.strategies.update_stats(strategy_id, False, task_id="a", trajectory_id=tried.id)
     strategies = memory.strategies.get_many([strategy_id, by_hand])
-    assert rates_without(memory.strategies, memory.experience, strategies) == {
+    assert baseline_rates(memory.strategies, memory.experience, strategies) == {
         strategy_id: SuccessRate(n_succeeded=1, n_failed=1, n_unknown=1),
         by_hand: SuccessRate(),
     }
@@ -50,7 +50,7 @@ def test_sources_count_as_successes_and_other_attempts_at_their_tasks_as_they_we
 def test_a_source_that_was_forgotten_leaves_the_task_that_the_strategy_names(memory):
     memory.experience.store_many([at("a"), at("a", False)])
     one = Strategy(situation="s", suggestion="d", sources=("forgotten",), metadata={"task_id": "a"})
-    found = rates_without(memory.strategies, memory.experience, [one])
+    found = baseline_rates(memory.strategies, memory.experience, [one])
     assert found[one.id] == SuccessRate(n_succeeded=1, n_failed=1)
 
 
@@ -58,9 +58,9 @@ def test_what_was_merged_away_is_still_a_source_and_an_attempt_at_its_task(memor
     source, failed, later = at("a"), at("a", False), at("a")
     ids = memory.experience.store_many([source, failed, replace(later, timestamp=FixedClock().now())])
     one = Strategy(situation="s", suggestion="d", sources=(source.id,))
-    before = rates_without(memory.strategies, memory.experience, [one])
+    before = baseline_rates(memory.strategies, memory.experience, [one])
     kept = memory.experience.merge(ids)
-    assert rates_without(memory.strategies, memory.experience, [one]) == before
+    assert baseline_rates(memory.strategies, memory.experience, [one]) == before
     assert before[one.id] == SuccessRate(n_succeeded=2, n_failed=1)
     [(of, found)] = stored_attempts(memory.experience, [failed.id]).items()
     assert (of, found.id, found.outcome) == (failed.id, kept.id, "failed")
@@ -71,7 +71,7 @@ def test_what_only_looks_like_a_merged_attempt_counts_for_nothing(memory):
     made = at("a")
     memory.experience.store(replace(made, metadata={"merged_from": ["x"], "merged_attempts": held}))
     one = Strategy(situation="s", suggestion="d", sources=(made.id,))
-    assert rates_without(memory.strategies, memory.experience, [one])[one.id] == SuccessRate(n_succeeded=1)
+    assert baseline_rates(memory.strategies, memory.experience, [one])[one.id] == SuccessRate(n_succeeded=1)
 
 
 def test_successes_that_no_strategy_comes_from_are_those_to_write(memory):
