@@ -29,7 +29,7 @@ from atlas.core.settings import Settings, settings_for_store
 from atlas.embedding.cross_encoder import CrossEncoderReranker
 from atlas.embedding.sentence_transformers import SentenceTransformerEmbedder
 from atlas.memory.effects.difference import ADDED, CHANGED, RATE, REMOVED, RecordDifference, compare_memories
-from atlas.memory.kinds.kind import FURTHER
+from atlas.memory.kinds.kind import ADDED_KINDS
 from atlas.memory.open import open_storage, reembed_store
 from atlas.memory.system import MemorySystem
 from atlas.storage.maintenance.backup import BackupReport, backup, restore
@@ -135,7 +135,7 @@ def _status(options: argparse.Namespace, settings: Settings) -> int:
         print(f"strategies       {len(memory.strategies)}")
         print(f"experiences      {len(memory.experience)}")
         print(f"journal entries  {len(memory.journal)}")
-        for name, kind in FURTHER.items():
+        for name, kind in ADDED_KINDS.items():
             print(f"{name:16} {kind.records(memory).count()}")
         for key in ("outcome", "source"):
             for value, count in memory.experience.values(key).items():

@@ -204,9 +204,9 @@ class MemorySystemImpl(JudgementMixin, LossMixin, PromotionMixin, StoringMixin, 
     @property
     def _memories(self) -> dict[str, AnyMemory]:
         """The memories that exist, keyed by name."""
-        from atlas.memory.kinds.kind import FURTHER
+        from atlas.memory.kinds.kind import ADDED_KINDS
 
-        names = ["experience", "concepts", "strategies", "journal", *(FURTHER if self._storage is not None else ())]
+        names = ["experience", "concepts", "strategies", "journal", *(ADDED_KINDS if self._storage is not None else ())]
         memories = {name: self._memory(name) for name in names}
         return {name: memory for name, memory in memories.items() if memory is not None}
 
@@ -222,9 +222,9 @@ class MemorySystemImpl(JudgementMixin, LossMixin, PromotionMixin, StoringMixin, 
                     self._parts[name] = self._makers[name]()
                     del self._makers[name]
         if name not in self._parts:
-            from atlas.memory.kinds.kind import FURTHER
+            from atlas.memory.kinds.kind import ADDED_KINDS
 
-            self._parts[name] = FURTHER[name].records(self)
+            self._parts[name] = ADDED_KINDS[name].records(self)
         return self._parts[name]
 
     def _own_memory(self, name: str, noun: str) -> Any:

@@ -22,7 +22,7 @@ from atlas.memory.base.export import restored_history
 from atlas.memory.base.memory import Memory
 from atlas.memory.base.memory import Row as StoredRow
 from atlas.memory.base.records import Entry, drop_known, encode_entries
-from atlas.memory.kinds.kind import FURTHER, MemoryKind
+from atlas.memory.kinds.kind import ADDED_KINDS, MemoryKind
 from atlas.memory.kinds.record_text import RecordText, Section
 from atlas.memory.system import MemorySystem
 from atlas.views.kinds.columns import RELEVANCE, Column, Tables
@@ -247,5 +247,5 @@ def register(monkeypatch: pytest.MonkeyPatch) -> None:
 
     The third place is the list of rooms that the router draws.
     """
-    monkeypatch.setitem(FURTHER, "recipes", KIND)
+    monkeypatch.setitem(ADDED_KINDS, "recipes", KIND)
     monkeypatch.setitem(KINDS, "recipes", RECIPE)

@@ -61,7 +61,7 @@ MISSING_TOOL_FACTOR = 0.5
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TokenCounter:
-    """A function that counts tokens, with a name to show."""
+    """A function that counts tokens, and its name for display."""
 
     count: Callable[[str], int]
     name: str
@@ -72,15 +72,15 @@ Reason = Literal["too long", "repeats", "failing", "below the level", "no exampl
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Omission:
-    """A record that was left out of a block, or all records below the level, with the reason."""
+    """The reason why a record, or the number of records below the relevance level, was left out of a block."""
 
     memory: str
     id: str = ""
-    """Id of the record. Empty for records below the level, because a search only counts these."""
+    """Id of the record. Empty for records below the relevance level, which searches count but do not return."""
 
     reason: Reason
     relevance: float = 0.0
-    """Relevance of the hit. For records below the level, the level."""
+    """Relevance of the hit, or the relevance level for the records below it."""
 
     n_records: int = 1
     n_tokens_over: int = 0
@@ -117,7 +117,7 @@ def omission_line(omission: Omission) -> str:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Assignment:
-    """The random assignment of an attempt to the group with or without memories."""
+    """The random assignment of an attempt to the group with memories or the group without."""
 
     share: float
     """The probability of being held out, in (0, 1)."""
@@ -126,7 +126,7 @@ class Assignment:
 
     @property
     def metadata(self) -> dict[str, Any]:
-        """The metadata for the attempt: `holdout`, which is `held out` or `shown`, and `holdout_share`."""
+        """Metadata for the attempt: `holdout` with the value `held out` or `shown`, and `holdout_share`."""
         from atlas.memory.experience.extraction import ARM, HELD_OUT, SHARE, SHOWN  # late: rarely needed
 
         return {ARM: HELD_OUT if self.is_held_out else SHOWN, SHARE: self.share}
@@ -134,7 +134,7 @@ class Assignment:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ContextBlock:
-    """The part of a prompt that contains memories, with a record of what it shows and omits."""
+    """The part of a prompt that contains memories, with the ids of shown and omitted records."""
 
     text: str
     """Text of the block. Empty if there are no hits, or if no hit fits the budget."""
@@ -145,7 +145,7 @@ class ContextBlock:
     """Name of the token counter."""
 
     shown: Mapping[str, tuple[str, ...]]
-    """The ids of the shown records, best first, by memory: `strategies`, `experience`, `concepts`, `journal`."""
+    """Ids of the shown records, best first, keyed by memory: `strategies`, `experience`, `concepts`, `journal`."""
 
     n_left_out: int
     """Number of retrieved records that are not in the block."""
@@ -170,7 +170,7 @@ class ContextBlock:
 
     @property
     def credited_ids(self) -> dict[str, tuple[str, ...]]:
-        """The ids of the shown records, except warnings, by memory. The outcome of the task may count for these."""
+        """Ids of the shown records except warnings, keyed by memory. The outcome of the task may count for these."""
         credited = dict[str, tuple[str, ...]]()
         for name, ids in self.shown.items():
             warnings = self.warnings.get(name, ())
@@ -199,7 +199,7 @@ class _BlockPart:
     relevance: float
     full: RecordText
     gist: RecordText
-    """The gist, or the full text if this is no longer."""
+    """The gist of the full text, or the full text itself if it is as short."""
 
     content: str
     """Title and fields, without the id."""
@@ -208,7 +208,7 @@ class _BlockPart:
 
 
 def make_counter(embedder: object) -> TokenCounter:
-    """Return a counter with the embedder's tokenizer if it has one, else an estimate by characters."""
+    """Return a counter that uses the embedder's tokenizer, or an estimate by characters without a tokenizer."""
     count = getattr(embedder, "count_tokens", None)
     if count is not None and count("a") is not None:
         return TokenCounter(count=count, name=f"the tokenizer of {getattr(embedder, 'model_name', 'the embedder')}")
@@ -219,7 +219,7 @@ def make_counter(embedder: object) -> TokenCounter:
 
 
 def query_task(description: str, *, domain: str = "", tools: Sequence[str] = ()) -> Task:
-    """Return a task without id for a query. Its context lists the agent's tools, as `tools_of` expects."""
+    """Return a task without id for a query. The task's context lists the agent's tools for `tools_of`."""
     return Task("", domain, description, {"tools": list(tools)} if tools else {})
 
 
@@ -253,11 +253,11 @@ def build_context(
     """Return the context block of retrieved records, best first, within a budget. Equal arguments give equal blocks.
 
     The hits of all memories are merged by relevance, keeping the order within each memory. A hit that exceeds its share
-    of the remaining budget is shortened to its gist; the budget left at the end expands gists to full texts, best
-    first. Duplicates are left out. Near-copies come last, followed by warnings.
+    of the remaining budget is shortened to its gist. Budget left at the end expands gists to full texts, best first.
+    Duplicates are left out. Near-copies come last, followed by warnings.
 
     Args:
-        by_words: Whether the hits were found by keywords only, which the result then states.
+        by_words: Whether the hits were found by keywords only. The block has the same attribute.
         sections: Sections of the block, keyed by memory, or None for the sections of all known kinds.
         tools: Tools of the agent, or None if unknown. Concepts that need further tools rank lower.
         origins: Labels to show for the origins of records, keyed by the record's id.
@@ -313,7 +313,7 @@ class _Draft:
         self.omitted: list[Omission] = []
 
     def add_all(self, parts: Sequence[_BlockPart]) -> None:
-        """Add parts, near-copies last. For each part left out, record why."""
+        """Add parts, near-copies last. Record the omission of parts that are left out."""
         near_copies = list[_BlockPart]()
         for part in parts:
             earlier = [*self._texts, *near_copies]
@@ -332,7 +332,7 @@ class _Draft:
             self._add(part)
 
     def _add(self, part: _BlockPart) -> None:
-        """Add a part in full or else as its gist. If neither fits, record this."""
+        """Add a part in full, or else as its gist. If neither fits, record the omission."""
         n_remaining = self._budget - self._n_tokens(self._texts)
         n_tokens = self._count("\n".join(part.full.lines) + "\n")
         has_room = n_tokens <= FULL_SHARE * n_remaining and self._excess_tokens(part, part.full) <= 0
@@ -349,7 +349,7 @@ class _Draft:
                 self._texts[part] = part.full
 
     def drop_last(self, n_tokens_over: int) -> None:
-        """Drop the least relevant part. Needed because a whole block may have more tokens than the sum of its pieces.
+        """Drop the least relevant part of a block that has more tokens than the sum of its pieces.
 
         Args:
             n_tokens_over: Tokens by which the block with this part exceeds its budget.
@@ -371,14 +371,14 @@ class _Draft:
         )
 
     def _excess_tokens(self, part: _BlockPart, text: RecordText) -> int:
-        """Return the tokens by which adding this text of a part would exceed the budget: 0 or less if it fits."""
+        """Return the number of tokens above the budget after adding a part with this text: 0 or less if it fits."""
         return self._n_tokens({**self._texts, part: text}) - self._budget
 
     def _n_tokens(self, texts: Mapping[_BlockPart, RecordText]) -> int:
         return sum(map(self._count, self._pieces(texts)))
 
     def _pieces(self, texts: Mapping[_BlockPart, RecordText]) -> list[str]:
-        """Return the text of the block in pieces: first line, headings, records and last line. Empty without texts."""
+        """Return the pieces of the block: first line, headings, records and last line. Empty without texts."""
         by_memory: dict[str, list[str]] = {}
         for part, text in texts.items():
             pieces = by_memory.setdefault(part.memory, [f"\n{self._headings[part.memory]}\n"])
@@ -392,7 +392,7 @@ class _Draft:
 
 
 def _is_near_copy(part: _BlockPart, other: _BlockPart) -> bool:
-    """Return whether another part with the same outcome contains nearly all words of a part."""
+    """Return whether another part contains nearly all words of a part, and has the same outcome."""
     return (
         other.memory == part.memory
         and other.full.label == part.full.label
@@ -401,9 +401,9 @@ def _is_near_copy(part: _BlockPart, other: _BlockPart) -> bool:
 
 
 def _sort_by_relevance(parts: Sequence[_BlockPart]) -> list[_BlockPart]:
-    """Return the parts sorted by relevance, except that the order within each memory is kept.
+    """Return the parts sorted by relevance, without changing the order within a memory.
 
-    A part is ranked by the lowest relevance so far in its memory, so it cannot overtake an earlier part of its memory.
+    The sort key is the lowest relevance of the part and of all earlier parts of the same memory.
     """
     lowest_by_memory: dict[str, float] = {}
     rank_values = dict[_BlockPart, float]()

@@ -1,4 +1,4 @@
-"""Successful attempts as the examples of a prompt, in the prompt's own form."""
+"""Successful attempts as examples in a prompt, in a form that the caller gives."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def check_form(form: str) -> None:
 def build_examples(
     result: MemoryQueryResult, counter: TokenCounter, budget_tokens: int, form: str, *, by_words: bool = False
 ) -> ContextBlock:
-    """Return a block of successful attempts as examples, within a budget. The best one is last, next to the question.
+    """Return a block of successful attempts as examples, within a budget. The best example is last.
 
     The text does not mark attempts as memories, so attempts that read like instructions are left out.
 
@@ -76,5 +76,5 @@ def _example(attempt: Experience, form: str) -> str:
 
 
 def _join_examples(examples: Sequence[str]) -> str:
-    """Return examples, given best first, as the beginning of a prompt with the best one last."""
+    """Return examples as text for the beginning of a prompt, in reverse order, so that the best one is last."""
     return "".join(f"{example}\n\n" for example in reversed(examples))

@@ -1,6 +1,6 @@
 """Strategies whose advice contradicts several better proven strategies for a similar situation.
 
-Only plain opposites count: one advises an act, and the other forbids the same act in a sentence without a condition.
+Only plain opposites count: one strategy advises an act that the other forbids, in a sentence without a condition.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ MIN_SUCCESSES = 2
 """Minimum number of successes of each of these strategies."""
 
 SITUATION_SIMILARITY = 0.6
-"""Minimum cosine of two strategies for near situations."""
+"""Minimum cosine of two strategies for similar situations."""
 
 PHRASE_WORDS = 3
 """Largest number of words of an act."""
@@ -47,12 +47,12 @@ Act = tuple[str, ...]
 
 @dataclass(frozen=True, slots=True)
 class Contradiction:
-    """A strategy that contradicts several better proven ones, with the reason."""
+    """A strategy that contradicts several better proven strategies, with the reason."""
 
     id: str
     why: str
     excerpt: str
-    """The part of the advice that was compared. Untrusted text."""
+    """Words of the contradicted act. Untrusted text."""
 
 
 def find_contradictions(strategies: Any) -> Iterator[Contradiction]:
@@ -77,7 +77,7 @@ def find_contradictions(strategies: Any) -> Iterator[Contradiction]:
 
 
 def forbidden_acts(text: str) -> set[Act]:
-    """Return the acts that a text forbids unconditionally, each as a run of words."""
+    """Return the acts that a text forbids unconditionally."""
     acts = set[Act]()
     for sentence in _SENTENCE.split(text):
         if _CONDITION.search(sentence):
@@ -100,7 +100,7 @@ def advised_acts(text: str) -> set[Act]:
 
 
 def _acts_by_stance(strategies: Any) -> tuple[dict[Act, set[str]], dict[Act, set[str]]]:
-    """Return the ids of the strategies that forbid an act, and of those that advise a forbidden act, keyed by act."""
+    """Return two mappings from acts: to the strategies that forbid the act, and to those that advise it."""
     forbidden, advised = defaultdict[Act, set[str]](set), defaultdict[Act, set[str]](set)
     retired = strategies.retired()
     ids = [record_id for record_id in strategies.ids({"marks.buried": False}) if record_id not in retired]
@@ -120,7 +120,7 @@ def _acts_by_stance(strategies: Any) -> tuple[dict[Act, set[str]], dict[Act, set
 def _find_better_proven(
     record_id: str, others: set[str], successes: Mapping[str, int], vectors: Mapping[str, Vector]
 ) -> list[str]:
-    """Return the other strategies for a similar situation with more successes, and at least `MIN_SUCCESSES` of them."""
+    """Return the ids of others with a similar situation, more successes and at least `MIN_SUCCESSES` successes."""
     min_successes = max(MIN_SUCCESSES, successes.get(record_id, 0) + 1)
     return sorted(
         other

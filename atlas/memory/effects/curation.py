@@ -1,4 +1,4 @@
-"""Measurement of what agents lose if records are removed, by replaying tasks with and without the records."""
+"""Measurement of the loss to agents if records are removed. Tasks are replayed with and without the records."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ class Answer:
     """The hits of one memory for a task, and the content of the context block."""
 
     hits: Mapping[str, Any]
-    """Records by id, best first."""
+    """Records of the hits, keyed by id, best first."""
 
     shown: tuple[str, ...]
     """Ids of this memory's records in the context block."""
@@ -58,7 +58,7 @@ class Answer:
 
 @dataclass(frozen=True, slots=True)
 class Replay:
-    """The hits for a task with all records, and again without the records to remove."""
+    """The answers to a task with all records, and without the records to remove."""
 
     task: Task
     before: Answer
@@ -67,7 +67,7 @@ class Replay:
 
 @dataclass(frozen=True, slots=True)
 class LossMeter:
-    """A measurement of what agents lose if records are removed from one memory of a store."""
+    """A meter of the loss to agents if records are removed from one memory."""
 
     memories: Mapping[str, AnyMemory]
     storage: Store
@@ -115,7 +115,7 @@ class LossMeter:
         return memory if isinstance(memory, ChromaExperienceMemory) else None
 
     def _replay(self, name: str, masked: AnyMemory, task: Task, sections: Mapping[str, Section]) -> Replay:
-        """Return the hits of a memory for a task, before and after the removal, with the block from all memories."""
+        """Return the answers to a task with all records, and without the removed records of one memory."""
         searches = prepare_searches(self.memories, task, DEFAULT_K, QueryFilters())
         with self.storage.reading():
             other_memories = {
@@ -210,10 +210,10 @@ def _compute_loss(replacements: Mapping[str, str], replays: Sequence[Replay], ta
 def _lost_records(
     replacements: Mapping[str, str], replays: Sequence[Replay], tasks: RecordTasks
 ) -> list[tuple[Any, list[str]]]:
-    """Return the removed records that were the best hit of a task, each with these tasks, the best record first.
+    """Return the removed records that are the best hits of tasks, each with the descriptions of these tasks.
 
-    If a task has several equally good hits, the one that is best for most tasks is returned, so that few records have
-    to be kept.
+    The best record comes first. If a task loses several equally good hits, the one that is best for most tasks is
+    returned, so that few records have to be kept.
     """
     records: dict[str, Any] = {}
     losing: list[tuple[str, list[str]]] = []
@@ -241,7 +241,7 @@ def _right_ids(ids: Iterable[str], replay: Replay, tasks: RecordTasks) -> list[s
 
 
 def _n_lost(ids: Sequence[str], remaining: Collection[str], replacements: Mapping[str, str]) -> int:
-    """Return how many records are lost: neither they nor the records that they are merged into are among the hits."""
+    """Return the number of lost records, which neither remain nor are merged into a remaining record."""
     return sum(i not in remaining and replacements.get(i, "") not in remaining for i in ids)
 
 
@@ -255,7 +255,7 @@ def _lost_conditions(replay: Replay) -> list[str]:
 
 
 def _is_replaced(best: Any, replay: Replay, replacements: Mapping[str, str], tasks: RecordTasks) -> bool:
-    """Return whether an equally good right record, or the record that the best is merged into, is still a hit."""
+    """Return whether a hit remains that is as good: another right record, or the one that `best` is merged into."""
     return any(
         worth(record) >= worth(best) and (i == replacements[best.id] or tasks.is_right(i, replay.task))
         for i, record in replay.after.hits.items()

@@ -1,4 +1,4 @@
-"""Comparison of two states of a memory, such as a store and its backup: its records, and their success rates."""
+"""Comparison of the records and success rates of two memory systems, such as a store and its backup."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from atlas.memory.base.memory import Memory
 from atlas.memory.kinds.table import searchable_kinds
 
 BATCH = 500
-"""Records that are read at once."""
+"""Number of records that are read at once."""
 
 ADDED, REMOVED, CHANGED, RATE = "added", "removed", "changed", "rate"
 
@@ -31,13 +31,13 @@ class RecordDifference:
     """Untrusted text."""
 
     change: str
-    """`added`, `removed`, `changed`, or `rate` if its success rate moved."""
+    """`added`, `removed`, `changed`, or `rate` if the record's success rate has changed."""
 
     fields: tuple[str, ...] = ()
-    """Names of the changed fields, among them `marks`."""
+    """Names of the changed fields. `marks` stands for all marks."""
 
     before: str = ""
-    """The earlier success rate as `1 of 3`, or empty if there was none or the rate stayed."""
+    """The earlier success rate, such as `1 of 3`. Empty if it is unknown or has not changed."""
 
     after: str = ""
     """The later success rate."""
@@ -86,7 +86,7 @@ def _compare_records(
 
 
 def _changed_fields(before: Any, after: Any) -> tuple[str, ...]:
-    """Return the names of the fields that differ. A record that is damaged and cannot be read is given as None."""
+    """Return the names of the fields that differ. None stands for a damaged record that cannot be read."""
     if before is None or after is None:
         return () if before is after else ("record",)
     names = [field.name for field in fields(before) if field.name not in _STATISTICS]

@@ -31,7 +31,7 @@ def assign_group(share: float, *, store: str, task: str, attempt: str) -> Assign
 
 
 def next_attempt_name(experience: Memory[Any] | None, task: Task) -> str:
-    """Return the name for `assign_group` of the next attempt at a task: the number of stored attempts at it.
+    """Return the name of the next attempt at a task for `assign_group`: the number of stored attempts at the task.
 
     Raises:
         InvalidInput: The memory cannot count attempts.

@@ -1,4 +1,4 @@
-"""The effect of memory: compares success rates of attempts at the same task with and without memories."""
+"""The effect of memory: the success rates of attempts with memories and without, at the same tasks."""
 
 from __future__ import annotations
 
@@ -35,8 +35,8 @@ SEED = 18
 _GIVEN, _IN_BLOCK = ({key: {"$gt": 0}} for key in (SHOWN_RECORDS, SHOWN_TOKENS))
 """Filters for attempts that received records, and for attempts that received a context block."""
 
-Used = tuple[str, str]
-"""A used record: its collection and its id."""
+UsedRecord = tuple[str, str]
+"""The collection and the id of a record that an attempt used."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -54,7 +54,7 @@ class JudgedAttempt:
     experience_id: str = ""
     """Id of the attempt's experience, or empty if it was merged into another."""
 
-    used: tuple[Used, ...] = ()
+    used: tuple[UsedRecord, ...] = ()
     """The records that the attempt is known to have used. Received records that were not used are left out."""
 
 
@@ -78,9 +78,9 @@ class TaskEffect:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class UnusedShare:
-    """The number of tokens in the context blocks of attempts, and how many of them are of unused records.
+    """The number of tokens in the context blocks of attempts, and the number of those in unused records.
 
-    A record counts as used only if the agent names its id, or if its text reappears in the agent's words.
+    A record counts as used only if its id or its text appears in the agent's words.
     """
 
     n_blocks: int
@@ -101,10 +101,10 @@ class MemoryEffect:
     """
 
     tasks: tuple[TaskEffect, ...]
-    """Tasks with both kinds of attempts, the largest gain first."""
+    """Tasks with attempts both with and without memories, the largest gain first."""
 
     n_only_used: int = 0
-    """Number of tasks that lack a comparison, because all judged attempts used memories."""
+    """Number of tasks without a comparison, because all judged attempts used memories."""
 
     unused: UnusedShare | None = None
     """Unused tokens of context blocks, or None if no stored attempt received a block."""
@@ -114,7 +114,7 @@ class MemoryEffect:
 
     @property
     def n_tasks(self) -> int:
-        """Number of tasks with attempts of both kinds."""
+        """Number of tasks with attempts both with and without memories."""
         return len(self.tasks)
 
     @property
@@ -133,17 +133,17 @@ class MemoryEffect:
         return self.n_tasks >= MIN_TASKS
 
     def after_failure(self, has_used: bool) -> Tries:
-        """Return how many of the compared attempts with memories, or without, followed a failure at the same task.
+        """Return the share of attempts, with memories or without, that followed a failure at the same task.
 
-        The result counts these in `n_succeeded`, so that `rate` is their share.
+        In the result, `n_succeeded` is the number of these attempts, and `rate` is their share.
         """
         attempts = [attempt for task in self.tasks for attempt in task.attempts]
         follows = [attempt.follows_failure for attempt in attempts if attempt.has_used == has_used]
         return Tries(n=len(follows), n_succeeded=sum(follows))
 
     @property
-    def is_selected(self) -> bool:
-        """True if the shares of attempts after a failure differ too much between both groups for a comparison.
+    def has_selection_bias(self) -> bool:
+        """True if attempts with and without memories differ too much in how often they followed a failure.
 
         For example, an agent may use memories only after failures. The failures then count against attempts without
         memories, and the next attempts might have succeeded without memories too.
@@ -152,8 +152,8 @@ class MemoryEffect:
         return abs(used - not_used) > MAX_FAILURE_DIFFERENCE
 
     @property
-    def chance(self) -> float:
-        """Two-sided p-value of the sign test over the tasks that differ, in [0, 1]."""
+    def p_value(self) -> float:
+        """Two-sided p-value of a sign test over the tasks whose success rates differ, in [0, 1]."""
         return sign_test(self.n_helped, self.n_hurt)
 
     @property
@@ -165,7 +165,7 @@ class MemoryEffect:
 
     @cached_property
     def helped(self) -> Estimate | None:
-        """Share of tasks with a higher success rate with memories, with its bootstrap interval. None without tasks."""
+        """Share of tasks whose success rate is higher with memories, and its bootstrap interval. None without tasks."""
         if not self.tasks:
             return None
         better = np.array([[task.difference > 0] for task in self.tasks], dtype=float)
@@ -173,7 +173,7 @@ class MemoryEffect:
 
     @cached_property
     def gain(self) -> Estimate | None:
-        """Mean difference of the tasks' success rates, in [-1, 1], with its bootstrap interval. None without tasks."""
+        """Mean difference of the tasks' success rates, in [-1, 1], and its bootstrap interval. None without tasks."""
         if not self.tasks:
             return None
         differences = np.array([[task.difference] for task in self.tasks])
@@ -181,7 +181,7 @@ class MemoryEffect:
 
 
 def effect_among(judged: Iterable[JudgedAttempt]) -> MemoryEffect:
-    """Return the effect among attempts. Only tasks that have attempts with memories and without are compared."""
+    """Return the effect among judged attempts. Only tasks with attempts both with and without memories count."""
     groups: dict[str, tuple[list[JudgedAttempt], list[JudgedAttempt]]] = defaultdict(lambda: ([], []))
     for attempt in judged:
         if attempt.task_id:
@@ -200,7 +200,7 @@ def effect_among(judged: Iterable[JudgedAttempt]) -> MemoryEffect:
 
 
 def memory_effect(
-    experience: ChromaExperienceMemory, memories: Sequence[AnyMemory], used_by: Mapping[str, Sequence[Used]]
+    experience: ChromaExperienceMemory, memories: Sequence[AnyMemory], used_by: Mapping[str, Sequence[UsedRecord]]
 ) -> MemoryEffect:
     """Return the success rates at the same tasks with and without memories.
 
@@ -273,7 +273,7 @@ def _ids_after_failure(
 def _attempts_at_tasks(
     experience: ChromaExperienceMemory, used_by: Collection[str]
 ) -> tuple[list[Attempt], dict[str, object] | None]:
-    """Return the judged attempts at tasks at which some attempt used memories, and the filter that selects them."""
+    """Return the judged attempts at all tasks where an attempt used memories, and the filter for these tasks."""
     if len(used_by) > MAX_FILTERED:
         where, candidates = None, read_attempts(experience)
         task_ids = {attempt.task_id for attempt in candidates if attempt.trajectory_id in used_by}
@@ -289,16 +289,16 @@ def _attempts_at_tasks(
 class _Origins:
     """The known times and source attempts of used records."""
 
-    written_at: Mapping[Used, str]
-    origin_ids: Mapping[Used, str]
-    """The attempt that a record was made from, if there is exactly one, keyed by the record."""
+    written_at: Mapping[UsedRecord, str]
+    origin_ids: Mapping[UsedRecord, str]
+    """Id of the only attempt that a record was made from, keyed by the record."""
 
     @classmethod
     def read(
-        cls, experience: ChromaExperienceMemory, memories: Sequence[AnyMemory], used: Collection[Used]
+        cls, experience: ChromaExperienceMemory, memories: Sequence[AnyMemory], used: Collection[UsedRecord]
     ) -> _Origins:
-        written_at: dict[Used, str] = {}
-        origin_ids: dict[Used, str] = {}
+        written_at: dict[UsedRecord, str] = {}
+        origin_ids: dict[UsedRecord, str] = {}
         for memory in memories:
             if not isinstance(memory, Memory):
                 continue
@@ -310,14 +310,14 @@ class _Origins:
             origin_ids |= {(name, record_id): origin for record_id, origin in origins if _is_single_id(origin)}
         return cls(written_at, origin_ids)
 
-    def may_help(self, attempt: Attempt, at: str, used: Used) -> bool:
+    def may_help(self, attempt: Attempt, at: str, used: UsedRecord) -> bool:
         """Return whether a record may have helped an attempt: it is older, and was not made from the attempt."""
         is_later = bool(at) and self.written_at.get(used, "") > at
         return not is_later and self.origin_ids.get(used) != attempt.trajectory_id
 
 
 def _filter_any(key: str, values: Collection[str]) -> dict[str, object] | None:
-    """Return a filter for records with one of the values, or None if reading the whole column is faster."""
+    """Return a filter for records with one of these values, or None if reading the whole column is faster."""
     return {key: {"$in": sorted(values)}} if len(values) <= MAX_FILTERED else None
 
 

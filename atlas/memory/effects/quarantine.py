@@ -1,4 +1,4 @@
-"""Quarantine: records that no search finds until a curator releases them, with the reason."""
+"""Quarantine of records. No search finds these records until a curator releases them."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from atlas.memory.kinds.table import searchable_kinds
 from atlas.storage.records import IS_QUARANTINED, QUARANTINE
 
 KIND = "quarantine"
-"""Kind of the operations."""
+"""Kind of the operations that change a quarantine."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -85,7 +85,7 @@ def quarantine_each(system: Any, reasons: Mapping[str, str], why: str) -> str:
 
 
 def quarantined(system: Any) -> tuple[QuarantinedRecord, ...]:
-    """Return the records in quarantine, keyed by memory, in the order of insertion."""
+    """Return the records in quarantine, memory by memory, in the order of insertion."""
     hidden: list[QuarantinedRecord] = []
     for memory, records in _memories(system).items():
         reasons = records.column(QUARANTINE, IS_QUARANTINED)

@@ -1,4 +1,4 @@
-"""The randomised effect of memory: compares attempts with memories and randomly held-out attempts."""
+"""The randomised effect of memory: the success rates of attempts with memories and of held-out attempts."""
 
 from __future__ import annotations
 
@@ -79,7 +79,7 @@ class RandomisedEffect:
 
     @cached_property
     def n_more(self) -> int | None:
-        """Number of further attempts that are needed until the interval excludes 0, at the present rates.
+        """Number of further attempts after which the interval would exclude 0, at the present rates.
 
         None if the rates are equal, or if more than `MAX_FACTOR` times the present attempts would be needed.
         """

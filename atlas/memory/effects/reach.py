@@ -1,7 +1,7 @@
 """The reach of records: how often searches returned them, and the tasks whose context would contain them now.
 
-Past contexts are not recorded by the ids of their records, except for the records that an attempt used. So the past is
-a number of searches, and the present is measured by replaying tasks.
+The store does not record which records past contexts contained, only which an attempt used. So the past is a number of
+searches, and the present is measured by replaying tasks.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ class ReachedTask:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Reach:
-    """How often records were retrieved, and which tasks' context blocks would contain them."""
+    """The number of times that records were retrieved, and the tasks whose context blocks would contain them."""
 
     n_retrieved: int = 0
     """Number of times that a search returned one of the records. A search that returned two counts twice.
@@ -84,7 +84,7 @@ def measure_reach(system: Any, ids_by_memory: Mapping[str, Collection[str]]) -> 
 def _tasks(
     experience: AnyMemory | None, memories: Mapping[str, Memory[Any]], ids_by_memory: Mapping[str, Collection[str]]
 ) -> list[Task]:
-    """Return the distinct tasks to replay: those of the attempts nearest to the records, then a sample of others."""
+    """Return the distinct tasks to replay: tasks of the attempts nearest to the records, then a sample of others."""
     if not isinstance(experience, Memory):
         return []
     vectors = list[Vector]()
@@ -102,7 +102,7 @@ def _tasks(
 
 
 def _distinct_tasks(attempts: Sequence[Experience]) -> dict[Any, Task]:
-    """Return the distinct tasks of attempts, keyed for comparison."""
+    """Return the distinct tasks of attempts, keyed by `task_key`."""
     return {task_key(attempt.task): attempt.task for attempt in attempts if attempt.task.description}
 
 

@@ -19,13 +19,13 @@ class RecordTasks:
     """The tasks for which each record of one memory is right."""
 
     ids: Mapping[str, frozenset[str]]
-    """Ids of tasks by record."""
+    """Ids of tasks, keyed by record."""
 
     attempted: Mapping[str, tuple[Task, ...]]
-    """Tasks of attempts by record: its own task, or the tasks of its sources."""
+    """Tasks of attempts, keyed by record: the record's own task, or the tasks of its sources."""
 
     queries: Mapping[str, frozenset[str]]
-    """Queries that each record was judged right for."""
+    """Queries for which a person or agent judged a record to be right, keyed by record."""
 
     def is_right(self, record_id: str, task: Task) -> bool:
         """Return whether a record is right for a task."""
@@ -79,7 +79,7 @@ def tasks_of(
 
 
 def replayable_tasks(tasks: RecordTasks, experience: ChromaExperienceMemory | None) -> list[Task]:
-    """Return the distinct tasks that can be replayed, which are those with a known text. Judged queries come last."""
+    """Return the distinct tasks with a known text, which can be replayed. Judged queries come last."""
     known = {task.id for attempted in tasks.attempted.values() for task in attempted}
     missing_ids = {task_id for ids in tasks.ids.values() for task_id in ids} - known
     all_tasks = [task for attempted in tasks.attempted.values() for task in attempted]

@@ -45,7 +45,7 @@ class Finding:
     """Confidence that the text is an attack, in [0, 1)."""
 
     reasons: tuple[Reason, ...]
-    """The strongest first."""
+    """Signs of an attack, the strongest first."""
 
     is_quarantined: bool = False
     """True if the record is in quarantine already."""
@@ -54,7 +54,7 @@ class Finding:
     def is_in_text(self) -> bool:
         """True if the record's own text looks like an attack.
 
-        Rules do not quarantine a record that is suspect only beside others, such as in a burst.
+        Rules do not quarantine a record that is suspect only in comparison with others, such as in a burst.
         """
         return any(reason.attack not in STORE_SIGNS for reason in self.reasons)
 
@@ -113,7 +113,7 @@ def scan(system: Any, ids: Sequence[str] | None = None, *, minimum: float = SUSP
 
 
 def scan_record(memory: str, record: Any) -> Finding:
-    """Scan a record. The finding has no reasons if there are no signs of an attack.
+    """Return the finding of a scan of one record. Without signs of an attack it has no reasons.
 
     Args:
         memory: Name of the record's memory.
@@ -129,7 +129,7 @@ def scan_record(memory: str, record: Any) -> Finding:
 
 
 def with_signs(finding: Finding, signs: Sequence[Reason]) -> Finding:
-    """Return a finding with further signs added, which never lower its score."""
+    """Return a finding with further signs added. The score never becomes lower."""
     reasons = strongest_per_rule([*finding.reasons, *signs])
     return replace(finding, reasons=reasons, score=max(finding.score, *(sign.weight for sign in signs), 0.0))
 
@@ -145,7 +145,7 @@ def join_reasons(finding: Finding) -> str:
 
 
 def readable_parts(memory: str, record: Any) -> list[Part]:
-    """Return the texts of a record that agents may read, without empty ones."""
+    """Return the texts of a record that agents may read. Empty texts are left out."""
     parts = next((parts for kind, parts in _PARTS.items() if isinstance(record, kind)), None)
     if parts is not None:
         return [part for part in parts(record) if part.text.strip()]
@@ -200,11 +200,11 @@ _PARTS: Mapping[type, Callable[[Any], list[Part]]] = {
     Strategy: _strategy_parts,
     JournalEntry: _entry_parts,
 }
-"""The texts of records, by type. Of an added kind, the summary is scanned."""
+"""Functions that return the texts of a record, keyed by its type. Other types are scanned by their summary."""
 
 
 def _records(system: Any, ids: Sequence[str] | None) -> Iterator[tuple[str, Any]]:
-    """Yield pairs of a memory's name and one of its records, for all ids."""
+    """Yield each record of any memory with one of these ids, after the name of its memory. None is for all ids."""
     for memory, kind in searchable_kinds().items():
         if (records := kind.records(system)) is None:
             continue

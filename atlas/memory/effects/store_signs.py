@@ -1,7 +1,7 @@
 """Signs of an attack that show only in the whole store: bursts of one writer, hubs, and contradicting strategies.
 
-They are suspicions for a person to look at. Each weighs no more than the least score of a finding, and none is a reason
-to put a record into quarantine without a look.
+These signs are suspicions for a person to check. Each weighs no more than the least score of a finding, and none is a
+reason to put a record into quarantine without a check.
 """
 
 from __future__ import annotations
@@ -29,13 +29,13 @@ BURST_RECORDS = 30
 """Minimum number of records in a burst."""
 
 BURST_RATIO = 5
-"""How many times as many records as usual a burst has."""
+"""Minimum ratio of the records in a burst to the usual maximum in the same time."""
 
 BURST_SPANS = 20
-"""Minimum number of other spans of time with records. With fewer, it is unknown what is usual."""
+"""Minimum number of other periods with records. With fewer, the usual number is unknown."""
 
 HUB_TASKS = 100
-"""Largest number of tasks that are searched for."""
+"""Maximum number of tasks whose first hits are read."""
 
 HUB_RECENT = 1_000
 """Number of the newest attempts from which unrelated tasks are chosen."""
@@ -48,10 +48,10 @@ HUB_RECORDS = 100
 
 HUB_HITS = 5
 HUB_SHARE = 0.15
-"""Minimum share of the tasks that have a hub among their first hits."""
+"""Minimum share of the tasks whose first hits contain a hub."""
 
 HUB_RATIO = 3
-"""How many times as often as 99% of the records of its memory a hub is found. Weak models make many mild hubs."""
+"""Minimum ratio of a hub's number of tasks to the 99th percentile. Weak models make many mild hubs."""
 
 UNRELATED_SIMILARITY = 0.5
 """Cosine below which two tasks are unrelated."""
@@ -80,7 +80,7 @@ def signs_of_store(system: Any) -> dict[tuple[str, str], tuple[Reason, ...]]:
 
 
 def find_bursts(writings: Sequence[WrittenRecord]) -> dict[str, Reason]:
-    """Return a sign for each record that its writer stored in an unusual burst, keyed by id."""
+    """Return a sign for each record of an unusual burst of one writer, keyed by id."""
     by_writer = defaultdict[str, list[WrittenRecord]](list)
     for writing in sorted(writings, key=lambda writing: writing.at):
         by_writer[writing.writer].append(writing)

@@ -1,4 +1,4 @@
-"""The effect of a strategy: compares attempts that used it and attempts at similar tasks that did not."""
+"""The effect of a strategy: the success rates of attempts with the strategy, and without it at similar tasks."""
 
 from __future__ import annotations
 
@@ -13,13 +13,13 @@ from atlas.memory.experience.memory import ChromaExperienceMemory
 from atlas.memory.strategies.memory import ChromaStrategyBank
 from atlas.memory.strategy_sources import Attempt, rate_of_others, read_attempts
 
-SIMILAR = 500
+N_SIMILAR = 500
 """Maximum number of experiences to compare."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Tries:
-    """The number of attempts with a known outcome, and of successes among them."""
+    """The numbers of attempts with a known outcome and of successes."""
 
     n: int
     n_succeeded: int
@@ -48,7 +48,7 @@ class StrategyEffect:
     not_used: Tries
     """Attempts without the strategy, for the base rate.
 
-    These include its sources, which are older than the strategy.
+    The sources of the strategy are included, because they are older than it.
     """
 
     n_unplaced: int = 0
@@ -62,9 +62,9 @@ class StrategyEffect:
 
     @property
     def verdict(self) -> str:
-        """`helps` or `hurts` if the intervals do not overlap, else `unclear`.
+        """`helps` or `hurts` if the intervals do not overlap, or else `unclear`.
 
-        `not used` without recorded attempts. `unplaced` if attempts may be counted in both groups.
+        It is `not used` without recorded attempts, and `unplaced` if attempts may be counted in both groups.
         """
         if not self.used.n:
             return "not used"
@@ -91,11 +91,12 @@ def effect_among(tries: Sequence[Use], similar: Iterable[Attempt]) -> StrategyEf
 
 
 def strategy_effect(
-    bank: ChromaStrategyBank, experience: ChromaExperienceMemory, strategy_id: str, k: int = SIMILAR
+    bank: ChromaStrategyBank, experience: ChromaExperienceMemory, strategy_id: str, k: int = N_SIMILAR
 ) -> StrategyEffect:
     """Return the effect of a strategy, compared with the k experiences most relevant to its situation.
 
-    These are ranked by meaning and words only, because other signals favour successes. Buried ones are included.
+    The experiences are ranked by meaning and words only, because other signals favour successes. Buried experiences
+    are included.
 
     Raises:
         NotFound: The strategy does not exist.

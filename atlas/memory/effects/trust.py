@@ -21,14 +21,14 @@ from atlas.memory.query import AnyMemory, TrustedMemories
 from atlas.storage.records import Origin
 
 TRUST_COLUMNS = ("trust", "meta.trust")
-"""Columns with the trust that a record's writer states."""
+"""Metadata keys under which a writer states the trust class of a record."""
 
 
 class Trust(IntEnum):
-    """The trust class of a record by its origin, the least trusted first."""
+    """Trust classes of records by their origin, the least trusted first."""
 
     UNTRUSTED = 0
-    """Output of a tool, or a text from elsewhere, as its writer states."""
+    """Output of a tool, or text from elsewhere, according to the writer."""
 
     IMPORTED = 1
     """Imported from a file."""
@@ -86,7 +86,7 @@ def trust_labels(system: Any, ids: Sequence[str]) -> dict[str, str]:
 
 
 def trusted_memories(system: Any, memories: Mapping[str, AnyMemory], min_trust: str) -> TrustedMemories:
-    """Return the memories restricted to records of a trust class or above, and the labels of these records.
+    """Return the memories restricted to records of at least a trust class, with the labels of these records.
 
     Plugged-in memories are left out, because the origin of their records is unknown.
 
@@ -107,7 +107,7 @@ def trusted_memories(system: Any, memories: Mapping[str, AnyMemory], min_trust: 
 
 
 def _own_trust(system: Any, records: Any, people: set[str]) -> dict[str, Trust]:
-    """Return the trust class of each record of a memory, deleted or not, by its own origin alone. Keyed by id."""
+    """Return the trust class of each record by its own origin alone, keyed by id. Deleted records are included."""
     origins: dict[str, Origin] = system.storage.ledger.history.origins(records.collection_name)
     stated_labels: dict[str, Any] = {}
     for column in TRUST_COLUMNS:
@@ -133,7 +133,7 @@ def _origin_trust(origin: Origin | None, people: set[str]) -> Trust:
 
 
 def _derived_records(memories: Mapping[str, Any]) -> Iterator[tuple[str, str, str, str]]:
-    """Yield memory and id of each derived record, followed by memory and id of one of its sources."""
+    """Yield, for each source of each derived record: memory and id of the record, memory and id of the source."""
     attempts = {attempt: record_id for record_id, attempt in memories["experience"].column("trajectory_id").items()}
     for derivation in derivations():
         for record_id, value in memories[derivation.memory].column(derivation.column).items():

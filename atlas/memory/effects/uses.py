@@ -1,4 +1,4 @@
-"""Detection of used records: an agent's words contain the id or text of a record that it received."""
+"""Detection of used records: received records whose id or text appears in the agent's words."""
 
 from __future__ import annotations
 
@@ -25,14 +25,15 @@ _UNSPACED_CHARACTERS = "\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af"
 
 _WORD = re.compile(rf"[{_UNSPACED_CHARACTERS}]|[^\W{_UNSPACED_CHARACTERS}]+")
 _RECORD = re.compile(r"^\[\S+ (.+?)\] ?(.*(?:\n  .*)*)", re.MULTILINE)
-"""A record in a block: its heading with the id, and its lines, which are indented."""
+"""A record in a context block: a heading with the id, and indented lines."""
 
 
 def used_records(
     retrieved: Ids, texts: Texts, task: Task, steps: Sequence[Step], solution: object
 ) -> dict[str, tuple[str, ...]]:
-    """Return the ids, by memory, of records that an agent's words name or, if none, whose text reappears in them.
+    """Return the ids of the retrieved records that an agent used, keyed by memory.
 
+    These are the records whose ids appear in the agent's words or, if there are none, the records whose texts do.
     Observations do not count as the agent's words, because the context block may be an observation.
     """
     words = "\n".join([*(f"{step.thought}\n{step.action}" for step in steps), str(solution or "")])
@@ -65,7 +66,7 @@ def record_texts(memories: Mapping[str, AnyMemory], retrieved: Ids) -> dict[tupl
 
 
 def shown_marks(retrieved: Ids, texts: Texts, used: Ids, counter: TokenCounter | None) -> dict[str, int]:
-    """Return metadata for an attempt: the number of records that it was shown, and their tokens in the context block.
+    """Return metadata for an attempt: the number of shown records, and their tokens in the context block.
 
     Args:
         counter: Counter of the tokens of a block's records, or None if there is no block.
@@ -93,7 +94,7 @@ def _is_named(record_id: str, words: str) -> bool:
 
 
 def _reappearing_records(texts: Texts, words: str, given_texts: Sequence[str]) -> set[tuple[str, str]]:
-    """Return the records with an n-gram that reappears in an agent's words. A shared one counts for the first record.
+    """Return the records with an n-gram that appears in an agent's words. A shared n-gram counts for the first record.
 
     Args:
         given_texts: Other texts that the agent received. N-grams in these are ignored.
@@ -127,6 +128,6 @@ def _word_ngrams(text: str) -> Iterator[tuple[str, ...]]:
 
 
 def _own_observations(retrieved: Ids, steps: Sequence[Step]) -> Iterator[str]:
-    """Yield the observations that do not contain the context block, judged by the ids of retrieved records."""
+    """Yield the observations without ids of retrieved records, and so without the context block."""
     short_ids = [shown_id(record_id) for ids in retrieved.values() for record_id in ids if isinstance(record_id, str)]
     return (step.observation for step in steps if not any(record_id in step.observation for record_id in short_ids))

@@ -29,7 +29,7 @@ MAX_FILTERED = 2_000
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class WithdrawnRecord:
-    """A record that a withdrawal deletes, and why."""
+    """A record that a withdrawal deletes, with the relation to its source."""
 
     memory: str
     """Name of the memory with the record, such as `strategies`."""
@@ -69,7 +69,7 @@ class Withdrawal(Tabular):
     """Uses of these records by attempts, oldest first. The attempts are not deleted."""
 
     reach: Reach = field(default=NO_REACH, compare=False)
-    """Past searches that returned them, and tasks whose context would contain them now, when the plan was made."""
+    """Number of past searches that returned the records, and tasks whose context blocks would contain them."""
 
     def ids_by_memory(self) -> dict[str, tuple[str, ...]]:
         """Return the ids of the withdrawn records, keyed by memory."""
@@ -88,7 +88,7 @@ class Withdrawal(Tabular):
 
 @dataclass(frozen=True, slots=True)
 class _Relation:
-    """A column in which derived records name their sources, with the relation in words."""
+    """A column with the sources of derived records, and the name of the relation for display."""
 
     memory: str
     column: str
@@ -104,14 +104,14 @@ _RELATIONS: Mapping[str, tuple[_Relation, ...]] = {
     "strategies": (_Relation("strategies", "merged_from", "merged from"),),
     "journal": (_Relation("journal", "summarises", "summarises"),),
 }
-"""Relations by the memory of the source, whose id the column contains."""
+"""Relations whose column contains ids of sources, keyed by the memory of the sources."""
 
 _LEARNING = _Relation("strategies", "sources", "learned from")
-"""The relation of a strategy to attempts, whose trajectory ids it lists."""
+"""The relation of a strategy to its source attempts, by trajectory id or by record id."""
 
 
 _COMPOSITION = tuple(_Relation("concepts", column, "built on") for column in ("calls", "composed_of"))
-"""The relations of a concept to others, which it names by id, or calls by name."""
+"""The relations of a concept to the concepts that it calls or was composed of."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -122,7 +122,7 @@ class Derivation:
     column: str
     source_memory: str
     is_by_attempt: bool = False
-    """True if the column may name a source by the id of its attempt, else by its own id."""
+    """True if the column may contain trajectory ids instead of record ids."""
 
 
 def derivations() -> Iterator[Derivation]:
@@ -235,7 +235,7 @@ def _find_related(system: Any, relation: _Relation, sources: Mapping[str, str]) 
     """Yield the records that a relation links to one of the sources.
 
     Args:
-        sources: Ids of the sources, keyed by the value in the column that refers to each.
+        sources: Id of each source, keyed by the value in the column that refers to it.
     """
     if not sources:
         return

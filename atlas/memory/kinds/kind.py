@@ -20,7 +20,7 @@ class MemoryKind:
     """Noun for a record, which is the first key of its line in a file."""
 
     records: Callable[[Any], Any]
-    """Function that returns this memory of a system."""
+    """Function that returns the memory of this kind from a memory system."""
 
     types: tuple[type, ...]
     """Types of imported items that the memory accepts."""
@@ -38,14 +38,14 @@ class MemoryKind:
     """Function that returns a record's text in a list of results."""
 
     is_searchable: bool = True
-    """False if its records are stored but not offered for search."""
+    """False if records of this kind are stored but not offered for search."""
 
     line: LineKind | None = None
-    """How records are lines of files, or None if they are not."""
+    """Form of the records in import and export files, or None if they are not exported."""
 
     section: Section | None = None
-    """How records are shown in a context block, or None if they are not."""
+    """Form of the records in a context block, or None if blocks do not show them."""
 
 
-FURTHER: dict[str, MemoryKind] = {}
+ADDED_KINDS: dict[str, MemoryKind] = {}
 """Registered kinds in addition to ATLAS's own, keyed by the name of their memory."""

@@ -11,15 +11,15 @@ from atlas.core.unseen import escape_invisible, shown_id
 from atlas.llm.instructions import detect_injection, to_latin
 
 FIELD_CHARACTERS = 1_200
-"""Maximum characters of each field. A longer one is truncated."""
+"""Maximum characters of each field. Longer fields are truncated."""
 
 CODE_CHARACTERS = 4_000
 
 GIST_CHARACTERS = 80
 """Maximum characters of each field in a gist."""
 
-FURTHER = "  | "
-"""Prefix of each line of a stored text except the first line, which follows the field's name.
+LINE_PREFIX = "  | "
+"""Prefix of each line of a stored text. Only the first line follows the field's name instead.
 
 So no text can imitate a line of the block. With MiniLM's tokenizer, on 921 memories from real runs, the prefix adds
 1.5% to the tokens of experiences, 1.8% to strategies, 3.4% to entries and 6.6% to concepts, whose code has many
@@ -28,11 +28,11 @@ and 2.2%, but would not stop a text from imitating another field of its record.
 """
 
 QUOTE = "> "
-"""Prefix, after `FURTHER`, of each line of a text that resembles an instruction or a closing tag."""
+"""Prefix, after `LINE_PREFIX`, of each line of a text that resembles an instruction or a closing tag."""
 
 
 class RecordText:
-    """The text of a record in a context block: a heading that stored text cannot imitate, then its fields."""
+    """The text of a record in a context block: a heading that stored text cannot imitate, and the record's fields."""
 
     def __init__(self, kind: str, record_id: str, title: str, *, label: str = "", is_warning: bool = False) -> None:
         """Create the text with its heading.
@@ -51,14 +51,14 @@ class RecordText:
         self.lines = [self._first_line()]
 
     def add(self, name: str, text: str) -> None:
-        """Add a field, unless its text is empty. Each line begins with the field's name or with `FURTHER`."""
+        """Add a field, unless its text is empty. Each line begins with the field's name or with `LINE_PREFIX`."""
         self._fields.append((name, text))
         bounded = self._truncate(text.strip())
         lines = [escape_invisible(line) for line in defang(bounded).splitlines() if line.strip()]
         if mark := self._warning_for(bounded):
-            self.lines += [f"  {name}: {mark}", *(f"{FURTHER}{QUOTE}{line}" for line in lines)]
+            self.lines += [f"  {name}: {mark}", *(f"{LINE_PREFIX}{QUOTE}{line}" for line in lines)]
         elif lines:
-            self.lines += [f"  {name}: {lines[0]}", *(f"{FURTHER}{line}" for line in lines[1:])]
+            self.lines += [f"  {name}: {lines[0]}", *(f"{LINE_PREFIX}{line}" for line in lines[1:])]
 
     def add_code(self, code: str) -> None:
         """Add the code of a concept. Code that reads like an instruction gets a warning before it."""
@@ -66,7 +66,9 @@ class RecordText:
         lines = defang(bounded).split("\n") if bounded else []
         self._has_code = bool(lines)
         self.lines.append(f"  Code: {self._warning_for(bounded)}".rstrip())
-        self.lines += [f"{FURTHER}{escape_invisible(line)}" if line.strip() else FURTHER.rstrip() for line in lines]
+        self.lines += [
+            f"{LINE_PREFIX}{escape_invisible(line)}" if line.strip() else LINE_PREFIX.rstrip() for line in lines
+        ]
 
     def name_origin(self, origin: str) -> None:
         """Add the record's origin to its label, as in `imported, succeeded: `."""
@@ -126,7 +128,7 @@ def defang(text: str) -> str:
 
 
 FRAME = re.compile(r"[<‹⟨〈«]atlasmemory")  # noqa: RUF001
-"""The tags of a block in a folded text that has only letters and characters that open a tag."""
+"""A tag of a context block, in a text reduced to Latin letters and characters that open a tag."""
 
 _TAG_START = re.compile(r"[<≮＜﹤‹⟨〈«]|&n?v?lt;?|&#0*60;?|&#x0*3c;?|\\(?:u00|x)3c", re.IGNORECASE)  # noqa: RUF001
 """Characters that open a tag, with their lookalikes and escapes."""

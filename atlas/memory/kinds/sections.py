@@ -6,14 +6,14 @@ from collections.abc import Mapping
 
 from atlas.core.statistics import credible_interval
 from atlas.core.types import CodeConcept, Experience, JournalEntry, Strategy
-from atlas.memory.kinds.kind import FURTHER
+from atlas.memory.kinds.kind import ADDED_KINDS
 from atlas.memory.kinds.record_text import RecordText, Section
 from atlas.memory.strategies.records import is_warning
 
 FAILURE_LABEL = "warning, this mostly failed: "
 """Label of a strategy that fails more often than not."""
 
-AVOID = "warning, from failed attempts: "
+WARNING_LABEL = "warning, from failed attempts: "
 """Label of a strategy that is a warning."""
 
 
@@ -31,14 +31,14 @@ def success_rate_text(n_succeeded: int, n: int) -> str:
 
 
 def is_failing(n_succeeded: int, n: int) -> bool:
-    """Return whether the success rate is below one half with a probability of 90%, for example after 3 failures."""
+    """Return whether a success rate is below one half with a probability of 90%, for example after 3 failures."""
     return n > 0 and credible_interval(n_succeeded, n, level=0.8).high < 0.5
 
 
 def _strategy_text(strategy: Strategy) -> RecordText:
-    """Return the text of a strategy. A failing one is shown without its advice."""
+    """Return the text of a strategy. A strategy that mostly failed is shown without its advice."""
     if is_warning(strategy):  # not marked as failing, because hard tasks fail with or without a warning
-        text = RecordText("strategy", strategy.id, strategy.title, label=AVOID, is_warning=True)
+        text = RecordText("strategy", strategy.id, strategy.title, label=WARNING_LABEL, is_warning=True)
         text.add("When", strategy.situation)
         text.add("Avoid", strategy.suggestion)
         return text
@@ -86,9 +86,9 @@ SECTIONS: Mapping[str, Section] = {
     "concepts": Section("## Concepts: code to reuse", _concept_text),
     "journal": Section("## Journal: what was noted on the way", _entry_text),
 }
-"""The sections, by memory. Equally relevant hits are shown in this order."""
+"""The sections, keyed by memory. Equally relevant hits are shown in this order."""
 
 
 def known_sections() -> dict[str, Section]:
     """Return the sections of all known kinds, keyed by memory. Kinds of plug-ins come last."""
-    return {**SECTIONS, **{name: kind.section for name, kind in FURTHER.items() if kind.section is not None}}
+    return {**SECTIONS, **{name: kind.section for name, kind in ADDED_KINDS.items() if kind.section is not None}}

@@ -13,7 +13,7 @@ from atlas.core.exchange import LINES, ExportedConcept, ExportedExperience, Expo
 from atlas.core.journal_codec import encode_entry, validate_entry
 from atlas.core.types import CodeConcept, JournalEntry, Task, Trajectory, Turn
 from atlas.memory.concepts.records import validate
-from atlas.memory.kinds.kind import FURTHER, MemoryKind
+from atlas.memory.kinds.kind import ADDED_KINDS, MemoryKind
 from atlas.memory.strategies.records import validate as validate_strategy
 
 
@@ -90,7 +90,7 @@ KINDS: Mapping[str, MemoryKind] = {
 
 def known_kinds() -> dict[str, MemoryKind]:
     """Return all kinds, keyed by the name of their memory. Kinds of plug-ins come last."""
-    return {**KINDS, **FURTHER}
+    return {**KINDS, **ADDED_KINDS}
 
 
 def searchable_kinds() -> dict[str, MemoryKind]:
@@ -114,4 +114,4 @@ def kind_of_item(item: Any) -> MemoryKind:
 
 def known_lines() -> dict[str, LineKind]:
     """Return the kinds of lines in export files, keyed by a line's first JSON key."""
-    return {**LINES, **{kind.noun: kind.line for kind in FURTHER.values() if kind.line is not None}}
+    return {**LINES, **{kind.noun: kind.line for kind in ADDED_KINDS.values() if kind.line is not None}}

@@ -89,7 +89,7 @@ def proof_of(memory: MemorySystem, answer: Answer, effect: MemoryEffect) -> Proo
 
 def example_of(memory: MemorySystem, effect: MemoryEffect) -> Proof | None:
     """Return the proof for the task that gained most with memory, or None if tasks did not go better on the whole."""
-    if effect.is_selected or effect.n_helped <= effect.n_hurt:
+    if effect.has_selection_bias or effect.n_helped <= effect.n_hurt:
         return None
     proofs = (_proof(memory, task) for task in effect.tasks if task.difference > 0)
     return next((proof for proof in proofs if proof is not None), None)

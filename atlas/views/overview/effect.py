@@ -111,7 +111,7 @@ def effect_view(memory: MemorySystem) -> EffectView:
 def gain_text(effect: MemoryEffect) -> str:
     """Return `likely +5 to +58 points` for the mean difference of the rates, or nothing if the tasks do not show it."""
     interval = effect.gain.interval if effect.gain is not None else None
-    if interval is None or not effect.is_enough or effect.is_selected:
+    if interval is None or not effect.is_enough or effect.has_selection_bias:
         return ""
     if interval.low == interval.high:  # all tasks differ by as much, and say nothing of other tasks
         return ""
@@ -119,7 +119,7 @@ def gain_text(effect: MemoryEffect) -> str:
 
 
 def _parts(effect: MemoryEffect) -> tuple[Part, ...]:
-    better, worse = ("higher", "lower") if effect.is_selected else ("better", "worse")
+    better, worse = ("higher", "lower") if effect.has_selection_bias else ("better", "worse")
     interval = interval_text(effect).removesuffix(" tasks")
     n_equal = effect.n_tasks - effect.n_helped - effect.n_hurt
     return (
@@ -138,19 +138,19 @@ def verdict(effect: MemoryEffect) -> str:
     """Return whether tasks went better with memory, in a few words, or an empty string if there are too few tasks."""
     if not effect.is_enough:
         return ""
-    if effect.is_selected:
+    if effect.has_selection_bias:
         return "These attempts do not tell whether memory helps."
-    if effect.chance > LIKELY:
+    if effect.p_value > LIKELY:
         return "No clear difference so far."
     direction = "better" if effect.n_helped > effect.n_hurt else "worse"
-    return f"Tasks {'' if effect.chance <= SURELY else 'probably '}went {direction} with memory."
+    return f"Tasks {'' if effect.p_value <= SURELY else 'probably '}went {direction} with memory."
 
 
 def grounds(effect: MemoryEffect) -> str:
     """Return the p-value of the difference in a sentence. Empty like the verdict."""
-    if not effect.is_enough or effect.is_selected:
+    if not effect.is_enough or effect.has_selection_bias:
         return ""
-    often = f"{100 * effect.chance:.0f} of" if effect.chance >= 0.01 else "fewer than 1 of"
+    often = f"{100 * effect.p_value:.0f} of" if effect.p_value >= 0.01 else "fewer than 1 of"
     split = f"{effect.n_helped:,} to {effect.n_hurt:,}"
     return f"If memory made no difference, a split as uneven as {split} would come up in {often} 100 cases."
 
@@ -164,12 +164,12 @@ def selection(effect: MemoryEffect) -> str:
         f"{after.n_succeeded:,} of {counted(after.n, 'attempt')} with memory followed a failure at the same task, and "
         f"{first.n_succeeded:,} of {first.n:,} without."
     )
-    return f"{counts} {NO_GAIN}" if effect.is_selected else counts
+    return f"{counts} {NO_GAIN}" if effect.has_selection_bias else counts
 
 
 def caution(effect: MemoryEffect) -> str:
     """Return why the difference need not be due to memory."""
-    return NO_GAIN if effect.is_selected else NOT_CAUSED
+    return NO_GAIN if effect.has_selection_bias else NOT_CAUSED
 
 
 def unused_sentence(effect: MemoryEffect) -> str:
@@ -201,7 +201,7 @@ def effect_sentence(effect: MemoryEffect) -> str:
 
 def _observed_sentence(effect: MemoryEffect) -> str:
     interval = f" ({interval_text(effect)})" if interval_text(effect) else ""
-    if effect.is_selected:
+    if effect.has_selection_bias:
         compared = (
             f"{better_text(effect)} tasks have a higher success rate with memory{interval}, {effect.n_hurt:,} a lower."
         )

@@ -153,7 +153,7 @@ def test_attempts_that_follow_a_failure_at_their_task_are_counted(memory):
     after, first = found.after_failure(True), found.after_failure(False)
     assert (after.n, after.n_succeeded) == (3, 2)
     assert (first.n, first.n_succeeded) == (2, 0)
-    assert found.is_selected
+    assert found.has_selection_bias
 
 
 def test_an_attempt_that_was_merged_away_counts_as_itself(memory):
