@@ -33,7 +33,7 @@ _REST_SECONDS = 60.0
 """Period in which equal refusals add at most two lines, so that guessing keys cannot fill the disk."""
 
 _MAX_DISTINCT = 50
-"""Maximum number of distinct refusals counted in that time."""
+"""Maximum number of distinct refusals that are counted in this period."""
 
 MANY, TOO_MANY = "several", "more refusals than are told apart"
 
@@ -73,12 +73,12 @@ class AuditLog:
     """Name of the user of the process, for events without an actor."""
 
     _refusals: dict[tuple[str, str], int] = field(default_factory=dict)
-    """Refusals of this minute without a line yet, by actor and subject."""
+    """Number of repetitions to write, keyed by actor and subject."""
 
     _lock: threading.Lock = field(default_factory=threading.Lock)
 
     def add_event(self, what: str, *, who: str = "", about: str = "", n: int = 1) -> None:
-        """Add an event. If it cannot be written, the error is logged, and the action is not undone.
+        """Add an event. If the log cannot be written, log an error instead of raising one.
 
         Args:
             who: Name of the actor, empty for the current one.
@@ -96,7 +96,7 @@ class AuditLog:
             logger.error("the audit log cannot be written (%s): %s", error, _encode(event))
 
     def add_refusal(self, who: str, about: str) -> None:
-        """Add a refusal. Equal refusals are counted, and written as one more line after a minute."""
+        """Add a refusal. Repetitions are counted, and their number is written after a minute."""
         with self._lock:
             if not self._refusals:
                 timer = threading.Timer(_REST_SECONDS, self.flush)
@@ -110,7 +110,7 @@ class AuditLog:
             self.add_event(REFUSED, who=who, about=about)
 
     def flush(self) -> None:
-        """Write pending counts of refusals. Called when a server stops."""
+        """Write the pending numbers of repeated refusals. Called when a server stops."""
         with self._lock:
             pending, self._refusals = self._refusals, {}
         for (actor, about), n in pending.items():

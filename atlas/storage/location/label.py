@@ -12,7 +12,7 @@ from atlas.core.address import Address, is_address, local_directory, read_addres
 LABEL = "store.json"
 
 _opened_addresses: dict[Path, Address] = {}
-"""Addresses that this process has opened, by directory. The addresses may have a password. A label has none."""
+"""Addresses that this process has opened, keyed by directory. Unlike those in labels, they may have passwords."""
 
 
 def cache_address(directory: Path, address: Address) -> None:
@@ -24,7 +24,7 @@ def find_address(directory: Path, setting: str = "") -> Address | None:
     """Return the address of a PostgreSQL store whose local files are in a directory, or None for a local store.
 
     Args:
-        setting: An address from settings, which is returned if it leads to the same store.
+        setting: An address from the settings, which is returned if its local files are in this directory.
     """
     for text in (setting, os.environ.get("ATLAS_STORE", "")):
         if is_address(text) and local_directory(text) == directory:

@@ -1,4 +1,4 @@
-"""Values in a JSON object, keyed by name."""
+"""Named values in one JSON text, such as the API keys of a store."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ T = TypeVar("T")
 
 
 _DAMAGE = (ValueError, TypeError, KeyError, AttributeError, RecursionError)
-"""Exceptions of decoding a damaged text."""
+"""Exceptions that decoding a damaged text may raise."""
 
 
 class DamagedText(ValueError):
@@ -32,7 +32,7 @@ class DamagedText(ValueError):
 
 @dataclass(slots=True)
 class AccessValues(Generic[T]):
-    """Named values, shared by all servers of a store. Each read returns the latest ones."""
+    """Named values, shared by all servers of a store. Each read returns the latest values."""
 
     directory: Path
     """The store's directory, or the local directory of a store in a database."""
@@ -49,7 +49,7 @@ class AccessValues(Generic[T]):
     _last_values: dict[str, T] = field(default_factory=dict)
 
     def read(self) -> dict[str, T]:
-        """Return the current values, empty before the first write.
+        """Return the current values, keyed by name. Empty before the first write.
 
         Raises:
             StoreUnavailable: The store is out of reach, or the text is damaged. The cause is then a `DamagedText`.
