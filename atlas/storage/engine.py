@@ -246,7 +246,7 @@ class Copies(Protocol):
         """Replace the ledger by a copy, in one transaction."""
 
 
-DOMAIN_NAMES, DOMAINS_NAMED = "domain_names", "domains_named"
+DOMAIN_NAMES, DOMAIN_NAMES_STATE = "domain_names", "domains_named"
 """Notes of a database ledger: the names of domains, and a random string that changes with them.
 
 A directory store has a file instead, so copying a ledger copies them separately.

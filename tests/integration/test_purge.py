@@ -349,7 +349,7 @@ def test_another_process_that_reads_the_store_is_named_and_the_rest_is_done_when
         assert done.problem.startswith("another process has been reading the store since before the purge")
         assert holding(store, *FORMS)
         finding = {finding.check: finding for finding in examine(memory.storage)}["purges"]
-        assert finding.problem == "1 purge is not done: files of the store may still contain purged data"
+        assert finding.problem == "1 purge is not finished: files of the store may still contain purged data"
         tell(reader)
         assert hear(reader) == "done"
         assert {finding.check for finding in examine(memory.storage, fix=True) if finding.is_fixed} >= {"purges"}

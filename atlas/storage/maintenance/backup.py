@@ -46,16 +46,16 @@ _BACKUP_NOTE = "backup:"
 MARKS = "marks.json"
 _ENTRIES = {LEDGER, MARKS, NAMES}
 _ALLOWED_BYTES = 64 << 20
-"""Bytes that may always be unpacked, whatever the compression ratio."""
+"""Number of bytes that may always be unpacked, whatever the compression ratio."""
 
 _MAX_READ = 4 << 20
-"""Size in bytes of a read from a backup, and upper bound of its zip directory, which lists three entries."""
+"""Maximum number of bytes in one read from a backup, and so in the list of its entries."""
 
 _PIECE = 1 << 20
 """Chunk size when an entry is unpacked."""
 
 _UNPACK_ERRORS = (zipfile.BadZipFile, zlib.error, struct.error, KeyError, ValueError, EOFError, RuntimeError)
-"""The errors that `zipfile` and `json` raise for entries that are missing, damaged, encrypted or of an unknown kind."""
+"""Errors that `zipfile` and `json` raise for entries that are missing, damaged, encrypted or of an unknown kind."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -182,7 +182,7 @@ def inspect_backup(store: Store, source: Path) -> BackupContents:
 
 
 def restore(store: Store, source: Path) -> BackupReport:
-    """Replace the store with a backup. The store's present content is lost unless it is backed up too.
+    """Replace the store with a backup. The present content of the store is lost, so back it up first.
 
     Processes that have the store open see the restored records from their next call on.
 
@@ -200,7 +200,7 @@ def restore(store: Store, source: Path) -> BackupReport:
         backups, revived = store.ledger.notes.read(_BACKUP_NOTE), store.ledger.copies.find_purged(copy)
         indexes = store.ledger.notes.read(INDEX)
         store.ledger.copies.restore(copy)
-    _write_backup_times(store.ledger, _find_restored_backup(source) | backups)
+    _write_backup_times(store.ledger, _modification_time(source) | backups)
     restore_notes(store.ledger, indexes)
     _replace_names(store, names)
     _relabel(store)
@@ -208,8 +208,8 @@ def restore(store: Store, source: Path) -> BackupReport:
     return BackupReport(n_records=_count_store(store), n_bytes=source.stat().st_size, revived=revived)
 
 
-def _find_restored_backup(source: Path) -> dict[str, str]:
-    """Return the backup that a store was restored from, with the file's time as a fallback."""
+def _modification_time(source: Path) -> dict[str, str]:
+    """Return the modification time of a backup file, keyed by its path."""
     made_at = datetime.fromtimestamp(source.stat().st_mtime, UTC)
     return {str(source.resolve()): made_at.isoformat()}
 
@@ -223,10 +223,10 @@ def _pack(target: Path, ledger: Path, names: bytes | None) -> None:
 
 
 class _BackupFile(io.FileIO):
-    """A file read in chunks, so that a list of millions of entries does not exhaust memory."""
+    """A file that refuses large reads, so that a list of millions of entries does not exhaust memory."""
 
     def read(self, size: int | None = -1, /) -> bytes:
-        """Return at most `size` bytes, or raise `BadZipFile` if they are too many for a backup."""
+        """Return at most `size` bytes, or raise `BadZipFile` for more than `_MAX_READ` bytes."""
         n_bytes = os.fstat(self.fileno()).st_size - self.tell() if size is None or size < 0 else size
         if n_bytes > _MAX_READ:
             raise zipfile.BadZipFile(
@@ -236,7 +236,7 @@ class _BackupFile(io.FileIO):
 
 
 def _unpack(store: Store, source: Path, target: Path) -> bytes | None:
-    """Unpack the ledger, migrate it, and read the names. Everything is validated before use."""
+    """Unpack and migrate the ledger of a backup, after validating it, and return the names of domains as JSON."""
     try:
         with _BackupFile(source) as raw, zipfile.ZipFile(raw) as file:
             _check_entries(file)
@@ -266,7 +266,7 @@ def _read_entry(file: zipfile.ZipFile, name: str) -> bytes:
 
 
 def _check_entries(file: zipfile.ZipFile) -> None:
-    """Refuse unexpected entries: other names, duplicates, links, and other compression methods."""
+    """Raise `ValueError` for unexpected entries: other names, duplicates, links, and other compression methods."""
     names = file.namelist()
     if strange := next((name for name in names if name not in _ENTRIES or names.count(name) > 1), None):
         raise ValueError(f"expected only {LEDGER}, {MARKS} and {NAMES} in it, each at most once, got {strange!r}")
@@ -278,7 +278,7 @@ def _check_entries(file: zipfile.ZipFile) -> None:
 
 
 def _check_sizes(file: zipfile.ZipFile, n_packed: int, max_ratio: float) -> None:
-    """Refuse a backup that unpacks to far more than its own size, or has an entry over `MAX_BYTES`.
+    """Raise `ValueError` for a backup that unpacks to far more than its own size, or has an entry over `MAX_BYTES`.
 
     The ledger may exceed `MAX_BYTES`.
     """
@@ -321,7 +321,7 @@ def _decode_marks(marks: Any) -> dict[str, dict[str, Marks]]:
 
 
 def _replace_names(store: Store, names: bytes | None) -> None:
-    """Replace the store's names of domains by the backup's, or remove them if it has none."""
+    """Replace the store's names of domains with the backup's, or remove them if the backup has no names."""
     try:
         names_text(store).change(lambda _: names)
     except StoreUnavailable as error:

@@ -33,13 +33,13 @@ class Finding:
 
     check: str
     problem: str
-    """The difference from the ledger, or empty."""
+    """Description of the problem, or empty."""
 
     is_fixed: bool = False
 
 
 def examine(store: Store, *, fix: bool = False) -> list[Finding]:
-    """Check everything. With `fix`, repair derived data from the ledger, and check again.
+    """Check the store, and return the findings. With `fix`, repair derived data from the ledger, and check again.
 
     Raises:
         NotAllowed: `fix`, and the actor is not a curator.
@@ -76,7 +76,7 @@ def _list_checks(store: Store) -> tuple[Check, ...]:
 
 def _check_permissions(store: Store) -> str:
     loose = files_open_to_others(store.path, list_own_paths(store.path))
-    return f"other users have access to {len(loose)} of its files, such as {loose[0]}" if loose else ""
+    return f"other users have access to {len(loose)} of the store's files, such as {loose[0]}" if loose else ""
 
 
 def _fix_permissions(store: Store) -> None:
@@ -120,7 +120,7 @@ def _outage_reason(index: FollowingIndex) -> str:
 
 
 def _count_keys(index: FollowingIndex, n_expected: int) -> int:
-    """Return the number of keys in an index. A service may lag, so it is polled."""
+    """Return the number of keys in an index, polling a service that may count with a delay."""
     until = time.monotonic() + (SETTLING_SECONDS if index.is_remote else 0)
     while (n_indexed := index.count()) != n_expected and time.monotonic() < until:
         time.sleep(1)
@@ -139,7 +139,7 @@ def _fix_index(store: Store) -> None:
 
 
 def _await_index_update(nearest: VectorSearch) -> None:
-    """Wait until the latest writes are visible. Some services need seconds."""
+    """Wait until the latest writes are visible in the index. Some services need seconds."""
     until = time.monotonic() + SETTLING_SECONDS
     while nearest.updater.n_behind() and time.monotonic() < until:
         time.sleep(1)
@@ -156,7 +156,7 @@ def _check_word_pieces(store: Store) -> str:
 
 
 def _fix_word_pieces(store: Store) -> None:
-    """Drop unreadable token vectors and their packing. The next write starts with new ones."""
+    """Delete the token vectors and their unreadable projection. The next write fits a new projection."""
     store.ledger.token_vectors.clear()
 
 
@@ -196,7 +196,7 @@ def _fix_marks(store: Store) -> None:
 def _check_purges(store: Store) -> str:
     n_left = len(store.ledger.purges.unfinished())
     are = "purge is" if n_left == 1 else "purges are"
-    return f"{n_left} {are} not done: files of the store may still contain purged data" if n_left else ""
+    return f"{n_left} {are} not finished: files of the store may still contain purged data" if n_left else ""
 
 
 def _fix_purges(store: Store) -> None:

@@ -20,14 +20,14 @@ from atlas.storage.maintenance.names import NAMES, names_text
 from atlas.storage.store import LABEL, LEDGER, Store
 
 OMISSION_REASON = "left out of this copy: what was deleted, and what waits for review"
-"""Reason in a copy's history for left-out records."""
+"""Reason of the purge in a copy's history that left out records."""
 
 _YOUNG_SECONDS = 3_600.0
-"""Age up to which a copy may be in progress."""
+"""Age up to which another process may still be writing a copy."""
 
 
 def freeze(store: Store, name: str, *, reword: Reword | None = None) -> Path:
-    """Copy the store into a directory within it, and return that directory.
+    """Copy the store into a directory inside the store's, and return the directory of the copy.
 
     The copy and its history leave out deleted and pending records, and record their number. Any purge removes the copy,
     because it may contain purged records.

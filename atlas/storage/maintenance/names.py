@@ -1,4 +1,4 @@
-"""Names of domains as one JSON text: a file of a store, or a note of a ledger on a server."""
+"""Names of domains as one JSON text: a file in a store's directory, or a note in a ledger on a server."""
 
 from __future__ import annotations
 
@@ -11,19 +11,19 @@ from atlas.core.errors import PlanOutdated, ReadOnlyStore, StoreUnavailable
 from atlas.core.types import new_id
 from atlas.infra.fork_safety import InterProcessLock
 from atlas.infra.permissions import create_private, file_mode, temporary_path
-from atlas.storage.engine import DOMAIN_NAMES, DOMAINS_NAMED, Notes
+from atlas.storage.engine import DOMAIN_NAMES, DOMAIN_NAMES_STATE, Notes
 from atlas.storage.store import Store
 
 NAMES = "domain_names.json"
 """Name of the file, in a store's directory and in a backup."""
 
-SET_ASIDE = ".damaged"
+DAMAGED_SUFFIX = ".damaged"
 
 Change = Callable[[bytes | None], bytes | None]
 
 
 class NamesText(Protocol):
-    """Stored text with the names of a store's domains, which `atlas.maps.labels` decodes."""
+    """The names of a store's domains as a JSON text, which `atlas.maps.labels` decodes."""
 
     def read(self) -> bytes | None:
         """Return the text, or None if there are no names."""
@@ -44,7 +44,7 @@ def names_text(store: Store) -> NamesText:
 
 
 class NamesFile:
-    """The text as a file of a directory."""
+    """The names of domains as a file in the store's directory."""
 
     def __init__(self, directory: Path) -> None:
         self.path = directory / NAMES
@@ -87,11 +87,11 @@ class NamesFile:
 
     def set_aside(self) -> None:
         """Rename the file, so that the names are not lost."""
-        self.path.replace(self.path.with_name(NAMES + SET_ASIDE))
+        self.path.replace(self.path.with_name(NAMES + DAMAGED_SUFFIX))
 
 
 class NamesNote:
-    """The text as a note of a ledger, shared by all servers of the store.
+    """The names of domains as a note in the ledger, shared by all servers of the store.
 
     Args:
         directory: The store's files on this machine, from which names of earlier versions are migrated.
@@ -106,13 +106,13 @@ class NamesNote:
         text = self._text()
         if text is None and self._earlier.path.exists():
             with suppress(ReadOnlyStore):
-                self._adopt_earlier_names()
+                self._migrate_file()
             text = self._text()
         return None if text is None else text.encode()
 
     def state(self) -> str:
         """Return a random string that each change replaces."""
-        return self._notes.read(DOMAINS_NAMED).get("", "")
+        return self._notes.read(DOMAIN_NAMES_STATE).get("", "")
 
     def change(self, change: Change) -> None:
         """Apply a function to the text, and retry after a concurrent change by another server."""
@@ -127,19 +127,20 @@ class NamesNote:
 
     def set_aside(self) -> None:
         """Copy the names to a second note, so that they are not lost."""
-        self._notes.write({DOMAIN_NAMES + SET_ASIDE: self._text()})
+        self._notes.write({DOMAIN_NAMES + DAMAGED_SUFFIX: self._text()})
 
     def _text(self) -> str | None:
         return self._notes.read(DOMAIN_NAMES).get("")
 
     def _write(self, before: str | None, text: bytes | None) -> None:
-        state = self._notes.read(DOMAINS_NAMED).get("")
+        state = self._notes.read(DOMAIN_NAMES_STATE).get("")
         written = None if text is None else text.decode("utf-8", "replace").replace("\0", "")
         self._notes.write(
-            {DOMAIN_NAMES: written, DOMAINS_NAMED: new_id()}, expected={DOMAIN_NAMES: before, DOMAINS_NAMED: state}
+            {DOMAIN_NAMES: written, DOMAIN_NAMES_STATE: new_id()},
+            expected={DOMAIN_NAMES: before, DOMAIN_NAMES_STATE: state},
         )
 
-    def _adopt_earlier_names(self) -> None:
+    def _migrate_file(self) -> None:
         with suppress(PlanOutdated):  # another machine has given its own
             self._write(None, self._earlier.read())
         with suppress(FileNotFoundError):  # another process of this machine has done the same

@@ -32,13 +32,13 @@ class PurgePlan(Tabular):
     """Number of operations whose reason quotes a purged record. The reasons would be removed."""
 
     n_judged: int
-    """Number of removed judgements, of purged records or with a query that quotes one."""
+    """Number of judgements to remove: on a purged record, or with a query that quotes a purged record."""
 
     copies: tuple[str, ...]
     """Older copies of the ledger and of marks in the store's directory, which would be removed."""
 
     foreign_files: tuple[str, ...]
-    """Other files in that directory, which stay."""
+    """Other files in the store's directory, which stay."""
 
     backups: tuple[Backup, ...]
     """The recorded backups of this store, which stay."""

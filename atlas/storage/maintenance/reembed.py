@@ -23,7 +23,7 @@ def reembed(
     *,
     with_token_vectors: bool = True,
 ) -> int:
-    """Embed all texts of a store with another model, and bind the store to it. Return the number of texts.
+    """Embed all texts of a store with another model, bind the store to that model, and return the number of texts.
 
     The vectors are computed first and replaced in one transaction, which also embeds records added meanwhile.
     Afterwards processes with the old model raise `EmbeddingModelMismatch`.
@@ -53,7 +53,7 @@ def reembed(
 
 
 def _choose_projection(ledger: LedgerEngine, embedder: WholeEmbedder) -> Projection | None:
-    """Return the projection of the model's token vectors, or None. Reuse the stored one if the model stays."""
+    """Return the stored projection if the model stays the same, else the model's own. None without token vectors."""
     if not returns_tokens(embedder):
         return None
     with suppress(StoreDamaged):

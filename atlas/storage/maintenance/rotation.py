@@ -63,7 +63,8 @@ def back_up_into(store: Store, directory: Path, n_kept: int | None = None) -> Ro
 def rotate_backups(store: Store, directory: Path, n_kept: int) -> RotationReport:
     """Write a backup into a directory, test it, and remove the oldest ones.
 
-    Only backups that this function wrote for this store are removed. Until it is tested, the new one has another name.
+    Only backups that this function wrote for this store are removed. Until it is tested, the new backup has another
+    name.
 
     Args:
         n_kept: Number of backups to keep, including the new one.
@@ -78,7 +79,7 @@ def rotate_backups(store: Store, directory: Path, n_kept: int) -> RotationReport
         raise InvalidInput(f"expected at least 1 backup to keep, got {n_kept}")
     if not directory.is_dir():
         raise InvalidInput(f"{directory} is not a directory; create it first: mkdir {directory}")
-    path = directory.resolve() / backup_name(store, _unique_mark(store))
+    path = directory.resolve() / backup_name(store, _unique_name_part(store))
     if path.exists():
         raise InvalidInput(f"{path} exists already; wait a second, then back up again")
     untested = path.with_name(path.name + UNTESTED_SUFFIX)
@@ -87,7 +88,7 @@ def rotate_backups(store: Store, directory: Path, n_kept: int) -> RotationReport
         _test_backup(store, untested, report.n_records)
         move_backup(store, untested, path)
     finally:
-        _remove(store, [untested, *directory.resolve().glob(f"*-{_unique_mark(store)}-*{UNTESTED_SUFFIX}")])
+        _remove(store, [untested, *directory.resolve().glob(f"*-{_unique_name_part(store)}-*{UNTESTED_SUFFIX}")])
     return RotationReport(backup=report, path=path, removed=_remove_oldest(store, path, n_kept))
 
 
@@ -125,9 +126,9 @@ def _restoration_problem(store: Store, path: Path, scratch: Path, n_records: int
 
 
 def _remove_oldest(store: Store, newest_backup: Path, n_kept: int) -> tuple[Path, ...]:
-    """Remove the oldest recorded backups beside the newest one."""
+    """Remove the oldest recorded backups in the directory of the newest backup, and return their paths."""
     recorded = [Path(backup.path) for backup in read_backups(store.ledger)]
-    pattern = re.compile(rf".*-{_unique_mark(store)}-\d{{8}}-\d{{6}}\.zip")
+    pattern = re.compile(rf".*-{_unique_name_part(store)}-\d{{8}}-\d{{6}}\.zip")
     older = [
         path
         for path in recorded
@@ -144,7 +145,7 @@ def _remove(store: Store, paths: Iterable[Path]) -> tuple[Path, ...]:
     return removed
 
 
-def _unique_mark(store: Store) -> str:
-    """Return a part of backup names that distinguishes stores of one name in different directories."""
+def _unique_name_part(store: Store) -> str:
+    """Return the part of backup names that distinguishes stores with equal names in different directories."""
     digest = hashlib.sha256(str(store.path.resolve()).encode()).hexdigest()
     return f"{ROTATION_MARK}-{digest[:8]}"

@@ -9,7 +9,7 @@ from contextlib import AbstractContextManager, closing
 from typing import Any
 
 from atlas.core.errors import InvalidInput
-from atlas.storage.engine import DOMAIN_NAMES, DOMAINS_NAMED, Progress
+from atlas.storage.engine import DOMAIN_NAMES, DOMAIN_NAMES_STATE, Progress
 from atlas.storage.records import COPY_NOTE
 from atlas.storage.sql.connection import Connection
 from atlas.storage.sql.marks import TEXTS
@@ -31,7 +31,7 @@ TABLES: dict[str, str] = {
 }
 """Columns of each copied table, referenced tables first. `meta` and attributes are copied separately."""
 
-ENGINE_NOTES = ("schema_version", DOMAIN_NAMES, DOMAINS_NAMED)
+ENGINE_NOTES = ("schema_version", DOMAIN_NAMES, DOMAIN_NAMES_STATE)
 """Names in `meta` that are not copied, because they belong to the engine."""
 
 BATCH = 2_000

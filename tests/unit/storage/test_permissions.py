@@ -96,7 +96,7 @@ def test_doctor_names_what_others_may_use_and_mends_it(tmp_path):
         (store.path / "store.json").chmod(0o644)
         (finding,) = [finding for finding in examine(store) if finding.problem]
         assert finding.check == "permissions"
-        assert finding.problem == f"other users have access to 1 of its files, such as {store.path}/store.json"
+        assert finding.problem == f"other users have access to 1 of the store's files, such as {store.path}/store.json"
         assert [finding.check for finding in examine(store, fix=True) if finding.is_fixed] == ["permissions"]
         assert modes(store.path)["store.json"] == 0o600
 
