@@ -13,11 +13,11 @@ from atlas.core.operations import NO_MARKS, Marks
 from atlas.memory.kinds.table import searchable_kinds
 from atlas.memory.system import MemorySystem
 from atlas.storage.marks.codec import decode_marks
-from atlas.storage.marks.files import COPIED, TABLE
+from atlas.storage.marks.files import STATE_TABLE, TABLE
 from atlas.storage.marks.reading import read_rows
 
-_MARKS_PREFIX = re.compile(rf'\s*\{{\s*"({COPIED}|{TABLE})"\s*:\s*\{{')
-"""Text at the beginning of every marks file."""
+_MARKS_PREFIX = re.compile(rf'\s*\{{\s*"({STATE_TABLE}|{TABLE})"\s*:\s*\{{')
+"""Prefix of a marks file."""
 
 _OPENING_CHARACTERS = 200
 

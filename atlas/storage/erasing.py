@@ -15,7 +15,7 @@ from atlas.infra.fork_safety import InterProcessLock
 from atlas.storage.engine import LedgerEngine
 from atlas.storage.frozen import PREFIX
 from atlas.storage.history import UnfinishedPurge
-from atlas.storage.marks.files import BEGUN, MarksFiles
+from atlas.storage.marks.files import UNFINISHED_FILES, MarksFiles
 from atlas.storage.sqlite.copies import read_ledger_id_at
 
 LEDGER = "atlas.sqlite"
@@ -44,7 +44,7 @@ _OWN_FILES = (
     *("store.json", "domain_names.json", "*_meta.json", "*.lock", "chroma", CACHE),
     *("keys.json", "people.json", "links.json", "audit.jsonl", "token-*"),
     *(".keys.json.[0-9]*", ".people.json.[0-9]*", ".links.json.[0-9]*", ".token-*"),
-    *(BEGUN, _UNFINISHED_NAMES, _UNFINISHED_LABEL, *_COPIES),
+    *(UNFINISHED_FILES, _UNFINISHED_NAMES, _UNFINISHED_LABEL, *_COPIES),
 )
 
 WAIT_SECONDS = 60.0

@@ -38,7 +38,7 @@ def decode_marks(encoded: Mapping[str, Any]) -> Marks:
 
 
 def is_marks_by_table(parsed: Any) -> bool:
-    """Return whether a JSON value is an object of objects of encoded marks: a marks file, or the marks in a backup."""
+    """Return whether a JSON value is an object of objects of encoded marks, as in a marks file or a backup."""
     return isinstance(parsed, dict) and all(
         isinstance(table, dict) and all(is_marks(marks) for marks in table.values()) for table in parsed.values()
     )

@@ -1,6 +1,6 @@
-"""Decisions of people to keep records unchanged, which removes them from the queues.
+"""Decisions of people to keep records unchanged, which removes the records from the review queues.
 
-Like judgements, they are stored as texts in the ledger, so backups contain them, and other processes see them
+Like judgements, decisions are stored as notes in the ledger, so backups contain them, and other processes see them
 immediately. A name is a digest of ids, so that a purge leaves no trace of a record here.
 """
 
@@ -14,7 +14,7 @@ from atlas.protocols.infra import Clock
 from atlas.storage.engine import Notes
 
 DECISION_PREFIX = "kept:"
-"""Prefix of the name of each decision's text, which `decision_name` follows."""
+"""Prefix of the notes for decisions. The rest is the `decision_name`."""
 
 
 class KeepDecisions:

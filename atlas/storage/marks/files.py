@@ -1,9 +1,9 @@
 """TinyDB files with a readable copy of each collection's marks and uses, which is never read back.
 
 A file has a row for each record: id, title, time of creation, marks, uses and success rate. A background thread writes
-it soon after a write of the ledger. The first line of a file has the state of the ledger that it is a copy of, and a
-checksum of the rows. So a copy that a crash prevented is made when the store is opened next, and a file that somebody
-has changed is replaced.
+it soon after a write of the ledger. The first line of a file contains the state of the copied ledger, and a checksum
+of the rows. So a copy that a crash prevented is made when the store is opened next, and a file that somebody has
+changed is replaced.
 
 A lock between processes covers both reading the ledger and replacing the file. So no file is replaced by an older
 state of the ledger. An unlocked, unfinished file is the remains of a killed process.
@@ -42,8 +42,8 @@ from atlas.storage.records import RecordDescription
 logger = logging.getLogger(__name__)
 
 TABLE = "marks"
-COPIED = "copied"
-"""The tables of a file: the rows of records, and the state of the ledger."""
+STATE_TABLE = "copied"
+"""The tables of a file: the rows of records, and the state of the copied ledger."""
 
 FILES = {
     "atlas_experiences": "experiences_meta.json",
@@ -53,7 +53,7 @@ FILES = {
 }
 
 MAX_ROWS = 20_000
-"""Maximum number of records for a row per record. Above it, only marked or used ones are written."""
+"""Number of records up to which each has a row. In a larger collection, only marked or used records have one."""
 
 IS_MARKED_OR_USED: Where = {
     "$or": [
@@ -78,8 +78,8 @@ LOOK_SECONDS = 0.1
 WAIT_SECONDS = 30.0
 """Time to wait for another process that is writing the files."""
 
-BEGUN = ".*_meta.json.[0-9]*"
-"""Pattern of temporary files that replace others."""
+UNFINISHED_FILES = ".*_meta.json.[0-9]*"
+"""Pattern of temporary files that will replace marks files."""
 
 
 def marks_file(collection: str) -> str:
@@ -94,7 +94,7 @@ def marks_file(collection: str) -> str:
 
 
 def has_file(collection: str) -> bool:
-    """Return whether a collection has a file, as its name is a valid file name."""
+    """Return whether a collection's name allows a marks file."""
     try:
         marks_file(collection)
     except InvalidInput:
@@ -109,7 +109,7 @@ class MarksFiles:
     _closing: threading.Event
     _thread: threading.Thread | None
     _is_stale: bool
-    """True if the ledger has changed since the last time the files were written, or that failed."""
+    """True if the ledger has changed since the files were written, or writing them failed."""
 
     def __init__(self, directory: Path, ledger: LedgerEngine) -> None:
         self._directory = directory
@@ -122,7 +122,7 @@ class MarksFiles:
             fork_safety.register(self)
 
     def schedule(self) -> None:
-        """Let the thread write the files, without waiting."""
+        """Write the files soon, in the background thread."""
         with self._lock:
             self._is_stale = True
             if self._thread is not None and self._thread.is_alive():
@@ -141,8 +141,8 @@ class MarksFiles:
         if not self._ledger.is_file:
             return
         try:
-            with self._lock_of_files.locked(WAIT_SECONDS) as is_held:
-                if not is_held:
+            with self._lock_of_files.locked(WAIT_SECONDS) as has_lock:
+                if not has_lock:
                     raise StoreUnavailable(
                         f"another process has been writing the files of marks for {WAIT_SECONDS:.0f} seconds; try again"
                     )
@@ -159,7 +159,7 @@ class MarksFiles:
     def outdated(self) -> list[str]:
         """Return the names of the files that are missing, or differ from the ledger.
 
-        This process's pending changes are written first, and other processes get a moment to write theirs.
+        This process's pending changes are written first, and other processes get two seconds to write theirs.
         """
         self.finish()
         until = time.monotonic() + SETTLING_SECONDS
@@ -171,8 +171,8 @@ class MarksFiles:
         """Return the names of temporary files of killed processes. Empty while a process is writing."""
         if not self._unfinished_files():
             return []
-        with self._lock_of_files.locked(0) as is_held:
-            return [path.name for path in self._unfinished_files()] if is_held else []
+        with self._lock_of_files.locked(0) as has_lock:
+            return [path.name for path in self._unfinished_files()] if has_lock else []
 
     def finish(self) -> None:
         """Write pending changes to the files, and stop the thread. A later write starts a new one."""
@@ -189,7 +189,7 @@ class MarksFiles:
         """Do nothing, because the parent process continues to use the files."""
 
     def after_fork(self, *, in_child: bool) -> None:
-        """Forget the thread in a child, which does not have it."""
+        """Forget the thread in a child process, where it does not run."""
         if in_child:
             self._reset()
 
@@ -198,7 +198,7 @@ class MarksFiles:
         self._thread, self._is_stale = None, False
 
     def _work(self, closing: threading.Event) -> None:
-        """Write the files until the ledger has no new changes. Later changes are left to `finish`."""
+        """Write the files until the ledger has no new changes, or `finish` takes over."""
         while not closing.wait(self._pause):
             began = time.monotonic()
             is_written = self._write_or_warn()
@@ -210,7 +210,7 @@ class MarksFiles:
                     return
 
     def _write_or_warn(self) -> bool:
-        """Write all files, and return whether that succeeded. The next write or `finish` retries."""
+        """Write all files, and return whether that succeeded. After a failure, the next write or `finish` retries."""
         self._is_stale = False
         try:
             self.write()
@@ -236,13 +236,13 @@ class MarksFiles:
         return [marks_file(name) for name in self._collections() if not self._is_current(name)]
 
     def _unfinished_files(self) -> list[Path]:
-        return sorted(self._directory.glob(BEGUN))
+        return sorted(self._directory.glob(UNFINISHED_FILES))
 
     def _collections(self) -> list[str]:
         return list(filter(has_file, self._ledger.collections())) if self._ledger.is_file else []
 
     def _is_current(self, collection: str) -> bool:
-        """Return whether a file is identical to a copy of the current ledger."""
+        """Return whether a file is a copy of the current state of the ledger."""
         try:
             head, _, body = (self._directory / marks_file(collection)).read_bytes().partition(b"\n")
         except OSError:
@@ -299,9 +299,9 @@ def _write_file(path: Path, state: str, rows: Mapping[int, Mapping[str, Any]]) -
 
 
 def _first_line(state: str, body: bytes) -> str:
-    """Return the first line of a file, before the rest of it. TinyDB reads it as a table with one row."""
+    """Return the first line of a file with this body. TinyDB reads the line as a table with one row."""
     table = {"1": {"state": state, "sha256": hashlib.sha256(body).hexdigest()}}
-    return f'{{"{COPIED}": {_dump(table)},'
+    return f'{{"{STATE_TABLE}": {_dump(table)},'
 
 
 def _dump(value: object) -> str:

@@ -1,7 +1,7 @@
 """Relevance judgements by people and agents: which records a query should or should not find.
 
-Each is a note in the ledger for a query and a record. So backups contain them, all processes see them immediately, and
-concurrent judgements do not conflict.
+Each judgement is a note in the ledger, for a query and a record. So backups contain judgements, all processes see them
+immediately, and concurrent judgements do not conflict.
 """
 
 from __future__ import annotations
@@ -62,7 +62,7 @@ class Judgements:
         return f"{len(judgements)}, {judgements[-1].judged_at.isoformat()}" if judgements else ""
 
     def judge(self, query: str, collection: str, record_id: str, *, is_right: bool | None) -> None:
-        """Store whether a query should find a record, replacing an earlier judgement. None removes it.
+        """Store whether a query should find a record, replacing an earlier judgement, or remove it for None.
 
         Raises:
             InvalidInput: The query is empty, or the record was purged.
@@ -125,7 +125,7 @@ def parse_query(query: str) -> str:
 
 
 def read_judgement(name: str, text: str) -> Judgement | None:
-    """Return the judgement in a note, given its name without `JUDGEMENT_PREFIX`. None if it is malformed."""
+    """Return the judgement in a note, named without `JUDGEMENT_PREFIX`, or None if the note is malformed."""
     try:
         collection, record_id, query = _parse_note_name(name)
         fields = json.loads(text)
@@ -141,7 +141,7 @@ def read_judgement(name: str, text: str) -> Judgement | None:
 
 
 def group_by_query(judgements: Sequence[Judgement]) -> dict[str, list[Judgement]]:
-    """Return the judgements grouped and keyed by query, in the order given."""
+    """Return the judgements of each query, keyed by query, in the given order."""
     grouped: dict[str, list[Judgement]] = {}
     for judgement in judgements:
         grouped.setdefault(judgement.query, []).append(judgement)

@@ -1,4 +1,4 @@
-"""Reading of marks files: written by a store, edited by hand, or by an older version."""
+"""Reading of marks files, which a store of this or an older version wrote, or a person edited."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from atlas.storage.marks.codec import decode_marks, is_marks_by_table
 from atlas.storage.marks.files import TABLE
 
 MAX_BYTES = 256 * 2**20
-"""Size of the largest file that is read."""
+"""Maximum size in bytes of a file to read."""
 
 
 def read_marks_file(path: Path) -> dict[str, Marks]:

@@ -1,4 +1,4 @@
-"""The strictness of a store's searches, stored as a record, so that its changes are in the history and undoable."""
+"""The strictness of a store's searches, stored as a record, so that changes are in the history and can be undone."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ COLLECTION = "atlas_settings"
 """The collection of the record."""
 
 DEFAULT_STRICTNESS = 1.0
-"""The default strictness, at which the level equals the measured level."""
+"""The default strictness, with which the relevance threshold equals the measured one."""
 
 MAX_STRICTNESS = 10.0
 
