@@ -41,7 +41,7 @@ def as_collection(
 
     A ledger's collection is returned unchanged. Any other store is wrapped in a `PlainCollection`: the store that its
     method `for_collection` returns for the scope's name, or the store itself. Several memories may share the latter, so
-    its records are marked with that name.
+    the memory marks its records with that name.
 
     Args:
         keeps_usage: Whether to store usage counts in a record's metadata, for a store without a ledger.
@@ -79,7 +79,7 @@ class PlainCollection(Collection):
         """Wrap a store.
 
         Args:
-            scope: The collection whose records it reads and writes, or None for all records of the store.
+            scope: The memory's part of the store, or None for all records of the store.
         """
         self._vector_store = vector_store
         self._dimension = dimension
@@ -122,7 +122,7 @@ class PlainCollection(Collection):
         *,
         unique_key: str = "",
     ) -> list[str]:
-        """Add all records. Records of other writers cannot be detected.
+        """Add all records, because existing ones cannot be detected.
 
         Restored marks are refused. Only the counts of restored usage are kept.
         """
@@ -170,7 +170,7 @@ class PlainCollection(Collection):
     def search_text(
         self, text: str, k: int, where: Where | None = None, *, with_buried: bool = True, as_typed: bool = False
     ) -> QueryResult:
-        """Return the store's own keyword hits, or raise `InvalidInput` if it has no word search."""
+        """Return the store's own keyword hits, or raise `InvalidInput` if the store has no word search."""
         if not get_member(self._vector_store, "search_text"):
             raise InvalidInput(
                 "a plain vector store without search_text has no word search; open the store with atlas.open_memory"
@@ -217,7 +217,7 @@ class PlainCollection(Collection):
         limit: int | None = None,
         offset: int = 0,
     ) -> list[dict[str, Any]]:
-        """Return records in order.
+        """Return records sorted by a metadata key or by insertion.
 
         A store that cannot list records is queried for all neighbours of an arbitrary vector.
         """
@@ -231,11 +231,11 @@ class PlainCollection(Collection):
         return list_rows(rows, where, order_by=order_by, descending=descending, limit=limit, offset=offset)
 
     def notes(self) -> dict[str, str]:
-        """Return the notes of the collection, keyed by name. They are not stored, and last as long as this object."""
+        """Return the notes of the collection, keyed by name. Notes are not stored, and exist as long as this object."""
         return dict(self._notes)
 
     def write_note(self, name: str, text: str) -> None:
-        """Store a text with the collection."""
+        """Set a note, which exists as long as this object."""
         self._notes[name] = text
 
     def record_use(
@@ -261,7 +261,7 @@ class PlainCollection(Collection):
             self._replace([row], [row["embedding"]], [metadata], [row["document"]])
 
     def n_records(self) -> int:
-        """Return how many records there are.
+        """Return the number of records.
 
         Raises:
             InvalidInput: The store has no `count`.
@@ -274,36 +274,36 @@ class PlainCollection(Collection):
         return run(self._store.count())
 
     def count(self, where: Where | None = None) -> int:
-        """Return the number of records that pass a filter. If the store cannot count, all of them are fetched."""
+        """Return the number of records that pass a filter. If the store cannot count, all records are fetched."""
         return self.n_records() if where is None and self._can_count else len(self.scan(where))
 
     def is_empty(self) -> bool:
-        """Return whether the collection has no records, where a shared store may count other memories' records."""
+        """Return whether the collection has no records. A shared store may count other memories' records too."""
         return not (self.n_upper_bound() if self._can_count else run(self._store.query(self._arbitrary_vector, 1)).ids)
 
     def n_upper_bound(self) -> int:
-        """Return an upper bound of the number of records. A shared store counts other memories' records too."""
+        """Return an upper bound of the number of records, which includes other memories' records in a shared store."""
         if self._can_count:
             return run(cast(BrowsableVectorStore, self._vector_store).count())
         return self.count()
 
     def column(self, key: str, where: Where | None = None) -> dict[str, Any]:
-        """Return the value of a metadata key, keyed by record id.
+        """Return the values of a metadata key, keyed by record id, without missing values.
 
-        Of `marks.…` and `usage.…`, only the usage counts are available.
+        `usage.n_uses` and `usage.n_successes` are available if usage is stored. There are no marks.
         """
         name = COLUMNS.get(key, key) if self._keeps_usage else key
         values = {row["id"]: row["metadata"].get(name) for row in self.scan(where)}
         return {record_id: value for record_id, value in values.items() if value is not None}
 
     def usage(self, ids: Sequence[str]) -> dict[str, Usage]:
-        """Return the usage in the records' metadata, if it is stored."""
+        """Return the usage of each record, keyed by id. Empty usage if usage is not stored."""
         rows = self.get(list(ids)) if self._keeps_usage else []
         usage = {row["id"]: decode_usage(row["metadata"]) for row in rows}
         return {record_id: usage.get(record_id, NO_USAGE) for record_id in ids}
 
     def _word_values(self, text: str | None, where: Where | None) -> tuple[dict[str, float], float]:
-        """Return the score of each record with any word of a text, highest first, and the estimated maximum score."""
+        """Return the scores of the records with any word of a text, keyed by id, and the estimated maximum score."""
         if text is None or not get_member(self._vector_store, "search_text"):
             return {}, 0.0
         n_asked = run(self._store.count()) if self._can_count else FIRST_REQUESTED
@@ -336,14 +336,14 @@ class PlainCollection(Collection):
         return [1.0] + [0.0] * (self._dimension - 1)
 
     def _rows(self, ids: Sequence[str]) -> list[dict[str, Any]]:
-        """Return records as arguments for the store's `add`. Raise `NotFound` if one does not exist."""
+        """Return records with embeddings in the store's format, or raise `NotFound` if one does not exist."""
         rows_by_id = {row["id"]: row for row in self.get(list(ids))}
         for record_id in ids:
             if record_id not in rows_by_id:
                 raise NotFound(f"there is no record {record_id!r}; it may have been deleted")
             if rows_by_id[record_id].get("embedding") is None:
                 raise InvalidInput(
-                    f"the vector store {type(self._vector_store).__name__!r} gives no embedding of record "
+                    f"the vector store {type(self._vector_store).__name__!r} returns no embedding of record "
                     f"{record_id!r}, which is needed to replace it; its `get` should return dicts of `id`, "
                     "`embedding`, `metadata`, `document`"
                 )
@@ -392,6 +392,6 @@ def to_list(embedding: npt.ArrayLike) -> list[Any]:
 
 
 def _best_similarity(windows: npt.ArrayLike, vector: npt.ArrayLike) -> float:
-    """Return the cosine of a vector with the best of a record's windows."""
+    """Return the highest cosine of a vector with the windows of a record."""
     rows, query = np.atleast_2d(np.asarray(windows, np.float32)), np.asarray(vector, np.float32).ravel()
     return float((rows @ query / (np.linalg.norm(rows, axis=1) * np.linalg.norm(query))).max())

@@ -1,4 +1,4 @@
-"""Rows of a store that cannot filter or order them itself."""
+"""Filtering and sorting of rows for a store that can do neither."""
 
 from __future__ import annotations
 

@@ -10,7 +10,7 @@ from atlas.core.errors import StoreError
 from atlas.protocols.infra import VectorStore
 
 Row = Mapping[str, Any]
-"""A record: `id`, `embedding` as the store's `add` takes it, `metadata`, `document`."""
+"""A record: `id`, `embedding` in the format of the store's `add`, `metadata`, `document`."""
 
 
 async def replace_records(store: VectorStore, before: Sequence[Row], after: Sequence[Row]) -> None:

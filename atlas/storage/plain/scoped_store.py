@@ -1,4 +1,4 @@
-"""One collection of a vector store that several memories share: a metadata key marks the records of each."""
+"""One collection of a vector store that several memories share. A metadata key marks the records of each memory."""
 
 from __future__ import annotations
 
@@ -15,13 +15,13 @@ from atlas.protocols.infra import BrowsableVectorStore, VectorStore, Where
 from atlas.storage.damage import UNREADABLE
 
 COLLECTION = "atlas_collection"
-"""Metadata key under which a record has the name of its collection."""
+"""Metadata key of the name of a record's collection, the mark of its memory."""
 
 FIRST_REQUESTED = 1_000
 """Initial k when listing all records."""
 
 GROWTH = 4
-"""Factor by which more records are requested where too few of those returned are of the collection."""
+"""Factor by which k grows until a search returns enough records of the collection."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -38,12 +38,12 @@ class Scope:
 class ScopedStore:
     """View of one collection of a shared vector store.
 
-    Records without the mark, from earlier versions, belong to the memory whose content they have. Queries filter by the
-    mark, unless the store contains such records. Results that violate the filter are dropped.
+    Records without the mark, from earlier versions, are assigned to a memory by their content. Queries filter by the
+    mark, unless the store contains unmarked records. Results that violate the filter are dropped.
     """
 
     def __init__(self, store: VectorStore, scope: Scope, axis: list[float]) -> None:
-        """Read and write one collection of a store.
+        """Use one collection of a store.
 
         Args:
             axis: Any vector, of the store's dimension.
@@ -80,22 +80,22 @@ class ScopedStore:
             await self._store.delete(own_ids)
 
     async def get(self, ids: list[str]) -> list[dict[str, Any]]:
-        """Return the records of the collection among these ids, in their order."""
+        """Return the records of the collection that exist, in the order of `ids`."""
         rows = await self._store.get(ids) if ids else []
         return [row for row in rows if self._owns(row["metadata"])]
 
     async def query(self, embedding: npt.ArrayLike, k: int, where: Where | None = None) -> QueryResult:
         """Return the k records of the collection that are nearest to a vector, nearest first."""
         filtered = await self._filter(where)
-        return await self._first(k, lambda n: self._store.query(embedding, n, filtered))
+        return await self._search_collection(k, lambda n: self._store.query(embedding, n, filtered))
 
     async def search_text(self, text: str, k: int, where: Where | None = None) -> QueryResult:
         """Return the k records of the collection that the store finds by words, best first."""
         filtered = await self._filter(where)
-        return await self._first(k, lambda n: self._store.search_text(text, n, filtered))
+        return await self._search_collection(k, lambda n: self._store.search_text(text, n, filtered))
 
     async def count(self) -> int:
-        """Return the number of records of the collection, by listing them."""
+        """Return the number of records of the collection, which are listed to be counted."""
         if get_member(self._store, "scan"):
             return len(await self.scan())
         return len((await self.query(self._arbitrary_vector, await self._store.count())).ids)
@@ -109,13 +109,13 @@ class ScopedStore:
         limit: int | None = None,
         offset: int = 0,
     ) -> list[dict[str, Any]]:
-        """Return the records of the collection in order."""
+        """Return the records of the collection, sorted by a metadata key or by insertion."""
         rows = await self._store.scan(await self._filter(where), order_by=order_by, descending=descending)
         own_rows = [row for row in rows if self._owns(row["metadata"])]
         return own_rows[offset : None if limit is None else offset + limit]
 
-    async def _first(self, k: int, search: Callable[[int], Awaitable[QueryResult]]) -> QueryResult:
-        """Return the first k hits of a search that belong to the collection."""
+    async def _search_collection(self, k: int, search: Callable[[int], Awaitable[QueryResult]]) -> QueryResult:
+        """Return the best k hits of the collection, repeating a search with a growing k until there are enough."""
         n_requested = k
         while k > 0:  # chromadb refuses a search for none
             result = await search(n_requested)
@@ -131,14 +131,14 @@ class ScopedStore:
         Return `where` unchanged while the store has unmarked records. Callers filter the result themselves.
         """
         if self._has_unmarked is None:
-            self._has_unmarked = await self._lists_unmarked()
+            self._has_unmarked = await self._find_unmarked()
         if self._has_unmarked:
             return where
         conditions = [*({name: value} for name, value in (where or {}).items()), {COLLECTION: self._scope.collection}]
         return {"$and": conditions} if len(conditions) > 1 else conditions[0]
 
-    async def _lists_unmarked(self) -> bool:
-        """Return whether the collection has unmarked records. Lists the store once."""
+    async def _find_unmarked(self) -> bool:
+        """Return whether the collection has unmarked records, which takes a listing of the store."""
         metadatas = [row["metadata"] for row in await self._store.scan()] if get_member(self._store, "scan") else None
         if metadatas is None:
             n_requested = FIRST_REQUESTED

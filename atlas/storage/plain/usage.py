@@ -1,4 +1,4 @@
-"""Numbers of uses and of their outcomes in a record's metadata, for stores without usage tables."""
+"""Counts of uses and successes in a record's metadata, for stores without usage tables."""
 
 from __future__ import annotations
 
@@ -11,14 +11,14 @@ from atlas.core.types import Strategy
 from atlas.protocols.strategies import SuccessRateUpdater
 
 COUNT, SUCCESSES, RATE = "usage_count", "n_succeeded", "success_rate"
-"""The keys, which are the names of the fields of `Strategy`."""
+"""Metadata keys of usage, equal to the names of fields of `Strategy`."""
 
 COLUMNS = {"usage.n_uses": COUNT, "usage.n_successes": SUCCESSES}
-"""Keys in a plain store for values that a ledger keeps elsewhere."""
+"""Metadata keys of the usage columns of a ledger."""
 
 
 def usage_fields(metadata: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the usage fields of a record's metadata, as fields of `Strategy`, empty if it was never used."""
+    """Return the usage fields of `Strategy` from a record's metadata. Empty if the record was never used."""
     count, rate = metadata.get(COUNT, 0), metadata.get(RATE, UNTRIED_RATE)
     return (
         {COUNT: count, SUCCESSES: metadata.get(SUCCESSES, _estimate_successes(count, rate)), RATE: rate}
@@ -28,7 +28,7 @@ def usage_fields(metadata: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def with_successes(strategy: Strategy) -> Strategy:
-    """Return a plug-in's strategy with its count of successes, estimated from its rate if missing."""
+    """Return a plug-in's strategy with a number of successes, which is estimated from the rate if missing."""
     count, rate = strategy.usage_count, strategy.success_rate
     is_rate = isinstance(count, int) and isinstance(rate, int | float) and 0 <= rate <= 1
     return (
@@ -45,7 +45,7 @@ def decode_usage(metadata: Mapping[str, Any]) -> Usage:
 
 
 def as_metadata(usage: Usage) -> dict[str, Any]:
-    """Return imported usage counts as metadata, with the share of successes as the success rate."""
+    """Return imported usage as metadata, with the share of successes as the success rate."""
     n = usage.n_uses
     return {COUNT: n, SUCCESSES: usage.n_successes, RATE: usage.n_successes / n} if n else {}
 
