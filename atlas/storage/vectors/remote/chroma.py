@@ -53,7 +53,7 @@ CLOUD_HOST = "api.trychroma.com"
 
 SERVER = Limits(records=1_000, hits=10_000)
 CLOUD = Limits(records=300, hits=300)
-"""Quotas of Chroma Cloud, unless it grants more."""
+"""Limits of a server, and the default quotas of Chroma Cloud."""
 
 
 @dataclass(slots=True)
@@ -64,7 +64,7 @@ class Client:
     collections: dict[str, Any] = field(default_factory=dict)
 
     def collection(self, name: str) -> Any:
-        """Return a collection. Later calls use the cached one."""
+        """Return a collection, from the cache if possible."""
         if name not in self.collections:
             self.collections[name] = self.api.get_collection(name, embedding_function=None)
         return self.collections[name]
@@ -115,7 +115,7 @@ class ChromaService:
         )
 
     def upsert(self, namespace: str, keys: Sequence[str], vectors: Vectors) -> int:
-        """Store the vectors under the keys. The vectors are visible immediately, so the position is ignored."""
+        """Store the vectors under the keys, and return 0, because the vectors are visible immediately."""
         self._call_collection(namespace, lambda collection: collection.upsert(ids=list(keys), embeddings=vectors))
         return 0
 
@@ -129,7 +129,7 @@ class ChromaService:
         return Answer(hits=hits, sees_up_to=ALWAYS_VISIBLE)
 
     def count(self, namespace: str) -> int:
-        """Return the number of keys in a collection. 0 if it does not exist."""
+        """Return the number of keys in a collection, or 0 if the collection does not exist."""
         try:
             return self._call_collection(namespace, lambda collection: int(collection.count()))
         except IndexUnreachable:

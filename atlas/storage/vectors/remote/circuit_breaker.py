@@ -23,7 +23,7 @@ class CircuitBreaker:
 
     def __init__(self, address: str) -> None:
         self.fault = ""
-        """The reason why the last request failed, empty if it succeeded, or there was none."""
+        """The reason why the last request failed, or empty if it succeeded or no request was sent."""
 
         self._address = address
         self._pause_seconds = 0.0

@@ -30,7 +30,7 @@ class Connection(Generic[C]):
         return self._connection is not None
 
     def get(self) -> C:
-        """Return the client, and create it if needed."""
+        """Return the client, creating it if needed."""
         with self._connecting:
             with self._lock:
                 connection = self._connection
@@ -51,7 +51,7 @@ class Connection(Generic[C]):
         """Do nothing, because the parent process continues to use the client."""
 
     def after_fork(self, *, in_child: bool) -> None:
-        """Drop the parent's client in a child, because its sockets are shared."""
+        """Drop the client in a child process, because the parent uses its sockets."""
         if in_child:
             fork_safety.keep_inherited(self._connection)
             self._connection = None

@@ -1,7 +1,7 @@
 """An index in a service. The ledger stores its position, and only the holder of the ledger's lease writes to it.
 
 The content of a service may be ahead of a reader's snapshot of the ledger, or behind it. So its hits are only
-candidates, which are compared again in the ledger. An answer is used only if it includes all writes before its seal. If
+candidates, which are compared again in the ledger. An answer is used only if it includes all writes before the seal. If
 the service fails, a search does not use the index.
 """
 
@@ -42,7 +42,7 @@ POLL_LEASE_SECONDS = 0.2
 """Polling interval while waiting for another writer."""
 
 NO_NAMESPACE = "atlas-none"
-"""An unused name, whose keys are counted to check whether the service answers."""
+"""A name that no namespace has. Its keys are counted to check whether the service answers."""
 
 _KEY = re.compile(r"[0-9]{1,18}:[0-9]{1,9}")
 
@@ -89,7 +89,7 @@ class RemoteIndex:
 
         self._polled_at = float("-inf")
         self._distrusted: set[str] = set()
-        """Namespaces that lack writes of their seals."""
+        """Namespaces that have lost writes before their seals."""
 
         self._counted: set[str] = set()
         """Namespaces whose number of keys was correct at this process's last check."""
@@ -108,7 +108,7 @@ class RemoteIndex:
 
     @property
     def is_retry_due(self) -> bool:
-        """True if a request failed or a write got no answer, and the pause after it is over."""
+        """True if a request failed or a write got no answer, and the pause afterwards is over."""
         return self._may_resume or (bool(self.fault) and not self._circuit_breaker.is_paused())
 
     @property
@@ -165,7 +165,7 @@ class RemoteIndex:
         return note.seals[-1].seal if note.seals else IndexSeal()
 
     def begin(self, seal: IndexSeal, n_changes: int = 0) -> None:
-        """Start to write after a seal.
+        """Begin to write the changes after a seal.
 
         Args:
             n_changes: Not used, because each change takes the same time.
@@ -249,7 +249,7 @@ class RemoteIndex:
             raise IndexUnreachable(f"the index must be rebuilt: {error}") from error
         self._known_positions[note.namespace] = answer.sees_up_to
         if seal is not None:
-            self._check(answer, note, seal, n_hits)
+            self._check_answer(answer, note, seal, n_hits)
         return answer.hits
 
     def count(self) -> int:
@@ -279,7 +279,7 @@ class RemoteIndex:
         """Do nothing, because the parent process continues to use the index."""
 
     def after_fork(self, *, in_child: bool) -> None:
-        """Drop the parent's lock in a child. Only the parent is writing."""
+        """Drop the lock in a child process, because only the parent is writing."""
         if in_child:
             self._threads, self._n_locks = threading.RLock(), 0
 
@@ -304,7 +304,7 @@ class RemoteIndex:
                 )
             try:
                 self._notes.renew_lease()
-                self._check_answers()
+                self._check_service()
                 note = self._notes.read()
                 if not note.is_made:
                     note = self._make(note)
@@ -312,14 +312,14 @@ class RemoteIndex:
             except StoreError as error:
                 raise IndexUnreachable(f"the position of the index cannot be saved: {error}") from error
 
-    def _check_answers(self) -> None:
-        """Check once, with a short timeout, that the service answers, before writes with their long timeout."""
+    def _check_service(self) -> None:
+        """Check once, with a short timeout, that the service answers. Writes have a long timeout."""
         if not self._has_answered:
             self._ask(lambda: self._service.count(NO_NAMESPACE), self._seconds)
             self._has_answered = True
 
     def _change(self, write: Callable[[], T]) -> T:
-        """Send a write. Without an answer, all writes wait until it cannot take effect any more.
+        """Send a write. If there is no answer, later writes wait until this one cannot take effect any more.
 
         Otherwise an old vector might overwrite a newer one of the same key, which no count would reveal.
         """
@@ -343,7 +343,7 @@ class RemoteIndex:
             raise IndexUnusable(f"the index contains {n_stored} vectors, but the ledger {n_keys}")
 
     def _make(self, note: IndexNote) -> IndexNote:
-        """Create a namespace. The note is written first, so that an interrupted creation is not forgotten."""
+        """Create a namespace, and return the new note. The name is noted first, in case the creation is interrupted."""
         new_note = replace(note, namespace=note.namespace or f"{_namespace_prefix(self._name)}-{new_id()[:12]}")
         self._notes.write(new_note)
         self._drop(new_note)
@@ -367,7 +367,7 @@ class RemoteIndex:
         return True
 
     def _note(self) -> IndexNote:
-        """Return the note, without its seals if they cannot be trusted."""
+        """Return the note, without seals if the service has lost writes before them."""
         note = self._notes.read()
         return replace(note, seals=()) if note.namespace in self._distrusted else note
 
@@ -396,8 +396,8 @@ class RemoteIndex:
         self._known_positions[note.namespace] = answer.sees_up_to
         return answer.sees_up_to
 
-    def _check(self, answer: Answer, note: IndexNote, seal: IndexSeal, n_hits: int) -> None:
-        """Raise an error for an answer that contradicts a seal."""
+    def _check_answer(self, answer: Answer, note: IndexNote, seal: IndexSeal, n_hits: int) -> None:
+        """Raise `IndexUnreachable` for an answer that contradicts a seal, or `IndexBehind` if it lacks writes."""
         position = max(pending.position for pending in note.seals if pending.seal == seal)
         if not answer.hits and not self.count():
             self._distrusted.add(note.namespace)

@@ -1,7 +1,7 @@
 """The ledger's notes on a remote index: namespace, seals and the writer's lease.
 
-A service has no locks, and cannot detect missing data. So its seal is stored in the ledger, and so is the writer's
-lease: other writers wait until it is released, or has expired because its holder was killed.
+A service has no locks, and cannot detect missing data. So the index's seal is stored in the ledger, like the
+writer's lease. Other writers wait until the lease is released, or expires because its holder was killed.
 """
 
 from __future__ import annotations
@@ -29,16 +29,16 @@ INDEX, LEASE = "index:", "index-lease:"
 LEASE_SECONDS = 120.0
 """Time after which a lease that was not renewed may be taken over.
 
-Two thirds of it are longer than any call of the service with its retries. The lease of a dead process on this machine
-may be taken over immediately, unless it was writing, because a sent request may still take effect, and would overwrite
-later writes.
+Two thirds of this time are longer than any call of the service with its retries. The lease of a dead process on this
+machine may be taken over immediately, unless the process was writing: a sent request may still take effect, and would
+overwrite later writes.
 """
 
 CLOCK_SECONDS = 60.0
 """Maximum clock skew between machines that share a ledger."""
 
 WRITING = "writing"
-"""The last word of a lease whose holder has sent a request without an answer yet."""
+"""The last word of a lease whose holder has sent a request that has no answer yet."""
 
 MAX_PENDING = 16
 """Maximum number of pending seals."""
@@ -56,7 +56,7 @@ class PendingSeal:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class IndexNote:
-    """Notes on a remote index."""
+    """The state of a remote index, as stored in the ledger."""
 
     namespace: str = ""
     """The index's name in the service, or empty if there is none. A cleared namespace gets a new name."""
@@ -74,7 +74,7 @@ class IndexNote:
     """Unneeded namespaces that the service has still to delete."""
 
     stay: tuple[str, ...] = ()
-    """Namespaces to keep in the service: of the original of a copied ledger, and of indexes left with `leave`."""
+    """Namespaces to keep in the service: of the original of a copied ledger, and of indexes left with `abandon`."""
 
     is_finished: bool = True
     """True if the newest seal is the last write, so that the keys can be counted."""
@@ -84,13 +84,13 @@ class IndexNote:
         return next((pending for pending in reversed(self.seals) if pending.position <= position), None)
 
     def with_seal(self, new: PendingSeal, position: int) -> IndexNote:
-        """Return this note with a further seal. Seals older than the visible seal of a position are dropped."""
+        """Return this note with a further seal, without seals older than the one that is visible at a position."""
         visible = self.visible_seal(position)
         seals = [pending for pending in self.seals if visible is None or pending.seal.revision >= visible.seal.revision]
         return replace(self, seals=(*seals[: MAX_PENDING - 1], new))
 
     def drop_namespace(self) -> IndexNote:
-        """Return this note without its namespace, which the caller drops. An uncreated namespace stays."""
+        """Return this note with its namespace marked for deletion. A namespace that was not created stays."""
         if not self.is_made:
             return self
         return IndexNote(dropped=(*self.dropped, self.namespace), stay=self.stay)
@@ -101,10 +101,10 @@ class IndexNote:
 
 
 class IndexNotes:
-    """The notes of one collection's index in one service."""
+    """Access to the note and the lease of one collection's index in one service."""
 
     def __init__(self, ledger: LedgerEngine, collection: str, address: str) -> None:
-        """Read and write the notes of an index.
+        """Use the note and the lease of an index.
 
         Args:
             address: The service's address.
@@ -114,18 +114,18 @@ class IndexNotes:
         self._lease_name = f"{LEASE}{collection}:{address}"
         self._lease = ""
         self._written = ""
-        """The text of the notes as this writer stored it last."""
+        """The text of the note as this writer last stored it."""
 
         self._is_unsure = False
-        """Whether a request was sent whose result is unknown."""
+        """True if the result of a sent request is unknown."""
 
     @property
     def can_write(self) -> bool:
-        """True unless the store is for reading only."""
+        """True unless the store is read-only."""
         return not self._ledger.read_only
 
     def read(self) -> IndexNote:
-        """Return the note. If another copy of the ledger wrote it, its namespaces are only kept, not used."""
+        """Return the note. Namespaces in a note of another copy of the ledger are kept, but not used."""
         return self._decode(self._read_text(self._name))
 
     def acquire_lease(self) -> bool:
@@ -144,7 +144,7 @@ class IndexNotes:
         return True
 
     def renew_lease(self) -> None:
-        """Renew the lease once a third of it is used.
+        """Renew the lease if more than a third of its time has passed.
 
         Raises:
             IndexUnreachable: Another process has taken over the lease, because this one stalled for too long.
@@ -181,7 +181,7 @@ class IndexNotes:
     def release_lease(self) -> bool:
         """Release the lease, and return whether other writers may start immediately.
 
-        They have to wait for the lease to expire if a sent request may still take effect.
+        Other writers have to wait for the lease to expire if a sent request may still take effect.
         """
         lease, is_unsure = self._lease, self._is_unsure
         self._lease, self._written, self._is_unsure = "", "", False
@@ -210,7 +210,7 @@ class IndexNotes:
         return self._encode(self._decode(text).drop_namespace())
 
     def _change(self, change: Callable[[IndexNote], IndexNote]) -> IndexNote:
-        """Change the note and return it, again if another process was faster. It needs no lease."""
+        """Change the note without a lease, and return it. Retry after a concurrent change by another process."""
         while True:
             text = self._read_text(self._name)
             new_note = change(self._decode(text))

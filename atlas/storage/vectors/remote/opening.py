@@ -1,4 +1,4 @@
-"""The service in a store's settings, and its indexes."""
+"""The indexes of a store in the service of its settings, and in former services."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ class RemoteIndexes:
 
     @property
     def fault(self) -> str:
-        """The reason why the last request failed, or empty if it succeeded or no request was sent."""
+        """The reason why the last request to the service failed, or empty if it succeeded or no request was sent."""
         return self._circuit_breaker.fault
 
     def index(self, ledger: LedgerEngine, collection: str, dimension: int) -> RemoteIndex:
@@ -79,7 +79,7 @@ def list_kept_namespaces(ledger: LedgerEngine, collections: Iterable[str]) -> li
 
 
 def abandon(ledger: LedgerEngine, address: str) -> list[str]:
-    """Stop using a service without deleting a ledger's vectors there, and return the names of their namespaces.
+    """Stop using a service, keep a ledger's vectors there, and return the names of their namespaces.
 
     Raises:
         NotFound: The service never had an index of the ledger.
@@ -102,6 +102,6 @@ def clear_everywhere(ledger: LedgerEngine, collection: str, *, seconds: float) -
     for address in list_index_addresses(ledger, collection):
         indexes = RemoteIndexes(address, seconds=seconds)
         if not indexes.index(ledger, collection, 0).clear():
-            remaining.append(f"{address} ({indexes.fault or 'somebody is writing it'})")
+            remaining.append(f"{address} ({indexes.fault or 'another process is writing it'})")
         indexes.close()
     return remaining

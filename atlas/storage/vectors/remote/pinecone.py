@@ -47,11 +47,11 @@ The latter is shorter than the timeout of a write, so that the caller is still w
 DIGITS = 7
 """Decimals of a vector's numbers. As precise as 32-bit floats, and the text is half as long as with all decimals."""
 
-_BYTES_EACH, _BYTES_BESIDE = DIGITS + 5, 120
-"""Maximum characters of a number in JSON, and of the rest of a vector's request."""
+_BYTES_PER_NUMBER, _BYTES_PER_VECTOR = DIGITS + 5, 120
+"""Maximum bytes of a number in JSON, and of the rest of a vector in JSON."""
 
 _METRICS = (None, "cosine", "dotproduct")
-"""Measures that rank vectors of unit length by their cosine, or None if Pinecone omits it."""
+"""Metrics that rank vectors of unit length by their cosine. None if Pinecone omits the metric."""
 
 
 class PineconeService:
@@ -73,7 +73,7 @@ class PineconeService:
 
     def max_written(self, dimension: int) -> int:
         """Return the maximum number of vectors of this dimension in one upsert."""
-        return max(1, min(MAX_VECTORS, MAX_BYTES // (dimension * _BYTES_EACH + _BYTES_BESIDE)))
+        return max(1, min(MAX_VECTORS, MAX_BYTES // (dimension * _BYTES_PER_NUMBER + _BYTES_PER_VECTOR)))
 
     @property
     def is_open(self) -> bool:
@@ -81,7 +81,7 @@ class PineconeService:
         return self._connection.is_open
 
     def make(self, namespace: str, dimension: int) -> None:
-        """Check that the index accepts such vectors. The first upsert creates the namespace."""
+        """Check that the index accepts vectors of this dimension. The first upsert creates the namespace."""
         stats = self._call(lambda index: index.describe_index_stats())
         if stats.dimension not in (None, dimension):
             raise IndexUnreachable(
@@ -120,7 +120,7 @@ class PineconeService:
         return Answer(hits=hits, sees_up_to=NO_POSITION if sees_up_to is None else sees_up_to)
 
     def count(self, namespace: str) -> int:
-        """Return the number of keys in a namespace, which Pinecone counts with a delay. 0 if it does not exist."""
+        """Return the number of keys in a namespace, which Pinecone counts with a delay, or 0 without a namespace."""
         return self._call_or_default(lambda index: index.describe_namespace(name=namespace).record_count, 0)
 
     def drop(self, namespace: str) -> None:
@@ -167,7 +167,7 @@ class PineconeService:
 
 
 def _retry(call: Callable[[], T]) -> T:
-    """Return the result of a call. Transient errors are retried."""
+    """Return the result of a call, which is repeated after transient errors."""
     from pinecone import ApiError
 
     until, delay = time.monotonic() + RETRY_SECONDS, FIRST_DELAY_SECONDS

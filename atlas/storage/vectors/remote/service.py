@@ -1,4 +1,4 @@
-"""The part of a vector service that an index needs."""
+"""The protocol of a vector service, with the methods that an index needs."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ MIN_SERVER_ERROR = 500
 
 
 class NoAnswer(IndexUnreachable):
-    """The service did not answer. The effect of the request is unknown, and may still come later."""
+    """The service did not answer. The request may or may not take effect, even later."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -76,13 +76,13 @@ class VectorService(Protocol):
         """Store vectors under these keys, and return the position of the write. ATLAS passes at most `max_written`."""
 
     def remove(self, namespace: str, keys: Sequence[str]) -> None:
-        """Remove keys, of which ATLAS passes at most `max_removed`. Unknown ones are ignored."""
+        """Remove keys, ignoring unknown keys. ATLAS passes at most `max_removed`."""
 
     def query(self, namespace: str, vector: Vector, k: int) -> Answer:
         """Return the keys of at most k nearest vectors. Approximate."""
 
     def count(self, namespace: str) -> int:
-        """Return the number of keys in a namespace. 0 if it does not exist."""
+        """Return the number of keys in a namespace, or 0 if the namespace does not exist."""
 
     def drop(self, namespace: str) -> None:
         """Delete a namespace, if it exists."""
