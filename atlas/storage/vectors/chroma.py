@@ -32,7 +32,7 @@ from atlas.storage.following_index import IndexSeal, IndexUnusable, LocalIndex, 
 
 BATCH = 1_000
 FORMER_NAME = "vectors"
-"""Name of the collection in ChromaDB in earlier versions, and if ChromaDB does not accept the collection's own name."""
+"""Name of ChromaDB's collection in earlier versions, and for a collection whose own name ChromaDB does not accept."""
 
 NAME = re.compile(r"[a-zA-Z0-9][a-zA-Z0-9._-]{1,510}[a-zA-Z0-9]")
 """The names that ChromaDB accepts."""
@@ -80,13 +80,13 @@ class ChromaIndex(LocalIndex):
             yield False
             return
         try:
-            with self._lock.locked(timeout_seconds) as is_held:
-                yield is_held
+            with self._lock.locked(timeout_seconds) as has_lock:
+                yield has_lock
         finally:
             self._threads.release()
 
     def seal(self) -> IndexSeal:
-        """Return the seal of the last writer, empty if its write is unfinished, or the file is damaged."""
+        """Return the seal of the last writer, or an empty seal if its write is unfinished, or the seal is damaged."""
         try:
             return parse_seal(self._seal_path.read_text(encoding="utf-8"))
         except (OSError, ValueError):
@@ -99,7 +99,7 @@ class ChromaIndex(LocalIndex):
             n_changes: Ignored.
 
         Raises:
-            IndexUnusable: The files do not match the seal. For example, they were deleted after it was read.
+            IndexUnusable: The files do not match the seal, for example because they were deleted after it was read.
         """
         with self._use():
             self._open(seal, to_write=True)
@@ -186,9 +186,9 @@ class ChromaIndex(LocalIndex):
         return self._system is not None
 
     def clear(self) -> bool:
-        """Delete all files, even damaged ones. Return False in a process that may not use them."""
-        with self.locked() as is_held:
-            if not is_held:
+        """Delete all files, even damaged ones, or return False if this process may not use them."""
+        with self.locked() as has_lock:
+            if not has_lock:
                 return False
             self.close()
             while self._directory.is_dir():
@@ -215,7 +215,7 @@ class ChromaIndex(LocalIndex):
                 self._threads.release()
 
     def after_fork(self, *, in_child: bool) -> None:
-        """Reopen the files on demand. A forked child lacks the threads of ChromaDB."""
+        """Forget the open files in a child process, where ChromaDB's threads do not run."""
         if in_child:
             fork_safety.keep_inherited(self._system)
             self._system = self._collection = self._opened_seal = None
@@ -227,7 +227,7 @@ class ChromaIndex(LocalIndex):
         return self._directory / "seal.json"
 
     def _collection_to_write(self) -> Any:
-        """Return the collection, with its seal broken until the writer sets a new one."""
+        """Return the collection, without a valid seal until the writer sets a new one."""
         if self._collection is None or not self._mark:
             self._open(self.seal(), to_write=True)
         return self._collection
@@ -242,7 +242,7 @@ class ChromaIndex(LocalIndex):
         return self._collection
 
     def _open(self, seal: IndexSeal, *, to_write: bool = False) -> None:
-        """Open the files that match a seal. To write, replace the seal by a mark."""
+        """Open the files, which must match a seal. For writing, replace the seal with a mark."""
         self.close()
         if self.seal() != seal:
             raise IndexUnusable("the index was deleted or replaced after its seal was read")
@@ -271,7 +271,7 @@ class ChromaIndex(LocalIndex):
             self._system = client._system
         finally:
             SharedSystemClient.clear_system_cache()
-        _rename_former(client, self._name)
+        _rename_former_collection(client, self._name)
         self._collection = client.get_or_create_collection(
             self._name, configuration={"hnsw": HNSW}, embedding_function=None
         )
@@ -293,8 +293,8 @@ class ChromaIndex(LocalIndex):
     @contextmanager
     def _use(self) -> Iterator[None]:
         """Lock the index, and convert the errors of ChromaDB on a damaged index to `IndexUnusable`."""
-        with self.locked() as is_held:
-            if not is_held:
+        with self.locked() as has_lock:
+            if not has_lock:
                 raise IndexUnusable("ChromaDB cannot be used in a process forked from one that has used it")
             from chromadb.errors import ChromaError
 
@@ -312,7 +312,7 @@ class ChromaIndex(LocalIndex):
 
 
 def _find_cause(error: BaseException, handled: BaseException | None) -> BaseException:
-    """Return the cause of ChromaDB's error, such as a full disk, which a later error hides.
+    """Return the original cause of ChromaDB's error, such as a full disk, which later errors hide.
 
     Args:
         handled: The exception that was being handled before, which is not the cause.
@@ -322,7 +322,7 @@ def _find_cause(error: BaseException, handled: BaseException | None) -> BaseExce
     return error
 
 
-def _rename_former(client: Any, name: str) -> None:
+def _rename_former_collection(client: Any, name: str) -> None:
     """Rename a collection from its former name to the current one, without copying vectors.
 
     An empty collection with the former name, which an earlier version may have created, is deleted.

@@ -28,7 +28,7 @@ SPACE = "cosine"
 
 
 DEFAULT_COLLECTION = "atlas"
-"""The collection of a store that is used directly, without a name and outside a memory."""
+"""Name of the collection of a store without a name, outside of a memory."""
 
 
 class ChromaVectorStore:
@@ -51,11 +51,11 @@ class ChromaVectorStore:
         self._opened = None if collection_name is None else _open_collection(client, collection_name)
 
     def for_collection(self, name: str) -> ChromaVectorStore:
-        """Return the store of one collection of the client, or this one if it has a collection already.
+        """Return a store of one collection of the client, or this store if it is limited to one collection.
 
         Raises:
-            InvalidInput: The collection exists with a distance other than cosine. Or it does not exist
-                yet, and an earlier version wrote its records to the collection `atlas`.
+            InvalidInput: The collection exists with a distance other than cosine. Or the collection
+                does not exist yet, and an earlier version wrote its records to the collection `atlas`.
         """
         if self._collection_name is not None:
             return self
@@ -163,7 +163,7 @@ class ChromaVectorStore:
         limit: int | None = None,
         offset: int = 0,
     ) -> list[dict[str, Any]]:
-        """Return records in order, without vectors."""
+        """Return records sorted by a metadata key or by insertion, without vectors."""
         rows = await asyncio.to_thread(lambda: list(_read_rows(self._collection, None, ["metadatas", "documents"])))
         return list_rows(rows, where, order_by=order_by, descending=descending, limit=limit, offset=offset)
 
@@ -195,7 +195,7 @@ def _check_not_in_default(client: Any, name: str) -> None:
     if metadatas and "content" in (metadatas[0] or {}):
         raise InvalidInput(
             f"an earlier version wrote the records of this client to {DEFAULT_COLLECTION!r}, not to {name!r}; to use "
-            f"them, wrap the client by ChromaVectorStore(client, {DEFAULT_COLLECTION!r})"
+            f"them, wrap the client in ChromaVectorStore(client, {DEFAULT_COLLECTION!r})"
         )
 
 
@@ -225,7 +225,7 @@ def _read_rows(collection: Any, where: dict[str, Any] | None, include: list[str]
 
 
 def _find_nearest(collection: Any, vector: Vector, k: int, where: dict[str, Any] | None) -> QueryResult:
-    """Return the k nearest records by comparing all that pass a filter."""
+    """Return the k nearest records, comparing all records that pass a filter."""
     rows = list(_read_rows(collection, where, ["embeddings", "metadatas", "documents"]))
     vectors = np.asarray([row["embedding"] for row in rows], np.float32).reshape(len(rows), -1)
     lengths = np.linalg.norm(vectors, axis=1) * np.linalg.norm(vector)

@@ -1,7 +1,7 @@
-"""Exact search over vectors in memory, or over a few read from the ledger.
+"""Exact search over vectors in memory, or over a few vectors read from the ledger.
 
-Reading a collection takes seconds. One that has an index is therefore read in the background, once queries have taken
-about as long. After that, exact search in memory is faster than the index.
+Reading a collection takes seconds. A collection with an index is therefore read in the background, once queries have
+taken about as long. After that, exact search in memory is faster than the index.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ MANY_QUERIES = 8
 
 
 class ExactSearch:
-    """The vectors of one collection, compared one by one."""
+    """Search that compares all vectors of one collection."""
 
     def __init__(
         self, ledger: LedgerEngine, follower: Follower, count: VectorCount, dimension: int, exact_max_rows: int
@@ -74,7 +74,7 @@ class ExactSearch:
         return rank_by_best_window(exact_similarities(self._ledger, vector, seqs).items(), k)
 
     def similarities(self, vector: Vector, seqs: Seqs, now: Position) -> dict[int, float]:
-        """Return the similarities of a few records, keyed by number. Records without a vector are left out."""
+        """Return the similarities of a few records, keyed by record number. Records without vectors are left out."""
         if not self._is_in_memory(now):
             return exact_similarities(self._ledger, vector, seqs)
         self._follower.refresh(self.memory, now)
@@ -95,7 +95,7 @@ class ExactSearch:
             with self._ledger.reading():
                 now = self._follower.position()
                 self._follower.refresh(memory, now, limit=BATCH)
-                is_complete = memory.seen >= now.revision
+                is_complete = memory.last_revision >= now.revision
         if is_complete:
             self._loaded = memory
 
@@ -119,7 +119,7 @@ class ExactSearch:
     def _is_in_memory(self, now: Position) -> bool:
         """Return whether all vectors are in memory, except for a few that are quick to read."""
         is_same_ledger = self.memory.base.ledger_id == now.ledger_id
-        return is_same_ledger and 0 <= now.revision - self.memory.seen <= self._exact_max_rows
+        return is_same_ledger and 0 <= now.revision - self.memory.last_revision <= self._exact_max_rows
 
     def _count_read(self, n_records: float, now: Position) -> None:
         """Count records that a query has read from the ledger.
@@ -139,7 +139,7 @@ class ExactSearch:
 
 
 def exact_similarities(ledger: LedgerEngine, vector: Vector, seqs: Seqs) -> dict[int, float]:
-    """Return the similarities of some records, keyed by number, from their vectors in the ledger."""
+    """Return the similarities of records, keyed by record number, from their vectors in the ledger."""
     owners, vectors = ledger.vectors.read_by_seq(seqs)
     if not len(owners):
         return {}

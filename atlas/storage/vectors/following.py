@@ -19,7 +19,7 @@ BATCH = 2_000
 
 
 class Follower:
-    """Updates an index from a collection of the ledger."""
+    """Reader of a collection's changes in the ledger, which updates an index, or vectors in memory."""
 
     def __init__(self, ledger: LedgerEngine, collection: str) -> None:
         self._ledger = ledger
@@ -34,7 +34,7 @@ class Follower:
                 return 0
             try:
                 return self._follow(index)
-            except IndexUnreachable as error:  # it catches up once it can be reached
+            except IndexUnreachable as error:  # a later call updates it
                 logger.warning("the index of %s cannot be brought up to date now: %s", self._collection, error)
                 return 0
             except IndexUnusable as error:
@@ -47,7 +47,7 @@ class Follower:
                 return 0
 
     def seal_problem(self, seal: IndexSeal, now: Position) -> str:
-        """Return the reason why a seal is invalid, as a phrase, or an empty string if it is valid.
+        """Return why a seal is invalid, such as `has no index`, or an empty string if the seal is valid.
 
         Vectors are not counted here, because opening the index counts them.
         """
@@ -67,14 +67,14 @@ class Follower:
         """Read the ledger's changes into memory, or the next `limit` of them.
 
         Args:
-            base: The revision after which memory starts.
+            base: The revision after which the vectors in memory begin.
         """
         is_same_base = memory.base.ledger_id == now.ledger_id and memory.base.revision == base
-        is_in_history = memory.seen == base or self.has_passed(memory.tip, now)
+        is_in_history = memory.last_revision == base or self.has_passed(memory.tip, now)
         if not is_same_base or not is_in_history:
             memory.clear(Position(now.ledger_id, base))
-        while memory.seen < now.revision and (
-            entries := self._ledger.vector_changes(self._collection, memory.seen, BATCH)
+        while memory.last_revision < now.revision and (
+            entries := self._ledger.vector_changes(self._collection, memory.last_revision, BATCH)
         ):
             memory.apply(entries)
             if limit is not None and len(entries) >= limit:
@@ -159,10 +159,10 @@ def _apply_changes(index: FollowingIndex, entries: Sequence[VectorChange]) -> No
 
 
 def _keys_of(seq: int, n_windows: int, first: int = 0) -> list[str]:
-    """Return the index keys of a record's windows, from a first window on."""
+    """Return the index keys of a record's windows, beginning with the window `first`."""
     return [f"{seq}:{window}" for window in range(first, n_windows)]
 
 
 def seq_of_key(key: str) -> int:
-    """Return the number of the record that a key of an index names."""
+    """Return the record number in a key of an index."""
     return int(key.partition(":")[0])

@@ -14,7 +14,7 @@ Neighbours = list[tuple[int, float]]
 """Numbers of records with the similarity of their best window, highest first."""
 
 MIN_ROWS = 256
-"""Rows of a matrix that is not empty. A full one doubles."""
+"""Minimum number of rows of a matrix that is not empty. A full matrix is doubled."""
 
 
 class InMemoryVectors:
@@ -23,25 +23,25 @@ class InMemoryVectors:
     def __init__(self, dimension: int) -> None:
         self._dimension = dimension
         self.tip = NO_TIP
-        """The newest change of the ledger at its last read."""
+        """The newest change of the ledger at the last read."""
 
         self.clear(Position("", 0))
 
     def clear(self, base: Position) -> None:
         """Drop all vectors, and start again at a position."""
         self.base = base
-        self.seen = base.revision
+        self.last_revision = base.revision
         """The newest revision that was read."""
 
         self._matrix: Vectors = np.zeros((0, self._dimension), np.float32)
         self._owners: Seqs = np.zeros(0, np.int64)
-        """The record of each row, 0 for a free one."""
+        """The record number of each row, 0 for a free row."""
 
         self._rows: dict[int, list[int]] = {}
-        """The rows of each record, none for a deleted one."""
+        """The rows of each record, keyed by record number. Empty for a deleted record."""
 
         self._n_rows = 0
-        """Number of rows that were ever in use. Later rows are free too, but not in the list."""
+        """Number of rows that have been in use. Later rows are free too, but not in `_free`."""
 
         self._free: list[int] = []
 
@@ -58,10 +58,10 @@ class InMemoryVectors:
             rows = [row for entry in live for row in self._rows[entry.seq]]
             self._matrix[rows] = np.concatenate([entry.vectors for entry in live])
             self._owners[rows] = np.repeat([entry.seq for entry in live], [len(entry.vectors) for entry in live])
-        self.seen = entries[-1].revision
+        self.last_revision = entries[-1].revision
 
     def covers(self, seq: int) -> bool:
-        """Return whether a record has changed since the base position, so that its new state is in memory."""
+        """Return whether a record has changed since the base position. Its current vectors are then in memory."""
         return seq in self._rows
 
     def query(self, vector: Vector, k: int, only_seqs: Seqs | None = None) -> Neighbours:
@@ -82,7 +82,7 @@ class InMemoryVectors:
             n_windows *= 4
 
     def _compare(self, vector: Vector, only_seqs: Seqs | None) -> tuple[Seqs, Vector]:
-        """Return the record number and the similarity of each compared row."""
+        """Return the record numbers and similarities of the compared rows."""
         owners, matrix = self._owners[: self._n_rows], self._matrix[: self._n_rows]
         if only_seqs is not None:
             is_compared = np.zeros(max(owners.max(initial=0), only_seqs.max(initial=0)) + 1, bool)
@@ -133,7 +133,7 @@ def top_indices(values: npt.NDArray[np.float32], k: int) -> npt.NDArray[np.intp]
 def dot_products(vectors: Vectors, vector: Vector) -> Vector:
     """Return the dot products of rows with one vector, computed in this thread.
 
-    BLAS would parallelise it over all cores. As it is memory-bound, that gains little, and costs CPU time if other
+    BLAS would use all cores. Because the product is memory-bound, that gains little, and costs CPU time if other
     processes are busy: at 3,000 rows 4 ms instead of 0.2.
     """
     similarities: Vector = np.einsum("ij,j->i", vectors, vector)

@@ -1,4 +1,4 @@
-"""Search by an index, together with the records that changed after it was sealed (the tail)."""
+"""Search in an index, and in the records that changed after the index was sealed (the tail)."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ LOCK_SECONDS = 0.2
 
 
 class IndexedSearch:
-    """One collection's index and its tail: newer records in memory, which replace the same records of the index."""
+    """Search in an index and its tail: newer records in memory, which replace the same records of the index."""
 
     def __init__(
         self, ledger: LedgerEngine, follower: Follower, index: FollowingIndex, dimension: int, longest_tail: int

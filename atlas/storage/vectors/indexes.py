@@ -37,7 +37,7 @@ class StoreIndexes:
 
     @property
     def fault(self) -> str:
-        """The reason why searches avoid the service, or empty if it answered or was not called."""
+        """The reason why the last request to the service failed, or empty if it succeeded or no request was sent."""
         return self._remote.fault if self._remote else ""
 
     @property
@@ -46,7 +46,7 @@ class StoreIndexes:
         return OUTAGE_MESSAGE if self.fault else ""
 
     def index_of(self, collection: str, dimension: int) -> FollowingIndex | None:
-        """Return the index of a collection, or None if it cannot have one."""
+        """Return the index of a collection, or None if no index can be used."""
         if self._remote is not None:
             return self._remote.index(self._ledger, collection, dimension)
         if self._ledger.is_file and self._is_opened_read_only:  # ChromaDB writes files even to read
@@ -63,7 +63,7 @@ class StoreIndexes:
         return opening.list_kept_namespaces(self._ledger, collections)
 
     def abandon(self, address: str) -> list[str]:
-        """Stop using a service without deleting this store's vectors there, and return the names of their namespaces.
+        """Stop using a service, keep this store's vectors there, and return the names of their namespaces.
 
         Raises:
             NotAllowed: The actor is not a curator.

@@ -36,7 +36,7 @@ class IndexUpdater:
         self._count = count
         self._exact_max_rows = exact_max_rows
         self._background = BackgroundTask("atlas-index", self._catch_up_quietly)
-        """Catches up a remote index in the background, and retries it after a failure."""
+        """Background update of a remote index, also after a failure."""
 
         self._next_check = float("-inf")
 
@@ -67,11 +67,11 @@ class IndexUpdater:
         return self.catch_up(timeout_seconds=0 if self._index is not None and self._index.is_remote else -1)
 
     def wait(self, timeout_seconds: float | None = None) -> None:
-        """Wait for the work in the background, at most `timeout_seconds`."""
+        """Wait for the background update, at most `timeout_seconds`."""
         self._background.wait(timeout_seconds)
 
     def retry(self) -> None:
-        """Update an index that failed, or was never built, in the background."""
+        """Start a background update of an index that failed, or was never built."""
         if self._index is not None and (self._index.is_retry_due or self._is_far_behind(self._index)):
             self._background.begin()
 
@@ -99,7 +99,7 @@ class IndexUpdater:
         return IndexSeal() if self.seal_problem() else self._seal()
 
     def seal_problem(self) -> str:
-        """Return why the index is not used, as a predicate of the collection, or an empty string."""
+        """Return why the index is not used, such as `has no index`, or an empty string."""
         return self._follower.seal_problem(self._seal(), self._follower.position())
 
     def _seal(self) -> IndexSeal:

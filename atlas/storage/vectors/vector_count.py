@@ -16,7 +16,7 @@ class VectorCount:
         self._ledger = ledger
         self._collection = collection
         self._results: dict[int, tuple[tuple[str, int], bool]] = {}
-        """The ledger's state at the last count, and whether the count exceeded the limit, by limit."""
+        """The ledger's state at the last count, and whether the count exceeded the limit, keyed by limit."""
 
     def exceeds(self, limit: int, now: Position) -> bool:
         """Return whether there are more vectors than the limit. Counting takes milliseconds, so it is done rarely."""

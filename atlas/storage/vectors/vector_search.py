@@ -1,4 +1,4 @@
-"""Nearest neighbours of a collection.
+"""Nearest-neighbour search in a collection.
 
 A query on a small collection compares all vectors in memory. A larger collection has an index: pgvector, ChromaDB's
 files, or a service. Records that changed after the index's last seal are in the *tail*, which replaces the index's
@@ -74,7 +74,7 @@ class VectorSearch:
             return hits
 
     def query_subset(self, vector: Vector, k: int, seqs: Seqs) -> Neighbours:
-        """Return the k nearest of these records. The result is exact, unless there are many and the index can filter.
+        """Return the k nearest of these records. The result is exact, unless they are many and the index can filter.
 
         Raises:
             EmbeddingModelMismatch: The store was bound to another model after this object was created.
@@ -87,7 +87,7 @@ class VectorSearch:
             return self.exact.query_subset(vector, k, seqs, now) if hits is None else hits
 
     def similarities(self, vector: Vector, seqs: Seqs) -> dict[int, float]:
-        """Return the similarities of a few records, keyed by number. Records without vectors are left out.
+        """Return the similarities of a few records, keyed by record number. Records without vectors are left out.
 
         Raises:
             EmbeddingModelMismatch: The store was bound to another model after this object was created.
@@ -107,7 +107,7 @@ class VectorSearch:
         return OUTAGE_MESSAGE if self.index is not None and self.index.fault and not self.is_exact() else ""
 
     def close(self) -> None:
-        """Close the index's files, and end the work in the background. A later query opens them again."""
+        """Stop the background work, and close the index's files. A later query opens them again."""
         self.exact.close()
         self.updater.wait()
         if self.index is not None and self.index.is_open:
@@ -119,7 +119,7 @@ class VectorSearch:
         self._is_idle = self._lock.acquire(blocking=False)
 
     def after_fork(self, *, in_child: bool) -> None:
-        """Release the lock. In a child of a fork taken during a query, drop half-read vectors."""
+        """Release the lock. If a query was running during the fork, drop half-read vectors in the child."""
         if self._is_idle:
             self._lock.release()
         elif in_child:
@@ -138,7 +138,7 @@ class VectorSearch:
         return now
 
     def _close_index(self) -> None:
-        """Close the index unless another process writes it. Its vectors are in memory too."""
+        """Close the index, because its vectors are in memory now, unless another process is writing it."""
         if self.index is not None:
             with self.index.locked(LOCK_SECONDS, to_write=False) as is_locked:
                 if is_locked:

@@ -42,7 +42,7 @@ def test_after_many_edits_the_nearest_are_those_of_a_full_comparison(seed):
         assert found(memory.query(query, 7)) == true_neighbours(stored, query, 7)
         assert found(memory.query(query, 500)) == true_neighbours(stored, query, 500)
         assert found(memory.query(query, 4, among)) == true_neighbours(stored, query, 4, among.tolist())
-    assert memory.seen == 59
+    assert memory.last_revision == 59
     assert all(memory.covers(seq) for seq in stored)
     assert not memory.covers(1_000)
 
@@ -66,7 +66,7 @@ def test_a_cleared_memory_finds_nothing_and_begins_at_the_given_position():
     memory.apply([change(1, vectors)])
     memory.clear(Position("ledger", 7))
     assert memory.query(vectors[0], 5) == []
-    assert (memory.seen, memory.base.ledger_id, memory.covers(1)) == (7, "ledger", False)
+    assert (memory.last_revision, memory.base.ledger_id, memory.covers(1)) == (7, "ledger", False)
     memory.apply([change(2, vectors[:1], 8)])
     assert found(memory.query(vectors[0], 5)) == [2]
 

@@ -79,10 +79,10 @@ def test_the_first_filtered_queries_of_a_large_store_read_no_more_than_passes(op
     opened.add(*"ijklmnop", n=2)
     things, nearest = opened.store.collection(THINGS), opened.store.collection(THINGS).parts.nearest
     found = [things.query(vector_of("a"), 3, {"n": 1}).ids for _ in range(2)]
-    assert nearest.exact.memory.seen == 0
+    assert nearest.exact.memory.last_revision == 0
     nearest.exact.loading.wait()
     found.append(things.query(vector_of("a"), 3, {"n": 1}).ids)
-    assert nearest.exact.memory.seen == 16
+    assert nearest.exact.memory.last_revision == 16
     assert all(ids == found[0] for ids in found)
     opened.add("z", n=1)
     assert things.query(vector_of("z"), 1, {"n": 1}).ids == ["z"]
@@ -97,7 +97,7 @@ def test_a_process_that_asks_often_holds_the_vectors_and_sees_what_others_write(
     answers.append(opened.nearest("a", 3))
     nearest.exact.loading.wait()
     answers.append(opened.nearest("a", 3))
-    assert nearest.exact.memory.seen == 12
+    assert nearest.exact.memory.last_revision == 12
     assert not nearest.index.is_open
     assert all(answer == answers[0] for answer in answers)
     other.add("new")
