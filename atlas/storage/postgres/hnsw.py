@@ -93,7 +93,7 @@ class HnswIndex(LocalIndex):
             self._threads.release()
 
     def seal(self) -> IndexSeal:
-        """Return the last writer's seal, empty if a write is unfinished."""
+        """Return the seal of the last writer, or an empty seal if a write is unfinished."""
         with self._database.read() as connection:
             row = connection.execute(
                 "SELECT seal FROM index_seals WHERE collection = ?", (self._collection,)

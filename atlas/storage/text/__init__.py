@@ -1,1 +1,1 @@
-"""Words of texts, and their weights."""
+"""Search terms of texts, and their weights."""

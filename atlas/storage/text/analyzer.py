@@ -117,7 +117,7 @@ def prefix_terms(text: str) -> list[Term]:
 
 
 def find_phrases(text: str) -> list[Term]:
-    """Return the phrases in quotation marks, each as consecutive words."""
+    """Return each phrase in quotation marks as a term of consecutive words."""
     terms = map(_parse_phrase, _QUOTATION.findall(_normalize(text[:MAX_QUERY_CHARACTERS])))
     return [phrase for phrase in terms if phrase.text]
 
@@ -196,7 +196,7 @@ def _lower(word: str) -> str:
 
 
 def _iterate_derived(identifier: str) -> Iterator[Term]:
-    """Yield the additional terms of an identifier: its words joined, their parts, and stems."""
+    """Yield the additional terms of an identifier: the joined words, their parts, and stems."""
     words = _BREAKS.split(identifier)
     if len(words) > 1 and _is_significant(identifier, sum(len(_PARTS.findall(word)) for word in words)):
         yield Term("".join(words).lower(), is_composed=True)

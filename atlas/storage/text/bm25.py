@@ -43,7 +43,7 @@ class Postings:
     """Term frequency in each record, weighted by field."""
 
     occurrences: Seqs
-    """Each occurrence as one number, sorted: the record in the high 32 bits, the word's position in the low ones."""
+    """Each occurrence as one number, sorted: the record in the high 32 bits, the word's position in the low bits."""
 
     @classmethod
     def from_occurrences(cls, occurrences: Seqs) -> Postings:
@@ -58,7 +58,7 @@ class Postings:
         return cls(owners[starts], frequencies, occurrences)
 
     def followed_by(self, word: Postings) -> Postings:
-        """Return the postings of the phrase of this word and the given one, at the positions of the given one."""
+        """Return the postings of the phrase of this word and the given word, at the positions of the given word."""
         after = self.occurrences + 1
         fewer, more = (after, word.occurrences) if len(after) < len(word.occurrences) else (word.occurrences, after)
         if not len(fewer):
@@ -95,7 +95,7 @@ class Postings:
 
 
 class Scores:
-    """The scores of the records that contain any of some words."""
+    """BM25 scores of the records that contain any of several words."""
 
     def __init__(
         self,
@@ -108,7 +108,7 @@ class Scores:
 
         Args:
             weights: The inverse document frequency of each word.
-            other_values: Values that other terms add to records.
+            other_values: Scores that other terms add to records, keyed by record number.
             lengths_of: Function that returns the lengths of records, as multiples of the average length.
         """
         other_seqs, other_scores = np.array([*other_values], np.int64), np.array([*other_values.values()], np.float64)
@@ -121,7 +121,7 @@ class Scores:
         self._lengths_of = lengths_of
 
     def best(self, n: int) -> dict[int, float]:
-        """Return the n highest scores by record, highest first. Ties are in the order of the records."""
+        """Return the n highest scores, highest first, keyed by record number. Ties are in the order of the records."""
         remaining = np.flatnonzero(self._bounds > 0)
         scored_seqs = np.zeros(0, np.int64)
         values = np.zeros(0)
@@ -135,14 +135,14 @@ class Scores:
         return dict(zip(scored_seqs[best].tolist(), values[best].tolist(), strict=True))
 
     def select(self, seqs: Seqs) -> dict[int, float]:
-        """Return the scores of the given records that contain any of the words."""
+        """Return the scores of those of the given records that contain any of the words, keyed by record number."""
         is_given = np.zeros(self._size, bool)
         is_given[seqs[seqs < self._size]] = True
         matching_seqs = np.flatnonzero(is_given & (self._bounds > 0))
         return dict(zip(matching_seqs.tolist(), self._values(matching_seqs).tolist(), strict=True))
 
     def _values(self, seqs: Seqs) -> Numbers:
-        """Return the scores of records that contain any of the words. Ids must be distinct."""
+        """Return the scores of distinct records that contain any of the words."""
         index_by_seq = np.full(self._size, -1)
         index_by_seq[seqs] = np.arange(len(seqs))
         positions = index_by_seq[self._seqs]
