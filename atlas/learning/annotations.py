@@ -37,14 +37,14 @@ _UNSPECIFIC = ("Any", "object")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Parameter:
-    """One parameter that has no default."""
+    """A parameter without a default."""
 
     name: str
     type: ast.expr | None
     """Annotation, or None if there is none."""
 
     is_keyword: bool = False
-    """True if the argument can be passed by name only."""
+    """True if the argument can only be passed as a keyword."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -54,7 +54,7 @@ class TypedConcept:
     concept: CodeConcept
     parameters: tuple[Parameter, ...]
     returns: ast.expr | None
-    """Annotation. None if there is no annotation, or if it is `None`."""
+    """Annotation of the result, or None if it is missing or `None`."""
 
 
 def typed_concept(concept: CodeConcept) -> TypedConcept:
@@ -86,7 +86,7 @@ def _function_of_signature(signature: str, name: str) -> Function | None:
 
 
 def _unquote(annotation: ast.expr | None) -> ast.expr | None:
-    """Return an annotation, parsed if it is quoted."""
+    """Return an annotation. If it is quoted, parse it, or return None if it does not parse."""
     if isinstance(annotation, ast.Constant) and isinstance(annotation.value, str):
         tree = try_parse(annotation.value)
         inner = tree.body[0] if tree is not None and len(tree.body) == 1 else None
@@ -95,9 +95,10 @@ def _unquote(annotation: ast.expr | None) -> ast.expr | None:
 
 
 def fits(actual: ast.expr | None, expected: ast.expr | None) -> bool:
-    """Return whether a value of one type may be passed where another is expected. False if either is `Any` or missing.
+    """Return whether a value of one type may be passed where another type is expected.
 
-    Names are compared as text, so that an alias fits itself. A container without type arguments fits any.
+    Names are compared as text, so that an alias fits itself. A container without type arguments fits one with any. The
+    result is False if a type is missing or `Any`.
     """
     if actual is None or expected is None:
         return False

@@ -51,9 +51,10 @@ class PipelineCompositionStrategy:
     def __init__(
         self, find: Find = find_nothing, *, limits: RunLimits | None = None, path: Sequence[Path] = ()
     ) -> None:
-        """Look up called concepts with `find`. A library that is given the strategy without `find` sets its own.
+        """Store the settings. `compose` does the work.
 
         Args:
+            find: Looks up called concepts. By default, the library that uses the strategy sets its own function.
             path: Directories of modules that the concepts import.
         """
         self.find = find
@@ -63,9 +64,9 @@ class PipelineCompositionStrategy:
     async def compose(self, concepts: list[CodeConcept]) -> CodeConcept | None:
         """Return one function that chains these concepts, or None if their types do not fit.
 
-        The result is passed to the first parameter of the next function whose type fits. All other parameters become
-        parameters of the composition. Its examples combine those of the functions, and each example is run. If there
-        are examples and none runs, the result is None.
+        The result of each function is passed to the first parameter of the next function whose type fits. All other
+        parameters become parameters of the composition. The examples of the functions are combined to examples of the
+        composition, which are run. If there are examples and none runs, the result is None.
         """
         if len({concept.id for concept in concepts}) < 2:
             return None
@@ -117,21 +118,21 @@ def composition_problem(concepts: Sequence[CodeConcept], find: Find) -> str:
     with_callees = call_closure(concepts, find)
     other_languages = [concept.name for concept in with_callees if concept.language != "python"]
     if other_languages:
-        return f"Only Python is composed, but {', '.join(other_languages)} is written in another language."
+        return f"Only Python can be composed, but {', '.join(other_languages)} is written in another language."
     for concept in concepts:
         try:
             function = function_of(concept.code, concept.name)
         except InvalidInput:
             return f"{concept.name} defines no function."
         if isinstance(function, ast.AsyncFunctionDef):
-            return f"{concept.name} is async, so its callers have to await it. Only plain functions are composed."
+            return f"{concept.name} is async, so its callers have to await it. Only plain functions can be composed."
         if function.name != concept.name:
             return f"{concept.name} is called {function.name} in its code. Use the same name for both, then try again."
     return _conflict_problem(with_callees) or _undefined_name_problem(with_callees)
 
 
 def _conflict_problem(concepts: Iterable[CodeConcept]) -> str:
-    """Return a message about two concepts that define one name differently. Empty if there are none."""
+    """Return a message about two concepts that define the same name differently, or an empty string."""
     defined: dict[str, tuple[str, str]] = {}
     for concept in concepts:
         for name, meaning in _definitions(concept.code):
@@ -191,7 +192,7 @@ def _global_names(table: symtable.SymbolTable) -> Iterator[str]:
 def strip_annotations(tree: Tree) -> Tree:
     """Return a copy without the annotations of parameters and results.
 
-    Python would evaluate them, and their names may be undefined.
+    Python would evaluate the annotations, whose names may be undefined.
     """
     bare: Tree = copy.deepcopy(tree)
     for node in walk(bare):
@@ -205,7 +206,7 @@ def strip_annotations(tree: Tree) -> Tree:
 def run_calls(
     source: str, calls: Sequence[str], limits: RunLimits | None, path: Sequence[Path] = ()
 ) -> list[RunResult]:
-    """Run each call separately, after the source. `read_result` reads its value from the last line of the output."""
+    """Run each call separately, after the source. Return results from which `read_result` reads the returned value."""
     if not calls:
         return []
     with Sandbox(limits, path=path) as sandbox:
@@ -231,7 +232,7 @@ class _Link:
     """Position of the parameter that takes the previous result, -1 in the first link."""
 
     names: tuple[str, ...]
-    """Names of its parameters in the composition. Empty for the parameter that takes the previous result."""
+    """Names of the function's parameters in the composition. Empty for the one that takes the previous result."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -239,7 +240,7 @@ class _Chain:
     links: tuple[_Link, ...]
     name: str
     code: str
-    """Code with quoted annotations, because their names may be undefined where the code runs."""
+    """Code. Its annotations are quoted, because names in them may be undefined where the code runs."""
 
     signature: str
     parameters: tuple[str, ...]
@@ -262,9 +263,9 @@ def _chain(order: Sequence[TypedConcept]) -> _Chain | None:
 
 
 def _first_parameter_index(concept: TypedConcept) -> int | None:
-    """Return -1 if a concept can be the first in a chain, otherwise None.
+    """Return -1 (see `_Link.position`) if a concept can be the first in a chain, otherwise None.
 
-    The first concept needs a parameter other than `*args`.
+    A function whose parameters are all optional cannot be the first.
     """
     takes = parameters_of(function_of(concept.concept.code, concept.concept.name))
     return -1 if concept.parameters or not takes else None
@@ -313,7 +314,7 @@ def _quote_annotation(annotation: ast.expr | None) -> ast.expr | None:
 
 
 def _call(links: Sequence[_Link]) -> str:
-    """Return the nested call of all functions."""
+    """Return the call of the last function with the calls of the previous ones nested in it."""
     last = links[-1]
     arguments = [
         f"{parameter.name}={name or _call(links[:-1])}" if parameter.is_keyword else name or _call(links[:-1])
@@ -349,7 +350,7 @@ def _arguments(link: _Link) -> list[list[str]]:
 
 
 def _required_arguments(call: ast.Call, link: _Link) -> list[str] | None:
-    """Return the argument of each required parameter, or None if the call does not pass exactly these."""
+    """Return the argument of each required parameter, or None if the call passes too few or other arguments."""
     by_name = {keyword.arg: keyword.value for keyword in call.keywords}
     in_order = [parameter for parameter in link.typed_concept.parameters if not parameter.is_keyword]
     by_name |= {parameter.name: value for parameter, value in zip(in_order, call.args, strict=False)}

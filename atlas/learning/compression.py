@@ -74,8 +74,8 @@ def compress(
     """Find functions that several programs have in common, and rewrite the programs to call them.
 
     A function is kept only if it makes programs and library together shorter and does not change what the programs do.
-    Data-flow analysis ensures the latter, and `verify` checks it by running the programs. A corpus larger than the
-    limits is sampled for the search. The functions are then used in the other programs too.
+    Data-flow analysis decides what may change behaviour, and `verify` checks behaviour by running the programs. A
+    corpus larger than the limits is sampled for the search. The functions are then used in the other programs too.
 
     Args:
         programs: Programs with tests, or bare sources. A bare source counts as a task of its own.
@@ -88,7 +88,7 @@ def compress(
 
     Raises:
         Cancelled: `cancelled` returned True. No program was changed.
-        EngineFailed: The search ended without an answer.
+        EngineError: The search ended without an answer.
     """
     corpus = as_programs(programs)
     verify, star_names = default_checks(sandbox, verify, star_names, cancelled)
@@ -145,7 +145,7 @@ def compress(
 
 
 def _search(originals: Mapping[str, Term], run: _Run, cancelled: IsCancelled | None) -> Proposal:
-    """Run the search, and return its proposal. Notes of the search are added to the run."""
+    """Run the search, and return its proposal. The notes of the proposal are added to those of the run."""
     corpus = Corpus(terms=tuple(originals.values()), tasks=tuple(run.programs[name].task_id for name in originals))
     proposal = run.engine.abstractions(corpus, run.limits, progress=run.progress, cancelled=cancelled)
     run.notes += proposal.notes
@@ -163,7 +163,7 @@ def _keep_valid_functions(workspace: Workspace, prefix: str, run: _Run, first: i
 def default_checks(
     sandbox: Sandbox | None, verify: Verify | None, star_names: StarNames | None, cancelled: IsCancelled | None = None
 ) -> tuple[Verify | None, StarNames | None]:
-    """Return the given checks. A check that is None is replaced by that of the sandbox, if there is one."""
+    """Return the given functions, with one that runs in the sandbox in place of None, if there is a sandbox."""
     if sandbox is None:
         return verify, star_names
     verify = verify or Verifier(sandbox, is_cancelled=cancelled).compare_all
@@ -173,7 +173,7 @@ def default_checks(
 def _inline_uncompilable(workspace: Workspace, functions: Mapping[str, Function], run: _Run) -> None:
     """Inline functions that Python does not compile, such as a function that awaits but is not async."""
     while wrong := [name for name, source in sources(workspace, functions).items() if not can_compile(source)]:
-        run.refused["is no function that compiles"] += len(wrong)
+        run.refused["does not compile"] += len(wrong)
         workspace.inline(wrong)
 
 
@@ -203,7 +203,7 @@ def _sample(terms: dict[str, Term], run: _Run) -> dict[str, Term]:
 
 
 def _unchanged_programs(terms: dict[str, Term], readable: Originals, run: _Run) -> dict[str, Term]:
-    """Return the programs whose normalised form behaves as the original. The others are not compressed."""
+    """Return the programs whose normalised form behaves as the original, each in this form."""
     verified, changed = dict(terms), _changed_programs(terms, run)
     retried = {name: readable.with_stars[name] for name in changed & readable.with_stars.keys()}
     changed = (changed - retried.keys()) | _changed_programs(retried, run)
@@ -222,7 +222,7 @@ def _changed_programs(terms: Mapping[str, Term], run: _Run) -> set[str]:
 
 
 def _prove(workspace: Workspace, functions: Mapping[str, Function], run: _Run) -> None:
-    """Remove functions that are useless, duplicate, or change a program's behaviour, until none is left to remove."""
+    """Remove functions that save too little, are duplicates, or change a program's behaviour, until none does."""
     tasks = _tasks(workspace, run)
     while True:
         prune(workspace, functions, tasks, run.limits, run.raise_if_cancelled, run.refused)

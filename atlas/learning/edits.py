@@ -22,7 +22,7 @@ _EDIT_REFUSAL = re.compile(r"edit (?:was|has) not (?:been )?applied|introduced n
 
 
 def rebuild_files(steps: Sequence[Step]) -> list[str]:
-    """Return the final text of each Python file that the steps created, in the order of the files' last changes."""
+    """Return the final text of each Python file that the steps created, least recently changed first."""
     files: dict[str, list[str]] = {}
     current = ""
     for step in steps:
@@ -49,7 +49,7 @@ def _replace_lines(lines: list[str], first: int, last: int, text: str) -> list[s
 
 
 def _created_file(action: str) -> dict[str, list[str]]:
-    """Return the file that `str_replace_editor create PATH --file_text TEXT` writes."""
+    """Return the lines of the Python file that a `str_replace_editor create` command writes, keyed by path."""
     if not action.startswith("str_replace_editor create"):
         return {}
     try:

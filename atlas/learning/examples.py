@@ -1,4 +1,4 @@
-"""Examples of learned functions: calls recorded while the tests of programs ran, each run again by itself.
+"""Examples of learned functions: calls that were recorded while programs' tests ran, and repeated by themselves.
 
 The arguments come from real calls. An example is kept only if the function returns the same result by itself.
 """
@@ -82,7 +82,7 @@ import io as {recorder}_io, sys as {recorder}_sys
 {recorder}_output, {recorder}_sys.stdout = {recorder}_sys.stdout, {recorder}_io.StringIO()
 print(repr({call}), file={recorder}_output, flush=True)
 """
-"""Prints the result of a call alone. The function's own output could displace it."""
+"""Code that prints the result of a call, and discards what the function prints."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -95,11 +95,11 @@ class RecordedProgram:
     program: str
     tests: str
     called_by: Mapping[str, str]
-    """Name under which the program calls each concept, by the concept's id."""
+    """Name under which the program calls each concept, keyed by the concept's id."""
 
     @property
     def source(self) -> str:
-        """The program, after its learned functions, each wrapped so that calls of it are recorded."""
+        """The code of the functions, each wrapped to record its calls, followed by the program."""
         prelude = _PRELUDE.format(recorder=_RECORDER, most=MAX_CALLS, characters=MAX_CHARACTERS)
         wrappers = [f"{name} = {_RECORDER}[0]({name!r}, {name})" for name in self.called_by.values()]
         return "\n".join([self.functions, prelude, *wrappers, "\n", self.program])
@@ -118,7 +118,9 @@ def find_examples(
     find: Find = find_nothing,
     is_cancelled: Callable[[], bool] | None = None,
 ) -> dict[str, tuple[tuple[str, str], ...]]:
-    """Return the examples of each concept, keyed by id. Calls whose arguments or result are not literals are left out.
+    """Return the examples of each concept, keyed by the concept's id.
+
+    Calls whose arguments or result are not literals are left out.
 
     Args:
         find: Returns a called concept by its id.
@@ -197,7 +199,7 @@ def _choose(ids: set[str], recordings: Iterable[RecordedProgram]) -> list[Record
 
 
 def _calls(run: RunResult, called_by: str, name: str) -> list[tuple[str, str]]:
-    """Return the reported calls of a function, under the function's own name. The report is untrusted."""
+    """Return the reported calls of a function, renamed from `called_by` to `name`. The report is untrusted."""
     if run.outcome != "passed":
         return []
     try:
@@ -210,7 +212,7 @@ def _calls(run: RunResult, called_by: str, name: str) -> list[tuple[str, str]]:
 
 
 def _rename_call(call: object, called_by: str, name: str) -> str:
-    """Return a call with the function renamed, or an empty string if it is not a call of that function."""
+    """Return a call with the function renamed, or an empty string if the text is not a call of `called_by`."""
     tree = try_parse(call) if isinstance(call, str) else None
     node = tree.body[0].value if tree and len(tree.body) == 1 and isinstance(tree.body[0], ast.Expr) else None
     if not isinstance(node, ast.Call) or not isinstance(node.func, ast.Name) or node.func.id != called_by:

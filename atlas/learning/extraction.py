@@ -43,13 +43,13 @@ _PATCH = re.compile(r"^(diff --git |--- \S+.*\n\+\+\+ )", re.MULTILINE)
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Extraction:
-    """The programs of attempts."""
+    """The programs that were found in attempts."""
 
     programs: tuple[Program, ...]
     """Programs in the order of their attempts."""
 
     dropped: Mapping[str, int]
-    """Number of attempts without a program, by reason, most frequent first."""
+    """Number of attempts without a program, keyed by reason, most frequent first."""
 
 
 def programs_of(attempts: Iterable[Attempt], *, unknown_too: bool = False) -> Extraction:
@@ -74,7 +74,7 @@ def programs_of(attempts: Iterable[Attempt], *, unknown_too: bool = False) -> Ex
 
 
 def _program(attempt: Attempt, unknown_too: bool) -> Program | str:
-    """Return the program of an attempt, or the reason why it has none."""
+    """Return the program of an attempt, or the reason why there is none."""
     if attempt.outcome.success is False:
         return NOT_SUCCESSFUL
     if attempt.outcome.success is None and not unknown_too:
@@ -91,11 +91,11 @@ def _program(attempt: Attempt, unknown_too: bool) -> Program | str:
 
 
 def build_tests(task: Task, source: str) -> str:
-    """Return the task's tests as Python code to append to a program, which raises if they fail. Empty without tests.
+    """Return the task's tests as Python code to append to a program. Empty without tests.
 
     Tests may be a string or a list of assertions (as in MBPP), in the context's `test`, `tests` or `test_list`, or in
     the verification's `tests`. If they define `check(candidate)` without calling it (as in HumanEval), a call with the
-    context's `entry_point` is added.
+    context's `entry_point` is added. The code raises if a test fails.
     """
     fields: list[Any] = [task.context.get(name) for name in ("test", "tests", "test_list")]
     tests = next((text for text in map(_join_lines, [*fields, task.verification.parameters.get("tests")]) if text), "")
@@ -156,7 +156,7 @@ def _candidate_texts(text: str, prompt: str = "") -> Iterator[str]:
 def _heredoc(text: str) -> Iterator[str]:
     """Yield the here-document of a shell command, if it has one.
 
-    The caller tries it before the command itself, which may parse as Python too.
+    The caller tries the here-document before the command, which may parse as Python too.
     """
     command, _, heredoc = text.lstrip().partition("\n")
     if opened := _HEREDOC.search(command):
@@ -165,7 +165,7 @@ def _heredoc(text: str) -> Iterator[str]:
 
 
 def _fenced_blocks(text: str) -> list[tuple[str, str]]:
-    """Return the fenced blocks of a string as pairs of lower-case label and content, without unclosed blocks."""
+    """Return the label, in lower case, and the content of each fenced block of a string. Skip an unclosed block."""
     blocks: list[tuple[str, str]] = []
     label, mark, lines = "", "", list[str]()
     for line in text.split("\n"):
@@ -189,7 +189,7 @@ def _step_candidates(attempt: Attempt) -> Iterator[str]:
 
 
 def _complete_program(text: str) -> str | None:
-    """Return a text as a program, without blank lines around it. None if it is not Python or does nothing."""
+    """Return a text as a program, without blank lines around it, or None if it is not Python or does nothing."""
     if len(text) > MAX_CHARACTERS:
         return None
     source = textwrap.dedent(text).strip("\r\n") + "\n"
@@ -200,7 +200,7 @@ def _complete_program(text: str) -> str | None:
 
 
 def _has_effect(statement: ast.stmt) -> bool:
-    """Return whether a statement has an effect. Prose that happens to parse has none, such as `reply: "…"`."""
+    """Return whether a statement has an effect. A bare annotation or expression, as in parsed prose, has none."""
     is_label = isinstance(statement, ast.AnnAssign) and statement.value is None
     return not is_label and not isinstance(statement, ast.Expr | ast.Pass)
 

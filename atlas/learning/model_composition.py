@@ -88,7 +88,7 @@ SCHEMA: Mapping[str, Any] = {
 
 
 class LLMCompositionStrategy:
-    """A language model that writes a function over the concepts. The function is accepted only if its examples pass."""
+    """A strategy that has a language model write a function. The function is accepted only if its examples pass."""
 
     def __init__(
         self,
@@ -98,9 +98,10 @@ class LLMCompositionStrategy:
         limits: RunLimits | None = None,
         path: Sequence[Path] = (),
     ) -> None:
-        """Look up called concepts with `find`. A library that is given the strategy without `find` sets its own.
+        """Store the settings. `compose` does the work.
 
         Args:
+            find: Looks up called concepts. By default, the library that uses the strategy sets its own function.
             path: Directories of modules that the concepts import.
         """
         self.llm = llm_client
@@ -136,7 +137,7 @@ class LLMCompositionStrategy:
         return ComposedConcept(concept=replace(composed, metadata={**composed.metadata, **made_by}))
 
     def _validate_and_run(self, answer: Mapping[str, Any], concepts: Sequence[CodeConcept]) -> CodeConcept | None:
-        """Return the answer as a concept after running its examples, or None if the model declined."""
+        """Return a model's answer as a concept after running the examples in it, or None if the model declined."""
         if _declines(answer):
             return None
         composed = _validate(answer, concepts)
@@ -144,7 +145,7 @@ class LLMCompositionStrategy:
         return composed
 
     def _run(self, composed: CodeConcept, concepts: Sequence[CodeConcept]) -> None:
-        """Run the examples.
+        """Run the examples of a composed concept.
 
         Raises:
             InvalidInput: An example returns another result, or no example calls one of the concepts.
@@ -170,7 +171,7 @@ class LLMCompositionStrategy:
 
 
 def _is_same(value: object, other: object) -> bool:
-    """Return whether two literals are equal in value and type. For example, 1 equals neither True nor 1.0."""
+    """Return whether two literal values have the same value and type. For example, 1 equals neither True nor 1.0."""
     return value == other and sorted(repr(value)) == sorted(repr(other))  # the order of a set's items may differ
 
 
@@ -257,7 +258,7 @@ def _function(code: str, name: str) -> Function:
 
 
 def _used_concepts(bare: Function, by_name: Mapping[str, CodeConcept]) -> set[str]:
-    """Return the concepts that the function calls.
+    """Return the names of the concepts that the function calls.
 
     Raises:
         InvalidInput: The function uses other names as well, or fewer than two concepts.
@@ -279,7 +280,7 @@ def _examples(value: Sequence[Mapping[str, str]], name: str) -> tuple[tuple[str,
         InvalidInput: There are no examples, or an example has another form.
     """
     if not 0 < len(value) <= MAX_EXAMPLES:
-        raise InvalidInput(f"expected a list of one to {MAX_EXAMPLES} examples")
+        raise InvalidInput(f"expected 1 to {MAX_EXAMPLES} examples, got {len(value)}")
     examples = tuple((example["call"], example["result"]) for example in value)
     for call, result in examples:
         if not _is_call(call, name) or not _is_literal(result):

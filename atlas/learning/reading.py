@@ -25,7 +25,7 @@ StarNames = Callable[[Collection[str]], Mapping[str, frozenset[str] | str]]
 """Function that returns the names of each module's star import, or the reason why they are unknown."""
 
 Tools = Callable[[Program], Container[str]]
-"""Function that returns the names of a program's unbound variables that are tools of its agent."""
+"""Function that returns which unbound names of a program are tools of the agent that wrote it."""
 
 TOP_LEVEL_CHECK = "line: an assertion or a print at a program's top level"
 TOO_DEEP = "nested too deeply, or a block is too long"
@@ -61,7 +61,7 @@ class Originals:
     """Normalised programs, without comments, docstrings and annotations."""
 
     with_stars: dict[str, Term] = field(default_factory=dict)
-    """The programs whose star imports were made explicit, in their original form."""
+    """The programs with expanded star imports, as they were before the expansion."""
 
     removable_imports: dict[str, frozenset[str]] = field(default_factory=dict)
     """Names whose imports are removed once the program no longer reads them."""
@@ -70,13 +70,13 @@ class Originals:
     """Messages about star imports that could not be expanded."""
 
     def keep_star_imports(self, terms: Mapping[str, Term]) -> None:
-        """Let programs that still contain their original star import keep all their imports."""
+        """Let the programs in `terms` whose star imports are not expanded keep all their imports."""
         for name in [name for name, term in terms.items() if term is self.with_stars.get(name)]:
             self.removable_imports[name] = frozenset()
 
 
 def as_programs(programs: Iterable[Program | str]) -> list[Program]:
-    """Convert sources to programs. A bare source gets its position as its id and its task."""
+    """Return all sources as programs. A bare source gets its position as id and as task id."""
     converted = list[Program]()
     for position, program in enumerate(programs):
         if isinstance(program, str):
@@ -101,7 +101,7 @@ def read_programs(
     tools: Tools = no_tools,
     modules: Mapping[str, ast.Module] = MappingProxyType({}),
 ) -> Originals:
-    """Return the terms of the programs that can be compressed. The others are counted in `refused`, keyed by reason.
+    """Return the programs that can be compressed, as terms. The others are counted in `refused`, keyed by reason.
 
     Args:
         tools: Returns which of a program's unbound names are tools.
@@ -162,7 +162,8 @@ def _read_program(
     """Return the term and the removable imports of a program, or the reason why it cannot be compressed.
 
     Args:
-        module: The normal form of the program if it is known to have no problem.
+        module: The normal form of a program that is known to have no `reading_problem`.
+        public: The public names of each star-imported module. Empty to leave star imports unexpanded.
     """
     try:
         if module is None:
@@ -192,12 +193,12 @@ def reading_problem(module: ast.Module) -> str:
     if is_wide(module):
         return TOO_WIDE
     if looks_up_names(module):
-        return "looks names up as texts"
-    return "looks at who calls it" if inspects_stack(module) else ""
+        return "looks up names by string"
+    return "inspects the call stack" if inspects_stack(module) else ""
 
 
 def _rebinds_builtin(module: ast.Module) -> bool:
-    """Return whether a program rebinds a builtin at its top level. Inserted functions would use the new value."""
+    """Return whether a program rebinds a builtin at its top level. Inserted functions would use the rebound name."""
     return any(hasattr(builtins, name) for node in module.body for name in _top_level_names(node))
 
 

@@ -52,7 +52,7 @@ def _explain(n_programs: int, refused: Mapping[str, int]) -> str:
 
 
 def _describe_own_checks(n_lines: int) -> str:
-    """Return a clause on the number of lines that were left out of the search. Empty if there are none."""
+    """Return a clause on the number of lines that were left out of the search, or an empty string if there are none."""
     if not n_lines:
         return ""
     lines = (

@@ -22,10 +22,10 @@ class Abstraction:
 
     arity: int
     calls: tuple[str, ...]
-    """Names of other abstractions."""
+    """Names of the abstractions that the code calls directly."""
 
     needs: tuple[str, ...] = ()
-    """Tools that the code uses, directly or through others. Whoever runs the function has to define these names."""
+    """Names of tools that the code uses, directly or through others. The caller has to define these names."""
 
     uses: tuple[str, ...]
     """Ids of the programs that call the function, directly or through others."""
@@ -35,9 +35,9 @@ class Abstraction:
     """Tokens that the function saves in programs and library, minus its length."""
 
     saving_elsewhere: int = 0
-    """Tokens that it saves in the programs of one half of the tasks: the half in which it saves less.
+    """Tokens that the function saves in the programs of the half of the tasks in which it saves less.
 
-    So much it would save there if it had been learned from the other half. Its own length does not count.
+    This estimates the saving on programs that the function was not learned from. The function's length does not count.
     """
 
     proofs: tuple[str, ...] = ()

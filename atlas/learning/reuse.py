@@ -1,4 +1,4 @@
-"""Measures how much a learned library saves on programs that it was not learned from."""
+"""Measurement of how much a learned library saves on programs that it was not learned from."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ from atlas.learning.whole_definitions import (
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Reuse:
-    """The effect of a library on programs that it has not seen."""
+    """The effect of a library on programs that it was not learned from."""
 
     n_programs: int
     n_functions: int
@@ -44,7 +44,7 @@ class Reuse:
 
     tokens_before: int
     tokens_after: int
-    """Tokens of the programs. The library is not counted, because it existed before."""
+    """Tokens of the rewritten programs. The library is not counted, because it existed before."""
 
     rewritten: Mapping[str, RewrittenProgram]
     n_refused: int
@@ -58,7 +58,7 @@ class Reuse:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class HeldOutResult:
-    """A library learned from the programs of half of the tasks, and its effect on the others."""
+    """A library learned from the programs of half of the tasks, and its effect on the programs of the other half."""
 
     learned: Compression
     reuse: Reuse
@@ -81,7 +81,7 @@ def evaluate_held_out(
 
     Raises:
         Cancelled: `cancelled` returned True.
-        EngineFailed: The search ended without an answer.
+        EngineError: The search ended without an answer.
     """
     verify, star_names = default_checks(sandbox, verify, star_names, cancelled)
     training = half_of_tasks(programs, seed)
@@ -166,7 +166,7 @@ def _savings(workspace: Workspace, library: Library, rewritten: Mapping[str, Rew
 def _apply_shared_definitions(
     programs: Sequence[Program], library: Library, tools: Tools, verify: Verify | None
 ) -> tuple[SharedDefinitions, int]:
-    """Replace programs' own definitions by equal definitions of a library.
+    """Replace the definitions of programs by equal definitions of a library.
 
     Returns:
         The changed programs, and the number of programs that were left out because they would behave differently.
@@ -188,7 +188,7 @@ def _apply_shared_definitions(
 
 
 def _prefix(library: Library) -> str:
-    """Return the prefix of a library's numbered names. Without one, return NUL, which no source contains."""
+    """Return the prefix of a library's numbered names, or NUL, which no source contains, if none is numbered."""
     names = [
         *(function.name for function in library.functions.values()),
         *(definition.name for definition in library.definitions),

@@ -165,7 +165,7 @@ class ProvenCompression:
 
         Raises:
             Cancelled: `cancelled` returned True; the store was not changed.
-            EngineFailed: The search ended without an answer.
+            EngineError: The search ended without an answer.
         """
         extraction = await asyncio.to_thread(programs_of, attempts)
         programs = {program.id: program for program in extraction.programs}

@@ -87,7 +87,7 @@ def compress_now(
 
     Raises:
         Cancelled: `cancelled` returned True.
-        EngineFailed, LLMError: The search failed.
+        EngineError, LLMError: The search failed.
     """
     where = dict(where or {})
     ledger = memory.storage.ledger

@@ -18,7 +18,7 @@ REDUCE = "from functools import reduce"
 
 
 def is_consumed(node: ast.Lambda | ast.GeneratorExp, program: ProgramTree) -> bool:
-    """Return whether a lambda or generator is only used by the call that it is passed to, and not after that call."""
+    """Return whether a lambda or generator is used by the call that it is passed to, and not after that call."""
     if isinstance(node, ast.GeneratorExp):
         return _is_exhausted(node, program)
     parent, _ = program.parents[id(node)]

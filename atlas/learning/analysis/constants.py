@@ -10,8 +10,8 @@ from atlas.learning.terms.scopes import FUNCTIONS, IMPORTS, imported_names, own_
 from atlas.learning.terms.walking import walk
 
 
-def constants(module: ast.Module, symbols: Set[int]) -> frozenset[int]:
-    """Return the `id` of every node that reads a constant. Such a read may be moved within the program.
+def constant_reads(module: ast.Module, symbols: Set[int]) -> frozenset[int]:
+    """Return the `id` of every node that reads a constant. Such a node may be moved within the program.
 
     A constant is bound once, by an unconditional statement of the module that precedes the read. If the read is in a
     function, the statement also precedes the first statement that may call a function.

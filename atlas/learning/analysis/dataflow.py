@@ -27,7 +27,7 @@ from atlas.learning.terms.walking import walk
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Parameter:
-    """A parameter of a function, which passes the content of one hole."""
+    """A parameter of a function, which stands for one hole of the pattern."""
 
     hole: int
     callback_holes: tuple[int, ...] | None = None
@@ -36,7 +36,7 @@ class Parameter:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Interface:
-    """The signature of an abstraction as a function."""
+    """The signature of the function that an abstraction becomes."""
 
     parameters: tuple[Parameter, ...]
     outputs: tuple[int, ...] = ()
@@ -44,7 +44,7 @@ class Interface:
 
     is_expression: bool
     returns: bool = False
-    """True if every path through its statements ends in a `return`."""
+    """True if every path through the function's statements ends in a `return`."""
 
     rest: int | None = None
     """Hole for the rest of the block, which stays in the caller."""
@@ -57,7 +57,7 @@ class InterfaceDecision:
     interface: Interface | None = None
     problem: str = ""
     refused: dict[Site, str] = field(default_factory=dict)
-    """Reason for each call that has to be inlined again."""
+    """Reason for each call that has to be inlined again, keyed by the call site."""
 
 
 # fmt: off
@@ -74,13 +74,13 @@ FRAME_READERS = frozenset({"locals", "globals", "vars", "dir", "eval", "exec", "
 
 
 def pattern_problem(pattern: Pattern) -> str:
-    """Return the reason why a pattern can never be a function, whatever its uses. Empty if there is none."""
+    """Return the reason why a pattern can never be a function, however it is used. Empty if there is no reason."""
     for term in pattern.body.walk():
         if term.head.startswith(("#", "&")) or is_call(term):
             continue
         head = read_head(term.head)
         if head.sort == EXCLUDED_HEAD:
-            return "contains an assertion or a print of its program"
+            return "contains a top-level assertion or print"
         if head.name in REFUSED_SYNTAX:
             return f"has {head.name}"
         if head.name in ("Name", "Attribute") and (problem := _name_problem(head.parts, head.name)):
@@ -91,7 +91,7 @@ def pattern_problem(pattern: Pattern) -> str:
 def _name_problem(parts: Sequence[object], kind: str) -> str:
     scalars = [value for part in parts for value in getattr(part, "scalars", ())]
     if any(str(value).startswith("__") and not str(value).endswith("__") for value in scalars):
-        return "names something private"
+        return "uses a name that begins with two underscores"
     if kind == "Name" and len(scalars) == 2:
         name, origin = scalars
         if origin in (OWN, LOCAL):
@@ -196,13 +196,13 @@ def _analyse_use(occurrence: Occurrence, program: ProgramTree) -> _Use | str:
     rest_hole = next((index for index, sort in enumerate(pattern.hole_sorts) if sort == REST), None)
     rests = [] if rest_hole is None else occurrence.holes[rest_hole]
     if pattern.hole_sorts.count(REST) > 1 or len(rests) > 1:
-        return "has a hole for statements"
+        return "has several holes for statements"
     region = program.find_region(occurrence.root, rests[0] if rests else None)
     if region is None:
-        return "has a hole for statements"
+        return "has a hole for statements that are not the rest of the block"
     numbers = {name: index for index, name in occurrence.symbols.items()}
     if len(numbers) < len(occurrence.symbols):
-        return "uses one variable for two"
+        return "uses one variable in place of two"
     holes = {
         id(program.node_of(term)): index
         for index, terms in occurrence.holes.items()
@@ -230,16 +230,16 @@ def _site_problem(use: _Use) -> str:
     """Return the reason why an occurrence cannot be replaced by a call. Empty if it can."""
     region = use.region
     if region.statements and _leaves_a_loop(region.statements):
-        return "leaves a loop around it"
+        return "leaves an enclosing loop"
     if not region.statements and use.flow.touched:
-        return "assigns in an expression"
+        return "assigns a variable in an expression"
     if use.flow.touched & captured_variables(region, use.program):
         return "assigns a variable that a nested function reads"
     if use.flow.touched & use.live and is_guarded(region.node, use.program):
         return "assigns a variable that may be read after an exception"
     returns = any(isinstance(node, ast.Return) for part in region.statements for node in walk(part))
     if returns and (region.following or not use.flow.ends):
-        return "returns on some ways only"
+        return "returns on some paths only"
     return _code_problem(region.statements or (region.node,), use)
 
 
@@ -249,7 +249,7 @@ def _code_problem(nodes: Sequence[ast.AST], use: _Use) -> str:
     if any(map(_makes_async_iterator, parts)):
         return "awaits in a comprehension"
     if any(_escapes(part, use) for part in parts):
-        return "creates a function that outlives it"
+        return "creates a function that may be called after it has ended"
     if use.program.calls.may_recurse(nodes, use.holes.keys()):
         return "may call its enclosing function recursively"
     return ""
@@ -276,14 +276,17 @@ def _leaves_a_loop(nodes: Sequence[ast.AST]) -> bool:
 
 
 def _escapes(node: ast.AST, use: _Use) -> bool:
-    """Return whether a lambda or generator may still run after the call it is passed to, and see later assignments."""
+    """Return whether a lambda or generator reads variables and may run after the call that it is passed to."""
     if not isinstance(node, (ast.Lambda, ast.GeneratorExp)):
         return False
     return bool(Flows(use.program.symbols).of_node(node).reads) and not is_consumed(node, use.program)
 
 
 def _best_interface(pattern: Pattern, uses: Sequence[_Use], refused: dict[Site, str]) -> Interface | None:
-    """Return the interface that fits most uses, or None if it fits none. Refuse the others, with a reason."""
+    """Return the interface that fits most uses, or None if it fits none.
+
+    A reason is added to `refused` for each use that it does not fit.
+    """
     first = uses[0]
     outputs = {use.numbers[name] for use in uses for name in use.flow.touched & use.live if name in use.numbers}
     unsure = {index for index in outputs if _name(first, index) not in first.flow.written}
@@ -312,7 +315,7 @@ def _best_interface(pattern: Pattern, uses: Sequence[_Use], refused: dict[Site, 
 
 
 def _sort_parameters(parameters: Sequence[Parameter], inputs: set[int], order: Sequence[int]) -> tuple[Parameter, ...]:
-    """Return the parameters in reading order. Those with an effect keep the order in which they are evaluated."""
+    """Return the parameters in reading order, except that expressions stay in the order in which they are evaluated."""
     variables = [parameter for parameter in parameters if parameter.hole in inputs]
     ordered: list[Parameter] = []
     for parameter in parameters[len(variables) :]:
@@ -371,7 +374,7 @@ def _refuse_unassigned(uses: Sequence[_Use], inputs: set[int], refused: dict[Sit
 
 
 def _refuse_reordered(uses: Sequence[_Use], refused: dict[Site, str]) -> None:
-    """Refuse uses in which an argument would be evaluated at another time, now that all callbacks are known."""
+    """Add a reason to `refused` for each use in which an argument would be evaluated at another time."""
     for use in uses:
         if not all(_can_be_value(hole, use) for hole in use.positions):
             refused.setdefault(use.occurrence.site, "would be evaluated at another time")
@@ -401,7 +404,7 @@ def _parameter(
 
 
 def _conflicts(hole: int, use: _Use) -> Names:
-    """Return the variables that an argument reads and the abstraction assigns."""
+    """Return the variables that the argument for a hole reads and the abstraction assigns."""
     return Flows(use.program.symbols).of_node(use.argument(hole)).reads & use.own_variables()
 
 
@@ -414,7 +417,8 @@ def _can_be_value(hole: int, use: _Use) -> bool:
     if purity.is_atomic(argument):
         reads = Flows(use.program.symbols).of_node(argument).reads
         return not positions[0].is_lazy or reads <= use.assigned
-    if positions[0].is_lazy or positions[-1].effects or not may_be_evaluated_early(argument, positions[-1], purity):
+    last = positions[-1]
+    if positions[0].is_lazy or last.may_change or not may_be_evaluated_early(argument, last, purity):
         return False
     return len(positions) == 1 or (purity.is_repeatable(argument) and _is_unaffected_by_siblings(hole, use))
 
@@ -434,7 +438,7 @@ def _is_movable(argument: ast.AST) -> bool:
 
 
 def group_by_pattern(occurrences: Sequence[Occurrence]) -> dict[str, list[Occurrence]]:
-    """Return the occurrences, keyed by the name of their pattern. Missing patterns have an empty list."""
+    """Return the occurrences, keyed by the name of the pattern. A pattern without occurrences has an empty list."""
     groups: dict[str, list[Occurrence]] = defaultdict(list)
     for occurrence in occurrences:
         groups[occurrence.pattern.name].append(occurrence)

@@ -29,14 +29,14 @@ class Function:
     """The function's identifier in the code."""
 
     names: Mapping[int, str] = field(default_factory=dict)
-    """Names of its holes in its source code."""
+    """Name of each hole in the function's source code, keyed by the number of the hole."""
 
     is_async: bool = False
-    """True if its code awaits, so that it is an `async def` and its calls are awaited."""
+    """True if the code awaits, so that the function is an `async def` and its calls are awaited."""
 
 
 def name_holes(pattern: Pattern, interface: Interface, occurrences: Sequence[Occurrence]) -> dict[int, str]:
-    """Return a name for each hole, keyed by its number: the name that the programs use most often."""
+    """Return a name for each hole, keyed by the hole's number: the name that the programs use most often."""
     reserved = {*_plain_names(pattern.body), *keyword.kwlist, *dir(builtins)}
     names: dict[int, str] = {}
     for index, sort in enumerate(pattern.hole_sorts):
@@ -50,7 +50,7 @@ def name_holes(pattern: Pattern, interface: Interface, occurrences: Sequence[Occ
 
 
 def _preferred_name(parameter: Parameter, body: Term, occurrences: Sequence[Occurrence]) -> str:
-    """Return the most frequent name of the variables passed for a parameter, if most arguments are variables."""
+    """Return the name of the variable that most uses pass for a parameter, otherwise `function` or `value`."""
     if parameter.callback_holes is not None or _is_called(parameter.hole, body):
         return "function"
     candidates = Counter[str]()
@@ -175,9 +175,9 @@ class Renderer(Decoder):
     def _inline_into_next_statement(self, term: Term, rest: Term, call: ast.expr) -> list[ast.stmt] | None:
         """Return the statement after a call, with the call in place of the variable to which its result is assigned.
 
-        None unless three conditions are met. The statement has the only read of the variable. It evaluates nothing
-        before that read. The block always leaves its function, because otherwise a loop around it could read the
-        variable again.
+        The result is None unless three conditions are met. The statement has the only read of the variable. The
+        statement evaluates nothing before that read. The block always leaves its function, because otherwise a loop
+        around the block could read the variable again.
         """
         output = term.children[self._functions[term.head].interface.outputs[0]]
         if not rest.head.startswith(THEN):
@@ -219,7 +219,7 @@ _FIRST = {
     **dict.fromkeys(("e:ListComp/", "e:SetComp/", "e:GeneratorExp/"), slice(1, 2)),
     "e:DictComp/": slice(2, 3),
 }
-"""The parts that statements and expressions surely evaluate, in order, by the beginning of their heads."""
+"""The parts that are always evaluated, in order, keyed by the beginning of the head of a statement or expression."""
 
 
 def _may_leave_loop(term: Term) -> bool:
@@ -229,7 +229,7 @@ def _may_leave_loop(term: Term) -> bool:
 
 
 def _first_evaluated_part(term: Term) -> Term | None:
-    """Return the innermost part that is evaluated first, not counting constants. None if the order is unknown."""
+    """Return the innermost part of a term that is evaluated first, not counting constants, or None if it is unknown."""
     part: Term | None = term
     while part is not None and part.head != _NAME_HEAD and not part.has_holes:
         part = next((child for child in _parts_in_order(part) if not child.head.startswith(_CONSTANT)), None)
@@ -247,7 +247,7 @@ def _parts_in_order(term: Term) -> Sequence[Term]:
 
 
 class _Replacement(ast.NodeTransformer):
-    """Replaces each read of a variable by an expression."""
+    """A transformer that replaces each read of a variable by an expression."""
 
     def __init__(self, name: str, value: ast.expr) -> None:
         self._name = name

@@ -28,14 +28,14 @@ class Occurrence:
     site: Site
     program: str
     root: Term
-    """Subterm of the original program. Each subterm is a distinct object."""
+    """The replaced subterm of the original program. Each subterm is a distinct object."""
 
     holes: dict[int, list[Term]] = field(default_factory=lambda: defaultdict(list))
     """Contents of each hole, at each of its positions."""
 
     @property
     def symbols(self) -> dict[int, str]:
-        """Names of the variables in the holes that stand for a variable, keyed by the number of the hole."""
+        """Names of the variables in the holes for variables, keyed by the number of the hole."""
         sorts = self.pattern.hole_sorts
         return {
             index: unescape(terms[0].head.removeprefix(SYMBOL))
@@ -53,7 +53,7 @@ class _Frame:
 def find_occurrences(
     program: str, term: Term, original: Term, patterns: Mapping[str, Pattern]
 ) -> list[Occurrence] | None:
-    """Return an occurrence for each call in a program, or None if inlining all calls does not restore the original.
+    """Return an occurrence for each call in a program, or None if the program with all calls inlined is another one.
 
     Args:
         term: The program with calls.
@@ -71,7 +71,7 @@ class _Expansion:
         self.occurrences: list[Occurrence] = []
 
     def matches(self, term: Term, frame: _Frame | None, site: Site, original: Term) -> bool:
-        """Return whether a term equals `original` once all its calls are inlined.
+        """Return whether a term with all its calls inlined equals `original`.
 
         Each call is recorded as an occurrence. The occurrences are valid only if the result is True.
         """

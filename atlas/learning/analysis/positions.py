@@ -22,14 +22,14 @@ class Position:
     is_lazy: bool
     """True if code at the position may be evaluated later, repeatedly, or not at all."""
 
-    effects: bool
-    """True if earlier code may change its value."""
+    may_change: bool
+    """True if earlier code may change the value of the hole."""
 
     bound: Names
     """Variables that the abstraction has assigned on every path before the position."""
 
     inspected: Names = frozenset()
-    """Names whose objects earlier code has inspected. Code that changes them must not move before it."""
+    """Names of objects that earlier code has inspected. Code that changes such an object must not move before it."""
 
     may_raise: bool = False
     """True if earlier code may raise an exception."""
@@ -86,7 +86,7 @@ class _Walk:
         self._holes = holes
         self._flows = flows
         self._purity = purity
-        self._now = Position(is_lazy=False, effects=False, bound=frozenset())
+        self._now = Position(is_lazy=False, may_change=False, bound=frozenset())
         self.positions: dict[int, list[Position]] = {}
 
     def walk_all(self, nodes: Iterable[ast.AST | None]) -> None:
@@ -103,7 +103,7 @@ class _Walk:
             self._walk_expression(node)
 
     def _walk_lazily(self, nodes: Iterable[ast.AST | None], bound: Names = frozenset()) -> None:
-        """Walk code that is evaluated later. Its side effects are visible outside, its bindings are not."""
+        """Walk code that is evaluated later. The code's side effects are visible outside, and its bindings are not."""
         before = self._now
         self._now = replace(before, is_lazy=True, bound=before.bound | bound)
         self.walk_all(nodes)
@@ -114,7 +114,7 @@ class _Walk:
         )
 
     def _inspect(self, *nodes: ast.AST) -> None:
-        """Visit nodes, and record that code inspects their results and may raise."""
+        """Walk nodes, and record that code inspects the results and may raise."""
         self.walk_all(nodes)
         self._now = replace(self._now, inspected=self._now.inspected | names_in(*nodes), may_raise=True)
 
@@ -134,7 +134,7 @@ class _Walk:
             case ast.With() | ast.AsyncWith():
                 self._inspect(*node.items)
                 self._walk_lazily(node.body)
-                self._now = replace(self._now, effects=True)
+                self._now = replace(self._now, may_change=True)
             case ast.Try():
                 self._walk_lazily([*node.body, *node.handlers, *node.orelse, *node.finalbody])
             case _:
@@ -147,7 +147,7 @@ class _Walk:
                 self.walk_all([node.value, *node.targets])
             case ast.AugAssign():  # an object that is changed in place may have other names as well
                 self.walk_all(ast.iter_child_nodes(node))
-                self._now = replace(self._now, effects=True)
+                self._now = replace(self._now, may_change=True)
             case ast.Assert():
                 self._inspect(node.test)
                 self._walk_lazily([node.msg])
@@ -160,14 +160,14 @@ class _Walk:
         bound = self._now.bound | self._flows.of_node(node).written
         self._now = replace(self._now, is_lazy=self._now.is_lazy or leaves, bound=bound)
         if not self._purity.is_pure(node):
-            self._now = replace(self._now, effects=True)
+            self._now = replace(self._now, may_change=True)
         if not _has_only_names(node):
             self._now = replace(self._now, inspected=self._now.inspected | names_in(node), may_raise=True)
 
     def _walk_expression(self, node: ast.AST) -> None:
         self._walk_parts(node)
         if not self._purity.is_pure(node):
-            self._now = replace(self._now, effects=True)
+            self._now = replace(self._now, may_change=True)
         if not isinstance(node, PASSIVE_SYNTAX):
             self._now = replace(self._now, inspected=self._now.inspected | names_in(node), may_raise=True)
 
@@ -221,7 +221,7 @@ class _Walk:
 
 
 def _evaluated_children(node: ast.AST) -> Iterable[ast.AST | None]:
-    """Return the children of a node that are evaluated. Of parameters, these are the defaults, or None without one."""
+    """Return the children of a node that are evaluated. For a parameter list, these are the defaults."""
     if isinstance(node, ast.arguments):
         return [*node.defaults, *node.kw_defaults]
     return ast.iter_child_nodes(node)

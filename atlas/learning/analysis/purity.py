@@ -20,7 +20,7 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator, Mapping, Set
 
-from atlas.learning.analysis.constants import constants
+from atlas.learning.analysis.constants import constant_reads
 from atlas.learning.terms.scopes import BUILTIN, COMPREHENSIONS, IMPORTS
 from atlas.learning.terms.standard import MEMBERS
 from atlas.learning.terms.walking import walk
@@ -109,16 +109,16 @@ class Purity:
         self._is_plain = set(_imported_modules(module)) <= PLAIN_MODULES
         self._computed_attributes = frozenset(_computed_attributes(module))
         self._callees = {id(node.func) for node in walk(module) if isinstance(node, ast.Call)}
-        self._adds_items = _names_defaultdict(module) or "__missing__" in self._defined_attributes
-        self._constants = constants(module, symbols)
+        self._adds_items = _uses_defaultdict(module) or "__missing__" in self._defined_attributes
+        self._constants = constant_reads(module, symbols)
         self._sized_names = set(_sized_names(module))
         self._iteration_may_act = False  # read by `_creates_impure_iterator` in the next line
         self._iteration_may_act = any(map(self._creates_impure_iterator, walk(module)))
         self.distinguishes_exceptions = any(map(_may_suppress_exceptions, walk(module)))
-        """True if the program may handle an exception, and then depend on which one was raised."""
+        """True if the program may handle exceptions, and so depend on which exception is raised first."""
 
     def resolve(self, function: ast.AST) -> str:
-        """Return the name of a builtin function, or the import statement of an imported one. Empty for any other."""
+        """Return the name of a builtin function, or the import statement of an imported function. Otherwise empty."""
         origin = self._origins.get(id(function), "")
         if isinstance(function, ast.Name) and origin == BUILTIN:
             return function.id
@@ -177,7 +177,7 @@ class Purity:
         return frozenset[str]().union(*map(self._consumed_names, walk(node)))
 
     def _consumed_names(self, node: ast.AST) -> Names:
-        """Return the names of variables that may be iterators and that this node, without children, consumes."""
+        """Return the names of variables that may be iterators and that a node consumes, not counting its children."""
         parts = [node, *node.generators] if isinstance(node, COMPREHENSIONS) else [node]
         iterables = [
             iterator
@@ -201,13 +201,13 @@ class Purity:
         return False
 
     def is_builtin_method(self, method: ast.Attribute) -> bool:
-        """Return whether a method belongs to a builtin type and is not defined by the program under the same name."""
+        """Return whether a method is one of a builtin type. The program must not define a method of the same name."""
         if method.attr in self._defined_attributes:
             return False
         return self._is_plain or isinstance(method.value, DISPLAYS) or self._is_text_or_type(method.value)
 
     def _is_plain_read(self, node: ast.Attribute) -> bool:
-        """Return whether reading an attribute runs no code. Reading a method does not."""
+        """Return whether reading an attribute runs no code. Reading a method to call it runs none."""
         if self._computed_attributes & {*HOOKS, node.attr}:
             return False
         is_builtin_method = node.attr in (MEMBERS if id(node) in self._callees else PLAIN_ATTRIBUTES)
@@ -288,7 +288,7 @@ def _imported_modules(module: ast.Module) -> Iterator[str]:
                 yield "" if level or name is None else name.partition(".")[0]
 
 
-def _names_defaultdict(module: ast.Module) -> bool:
+def _uses_defaultdict(module: ast.Module) -> bool:
     names = {alias.name for node in walk(module) if isinstance(node, IMPORTS) for alias in node.names}
     return "defaultdict" in names or any(
         isinstance(node, ast.Attribute) and node.attr == "defaultdict" for node in walk(module)

@@ -36,7 +36,7 @@ class CallGraph:
     Args:
         symbols: The `id` of every node that names a local variable.
         origins: Where every other name comes from, keyed by the `id` of its node.
-        parents: The node around each node, and the field that holds it, by `id`.
+        parents: The parent of each node, and the field that contains the node, keyed by the node's `id`.
     """
 
     def __init__(
@@ -140,7 +140,7 @@ class CallGraph:
         """Return whether a function is known: a builtin, imported, or defined by the program.
 
         Args:
-            is_callback: True for an argument, which may also be a literal, and so no function.
+            is_callback: True for an argument of a call. An argument may also be a literal, which is never called.
         """
         match function:
             case ast.Lambda():
@@ -181,7 +181,7 @@ def _parts(node: ast.AST, arguments: Set[int]) -> Iterator[tuple[ast.AST, bool]]
 
 
 def _callable_arguments(call: ast.Call) -> Iterator[ast.expr]:
-    """Yield the callbacks that are passed to a function of Python or of a module."""
+    """Yield the arguments of a call that the called function may call, judged by the function's name."""
     name = call.func.attr if isinstance(call.func, ast.Attribute) else getattr(call.func, "id", "")
     if name in CALLING_FIRST:
         yield from call.args[:1]
@@ -191,7 +191,7 @@ def _callable_arguments(call: ast.Call) -> Iterator[ast.expr]:
 
 
 def _is_defined_elsewhere(origin: str) -> bool:
-    """Return whether a name is imported or a tool, and so defined outside the program."""
+    """Return whether a name is defined outside the program: it is imported or a tool."""
     return origin == TOOL or origin.startswith(("import ", "from "))
 
 

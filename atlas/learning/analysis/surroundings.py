@@ -16,7 +16,7 @@ LOOPS = (ast.For, ast.AsyncFor, ast.While)
 
 
 def live_variables(region: Region, program: ProgramTree) -> Names:
-    """Return the live variables at the end of a region: later code may read them before it writes them."""
+    """Return the live variables at the end of a region, which later code may read before it writes them."""
     flows = Flows(program.symbols)
     following = flows.of(region.following)
     live, killed = following.reads, following.written
@@ -90,7 +90,7 @@ def _comprehension_assignments(
 def captured_variables(region: Region, program: ProgramTree) -> Names:
     """Return the variables that closures outside a region read.
 
-    If the region became a function, the closures would not see its assignments.
+    If the region became a function, these closures would not see the assignments in it.
     """
     inside = {id(node) for part in (region.statements or (region.node,)) for node in walk(part)}
     captured = set[str]()
@@ -108,13 +108,13 @@ def _is_consumed(closure: ast.AST, program: ProgramTree) -> bool:
 
 
 def _nodes_outside(closure: ast.AST, region: Region) -> Iterator[ast.AST]:
-    """Return the nodes of a nested function or generator. Empty if it contains the region."""
+    """Return the nodes of a closure. Empty if the closure contains the region."""
     nodes = list(walk(closure))
     return iter(()) if any(node is region.node for node in nodes) else iter(nodes)
 
 
 def is_guarded(node: ast.AST, program: ProgramTree) -> bool:
-    """Return whether a `try` or `with` around a node in the same function may catch an exception of the node."""
+    """Return whether a `try` or `with` in the same function may catch an exception that a node raises."""
     for child, parent in _ancestors(node, program):
         if isinstance(parent, (ast.FunctionDef, ast.AsyncFunctionDef)):
             return False

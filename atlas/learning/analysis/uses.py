@@ -32,7 +32,7 @@ class Uses:
     """Annotations of the arguments, where the programs have any, keyed by position."""
 
     returns: Counter[str] = field(default_factory=Counter)
-    """Annotations of the functions that return its result unchanged."""
+    """Annotations of the results of functions that return the called function's result unchanged."""
 
     names: set[str] = field(default_factory=set)
     """All other names in the programs, which neither the function nor its parameters may have."""
@@ -68,7 +68,7 @@ def _count_calls(tree: ast.Module, name: str, uses: Uses) -> None:
 
 
 def _calls(tree: ast.Module, name: str) -> Iterator[tuple[Function | None, ast.stmt, ast.Call]]:
-    """Yield each call of a function, with the innermost function and the statement around it. Skip recursive calls."""
+    """Yield each call of a function, except recursive ones, after the innermost function and statement around it."""
     waiting: list[tuple[ast.AST, Function | None, ast.stmt]] = [(node, None, node) for node in tree.body]
     while waiting:
         node, owner, statement = waiting.pop()
@@ -89,7 +89,7 @@ def _annotations(owner: Function | None) -> dict[str, str]:
 
 
 def _argument_names(argument: ast.expr) -> list[str]:
-    """Return the name of an argument in a list, which is empty for an argument without a name."""
+    """Return a list with the name of an argument. Empty for an argument without a name."""
     match argument:
         case ast.Name(id=name) | ast.Attribute(attr=name):
             return [name]
@@ -99,7 +99,7 @@ def _argument_names(argument: ast.expr) -> list[str]:
 
 
 def _argument_kinds(argument: ast.expr) -> list[str]:
-    """Return a list with a word for the kind of an argument, such as `text`. Empty if the argument has a name."""
+    """Return a list with a word for the kind of an argument, such as `text`. Empty for an argument of unknown kind."""
     match argument:
         case ast.Constant(value=value) if type(value) in _KINDS:
             return [_KINDS[type(value)]]

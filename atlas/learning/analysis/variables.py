@@ -20,16 +20,16 @@ class Flow:
     """The variables that a piece of code reads and writes, as in data-flow analysis."""
 
     reads: Names = frozenset()
-    """Variables that may be read before they are written here."""
+    """Variables that may be read before the code writes them."""
 
     written: Names = frozenset()
-    """Variables that are written on every path to the end of the piece."""
+    """Variables that are written on every path to the end of the code."""
 
     touched: Names = frozenset()
     """Variables that are written on at least one path."""
 
     ends: bool = False
-    """True if no path reaches the end of the piece: it returns, raises, or leaves the loop."""
+    """True if no path reaches the end of the code, because it returns, raises, or leaves the loop."""
 
     def followed_by(self, other: Flow) -> Flow:
         """Return the flow of this code followed by other code."""
@@ -60,7 +60,7 @@ JUMPS = (ast.Return, ast.Raise, ast.Break, ast.Continue)
 
 
 class Flows:
-    """Computes the flow of local variables in the code of one program.
+    """The flow of local variables in any code of one program.
 
     Args:
         symbols: The `id` of every node that names a local variable.
@@ -137,7 +137,7 @@ class Flows:
         return self._compound(node)
 
     def _augmented_target(self, target: ast.expr) -> Names:
-        """Return the variable that `x += 1` reads, although its node has a store context."""
+        """Return the variable that an augmented assignment such as `x += 1` reads. Empty for any other target."""
         if isinstance(target, ast.Name) and id(target) in self._symbols:
             return frozenset([target.id])
         return frozenset()

@@ -67,14 +67,18 @@ _ANNOTATION_SYNTAX = (ast.Name, ast.Attribute, ast.Subscript, ast.Tuple, ast.Lis
 
 
 class LLMAutoDocumenter:
-    """A language model that names functions one by one, given the names that it chose before.
+    """A documenter that has a language model name functions one by one. The prompt contains the earlier names.
 
     If the model does not answer, or no answer fits the code, the name is derived as in `HeuristicDocumenter`. The
     reason is stored in the concept's metadata, as `undocumented_because`.
     """
 
     def __init__(self, llm_client: LLMClient, reserved: Iterable[str] = ()) -> None:
-        """Keep the names of other concepts, and names that the programs define, free."""
+        """Create a documenter.
+
+        Args:
+            reserved: Names that no function may get: names of other concepts, and names that the programs define.
+        """
         self.llm = llm_client
         self._reserved = set(reserved)
         self._descriptions: dict[str, str] = {}
@@ -145,14 +149,14 @@ def _names_in(uses: Iterable[tuple[str, str]]) -> set[str]:
 def _validate(
     answer: Mapping[str, Any], *, code: str, function: Function, reserved: set[str], types: Sequence[str]
 ) -> Documentation | None:
-    """Return the answer as documentation that fits the code, or None if it contains no name.
+    """Return the answer as documentation that fits the code, or None if the answer contains no name.
 
     Args:
         answer: Conforms to the schema.
         code: Source of the function.
         function: The parsed function.
         reserved: Names that are taken.
-        types: Types of its parameters in the recorded calls. Empty if unknown.
+        types: Types of the parameters in the recorded calls. Empty if unknown.
 
     Raises:
         InvalidInput: The answer does not fit. The message is for the model.
@@ -165,7 +169,7 @@ def _validate(
     if len(name) > MAX_NAME_CHARACTERS:
         raise InvalidInput(f"expected at most {MAX_NAME_CHARACTERS} characters for name, got {len(name)}; shorten it")
     if is_placeholder_name(name):
-        raise InvalidInput(f"name should describe what the function does, got {name!r}")
+        raise InvalidInput(f"expected a name that describes what the function does, got {name!r}")
     if name in reserved:
         raise InvalidInput(f"the name {name!r} is taken; choose another one")
     parameters, declared = _parameters(answer["parameters"], function)

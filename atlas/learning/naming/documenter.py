@@ -66,7 +66,7 @@ class Documentation:
 
 
 class HeuristicDocumenter:
-    """A documenter that keeps the functions' own names, and numbers those without one. No name is used twice."""
+    """A documenter that keeps a function's own name, or gives it a numbered name. No name is used twice."""
 
     def __init__(
         self, reserved: Iterable[str] = (), tasks: Iterable[str] = (), placeholders: Iterable[str] = ()
@@ -75,8 +75,8 @@ class HeuristicDocumenter:
 
         Args:
             reserved: Names that no function may get: names of other concepts, and names that the programs define.
-            tasks: Texts of all tasks, which are compared with a function's own tasks, for its guidance only.
-            placeholders: Provisional names of the functions. Only the function with such a name may keep it.
+            tasks: Texts of all tasks, from which a function's guidance distinguishes the function's own tasks.
+            placeholders: Provisional names of the functions, which no other function may get.
         """
         self._reserved = set(reserved)
         self._tasks = tuple(tasks)
@@ -109,7 +109,7 @@ def derive_documentation(
     """Return documentation of a concept's function, derived from its code and its uses.
 
     Args:
-        tasks: Texts of all tasks, including its own.
+        tasks: Texts of all tasks, including those of the function.
     """
     function = function_of(concept.code, concept.name)
     n_positional = len(function.args.posonlyargs) + len(function.args.args)
@@ -142,8 +142,8 @@ def document_class(concept: CodeConcept, examples: Sequence[tuple[str, str]], ta
     """Return the documented concept of a class, under the same name.
 
     Args:
-        examples: Pairs of a task's text and a program that uses it.
-        tasks: Texts of all tasks, including its own.
+        examples: Pairs of a task's text and a program that uses the class.
+        tasks: Texts of all tasks, including those of the class.
     """
     name = defined_name(concept.code, concept.name)
     node = next(part for part in ast.parse(concept.code).body if isinstance(part, ast.ClassDef) and part.name == name)
@@ -177,13 +177,14 @@ def apply_documentation(concept: CodeConcept, documentation: Documentation, *, b
     names = {function.name: documentation.name}
     names |= {was: new for was, new in zip(old, documentation.parameters, strict=False) if new not in names.values()}
     code = _rename_if_possible(concept.code, names)
-    now = next((name for name in (documentation.name, function.name) if _has(code, name)), function.name)
+    new_names = (documentation.name, function.name)
+    name = next((name for name in new_names if _defines_function(code, name)), function.name)
     return replace(
         concept,
-        name=now,
+        name=name,
         description=documentation.description,
         code=code,
-        signature=signature(function_of(code, now), documentation.types, documentation.returns),
+        signature=signature(function_of(code, name), documentation.types, documentation.returns),
         guidance=documentation.guidance,
         metadata={**concept.metadata, "documented_by": by, "original_name": function.name},
     )
@@ -205,12 +206,12 @@ def _annotation(text: str) -> ast.expr | None:
         return None
 
 
-def _has(code: str, name: str) -> bool:
+def _defines_function(code: str, name: str) -> bool:
     return function_of(code, name).name == name
 
 
 def _rename_if_possible(code: str, names: dict[str, str]) -> str:
-    """Return the code with all names changed. If that fails, change every name that can be changed by itself."""
+    """Return the code with all names changed. If they cannot all be changed, change one name after another."""
     try:
         return rename_identifiers(code, names)
     except InvalidInput:
@@ -246,7 +247,7 @@ def _numbered_name(reserved: set[str]) -> str:
 def _parameters(function: Function, uses: Uses) -> tuple[str, ...]:
     """Return a name for each parameter.
 
-    It is the variable name that all uses pass, or else the parameter's role, or else its existing name.
+    The name is that of the variable that all uses pass, or else the parameter's role, or else its existing name.
     """
     used = identifiers(function) | {function.name}
     names: list[str] = []

@@ -1,4 +1,4 @@
-"""Words that distinguish the tasks of a function from other tasks."""
+"""Words that distinguish the tasks for which a function is used from other tasks."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def distinctive_words(own_tasks: Iterable[str], tasks: Iterable[str]) -> list[st
     """Return the words that nearly all of a function's tasks and few other tasks contain.
 
     Args:
-        tasks: Texts of all tasks, including its own.
+        tasks: Texts of all tasks, including `own_tasks`.
     """
     own_texts = sorted({text for text in own_tasks if text.strip()})
     other_texts = sorted({text for text in tasks if text.strip()} - set(own_texts))

@@ -137,7 +137,7 @@ def test_names_that_code_gives_a_meaning_itself_are_not_lacking():
 def test_a_call_of_what_is_written_in_another_language_is_refused_with_why():
     written = CodeConcept(id="id_helper", name="helper", description="", code="const f = 1", language="javascript")
     assert composition_problem([CALLING, DOUBLE], {"id_helper": written}.get).startswith(
-        "Only Python is composed, but helper is"
+        "Only Python can be composed, but helper is"
     )
 
 

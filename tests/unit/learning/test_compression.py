@@ -192,7 +192,7 @@ def test_what_cannot_be_compressed_is_left_out_and_counted() -> None:
     assert {why: n for why, n in found.refused.items() if why.startswith("program")} == {
         "program: not Python that can be processed": 1,
         "program: rebinds a builtin name": 1,
-        "program: looks names up as texts": 1,
+        "program: looks up names by string": 1,
         "program: nested too deeply, or a block is too long": 1,
     }
 

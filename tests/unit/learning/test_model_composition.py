@@ -71,7 +71,7 @@ def test_a_function_whose_examples_hold_is_taken():
         ({"code": "def halves(n):\n    return half(next_one(n.__class__))"}, "the attribute '__class__'"),
         ({"code": "def halves(n):\n    return half(third(next_one(n)))"}, "not ['third']"),
         ({"code": "def halves(n):\n    return half(n)"}, "at least two of the given functions, got ['half']"),
-        ({"examples": []}, "one to 5"),
+        ({"examples": []}, "1 to 5"),
         ({"examples": [{"call": "halves(half(3))", "result": "1"}]}, "with literal arguments"),
         ({"examples": [{"call": "half(3)", "result": "1"}]}, "expected an example that calls halves"),
         ({"examples": [{"call": "halves(3)", "result": "halves(3)"}]}, "and a literal"),
@@ -83,7 +83,7 @@ def test_a_function_whose_examples_hold_is_taken():
             "declares the type int, but the example halves('a') has 'a'",
         ),
         ({"examples": [{"call": "halves(3)", "result": "(0, 1, 1)"}]}, "declares the type list[int], but the example"),
-        ({"code": "def halves(n):\n    while True: half(next_one(n))\n", "examples": []}, "one to 5"),
+        ({"code": "def halves(n):\n    while True: half(next_one(n))\n", "examples": []}, "1 to 5"),
     ],
 )
 def test_what_breaks_a_rule_is_asked_for_once_more_with_what_is_wrong(wrong, message):

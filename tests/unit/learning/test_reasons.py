@@ -16,9 +16,9 @@ from atlas.learning.rewrite.gates import NO_SAVING, SINGLE_OPERATION
             12,
             0,
             {"the attempt has no solution": 11},
-            {"program: looks names up as texts": 1},
+            {"program: looks up names by string": 1},
             "no Python program to compress in 12 attempts: "
-            "the attempt has no solution (11), looks names up as texts (1)",
+            "the attempt has no solution (11), looks up names by string (1)",
         ),
         (1, 1, {}, {}, "only one program, but a function has to occur in programs of at least two tasks"),
         (4, 4, {}, {}, "no code that two tasks share in 4 programs"),

@@ -120,8 +120,12 @@ def test_names_of_parameters_hide_nothing_that_the_code_uses() -> None:
 
 
 REFUSED = [
-    ("def f(a):\n    for x in a:\n        if x:\n            break\n        a = x", ("if x:", "if x:"), "loop around"),
-    ("def f(a):\n    if a:\n        return 1\n    a = 2\n    return a", ("if a:", "a = 2"), "on some ways only"),
+    (
+        "def f(a):\n    for x in a:\n        if x:\n            break\n        a = x",
+        ("if x:", "if x:"),
+        "an enclosing loop",
+    ),
+    ("def f(a):\n    if a:\n        return 1\n    a = 2\n    return a", ("if a:", "a = 2"), "on some paths only"),
     ("def f(a):\n    x = a\n    yield x\n    return x", ("x = a", "yield x"), "Yield"),
     ("def f(a):\n    x = a\n    del a[0]\n    return x", ("x = a", "del a[0]"), "Delete"),
     ("def g(a): return a\ndef f(a):\n    return g(a) + 1", ("g(a) + 1", ""), "only its program defines"),
@@ -132,7 +136,11 @@ REFUSED = [
         ("x = a", "y = x"),
         "nested",
     ),
-    ("def f(a):\n    x = a\n    h = lambda: x\n    return h", ("x = a", "h = lambda: x"), "outlives"),
+    (
+        "def f(a):\n    x = a\n    h = lambda: x\n    return h",
+        ("x = a", "h = lambda: x"),
+        "may be called after it has ended",
+    ),
     (
         "def f(a):\n    x = 0\n    try:\n        x = 1\n        y = a[x]\n    except IndexError: y = 0\n    return x",
         ("x = 1", "y = a[x]"),
@@ -143,9 +151,9 @@ REFUSED = [
     (
         "def f(a):\n    x = a\n    h = iter(x + y for y in a)\n    return h",
         ("x = a", "h = iter((x + y for y in a))"),
-        "outlives",
+        "may be called after it has ended",
     ),
-    ("class A:\n    def f(self):\n        return self.__x + 1", ("self.__x + 1", ""), "private"),
+    ("class A:\n    def f(self):\n        return self.__x + 1", ("self.__x + 1", ""), "begins with two underscores"),
 ]
 
 

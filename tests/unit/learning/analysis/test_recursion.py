@@ -195,7 +195,7 @@ LOOKING = {
 def test_programs_that_look_at_who_calls_them_are_left_out(source):
     refused: Counter[str] = Counter()
     assert read_programs([Program(id="a", task_id="a", description="", source=source)], Limits(), refused).terms == {}
-    assert refused == {"program: looks at who calls it": 1}
+    assert refused == {"program: inspects the call stack": 1}
 
 
 @pytest.mark.parametrize("call", ["locals()", "globals()", "vars()", "dir()", "eval('x')", "exec('x = 1')"])
@@ -203,7 +203,7 @@ def test_programs_that_look_their_variables_up_are_left_out(call):
     refused: Counter[str] = Counter()
     program = Program(id="a", task_id="a", description="", source=f"def f(x):\n    return {call}")
     assert read_programs([program], Limits(), refused).terms == {}
-    assert refused == {"program: looks names up as texts": 1}
+    assert refused == {"program: looks up names by string": 1}
 
 
 @pytest.mark.parametrize(

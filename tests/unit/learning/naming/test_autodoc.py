@@ -99,7 +99,7 @@ def test_types_are_taken_as_they_are_written_without_what_follows_them(kind):
         ({"parameters": []}, "has 2 parameters, but the answer names 0"),
         ({"parameters": [{"name": "a", "type": ""}] * 2}, "expected a unique identifier"),
         ({"parameters": ["a", "b"]}, "is not of type 'object'"),
-        ({"name": "concept_0"}, "name should describe what the function does"),
+        ({"name": "concept_0"}, "expected a name that describes what the function does"),
         ({"guidance": ""}, "expected words for guidance"),
         ({"returns": "list of int"}, "expected a Python type annotation for returns"),
         ({"returns": "__import__('os').system('id')"}, "expected a Python type annotation for returns"),
