@@ -41,7 +41,7 @@ def verify_rewritten_programs(
     verifier: Verifier,
     on_progress: Progress | None,
 ) -> list[Rewriting]:
-    """Run every rewritten program with the proposed concepts. Return each with its verdict."""
+    """Run every rewritten program with the proposed concepts. Return the programs with the results."""
     texts = {name: with_concept_names(rewritten, concepts) for name, rewritten in compression.rewritten.items()}
     sources = {
         name: _standalone(after, compression.rewritten[name], concepts, names) for name, (after, names) in texts.items()
@@ -86,10 +86,10 @@ def recordings(
 
 
 def with_concept_names(rewritten: RewrittenProgram, concepts: Mapping[str, CodeConcept]) -> tuple[str, dict[str, str]]:
-    """Replace the placeholders in a rewritten program by the names of concepts. A name that is taken gets a number.
+    """Replace the placeholders in a rewritten program by the names of concepts that the program does not use itself.
 
     Returns:
-        The program's source, and the name by which it calls each concept, keyed by placeholder.
+        The program's source, and the new name for each replaced placeholder.
     """
     used = find_identifiers(rewritten.after)
     names = {key: function_name(concepts[key]) for key in rewritten.functions if key in concepts}
@@ -102,7 +102,7 @@ def with_concept_names(rewritten: RewrittenProgram, concepts: Mapping[str, CodeC
 def _standalone(
     after: str, rewritten: RewrittenProgram, concepts: Mapping[str, CodeConcept], names: Mapping[str, str]
 ) -> str:
-    """Return the rewritten program, preceded by the concepts that it calls, under the names by which it calls them."""
+    """Return the rewritten program, preceded by the code of the concepts that it calls."""
     return f"{_functions(rewritten, concepts, names)}\n\n\n{after}"
 
 

@@ -1,4 +1,4 @@
-"""Compression by whole definitions, which are shared before the remaining code is searched for abstractions."""
+"""Compression by sharing whole definitions, before the remaining code is searched for abstractions."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ The function returns by id: True if both behave the same, None if that cannot be
 
 
 class _UnionOfContainers:
-    """A container of the names in either of two containers."""
+    """A container of the names in two containers."""
 
     def __init__(self, first: Container[str], second: Container[str]) -> None:
         self._parts = (first, second)
@@ -32,7 +32,7 @@ class _UnionOfContainers:
 
 
 def tools_and_definitions(tools: Tools, sharing: SharedDefinitions) -> Tools:
-    """Return a function that returns the tools of a program, and the names of the shared definitions that it uses."""
+    """Return a tool lookup that also contains the names of the shared definitions that a program uses."""
     return lambda program: _UnionOfContainers(tools(program), sharing.used.get(program.id, ()))
 
 
@@ -66,10 +66,7 @@ def verify_sharing(
 def sharing_verdicts(
     sharing: SharedDefinitions, originals: Mapping[str, Program], verify: Verify | None
 ) -> Mapping[str, bool | None]:
-    """Return whether each program behaves the same with shared definitions, keyed by id.
-
-    The value is None if that cannot be verified.
-    """
+    """Return whether each program behaves the same with shared definitions, keyed by id. None if it is unverified."""
     if not sharing.programs:
         return {}
     if verify is None:
@@ -95,7 +92,7 @@ def _proofs(
     originals: Mapping[str, Program],
     verify: Verify | None,
 ) -> tuple[str, ...]:
-    """Return the ids of the programs that pass with a definition, and fail if it raises.
+    """Return the ids of the programs that pass with a definition, and fail if the definition raises.
 
     Args:
         sources: Rewritten programs that need the definition, without the code of shared definitions.
@@ -125,7 +122,7 @@ def _needed_tools(definitions: Sequence[SharedDefinition], names: Collection[str
 def with_definitions(
     compression: Compression, sharing: SharedDefinitions, originals: Mapping[str, Program], verify: Verify | None
 ) -> Compression:
-    """Return a compression with the shared definitions added before its functions."""
+    """Return a compression whose functions are preceded by the shared definitions."""
     names = {definition.name for definition in sharing.definitions}
     whole = with_preludes(compression.rewritten, compression.library.workspace.programs, sharing, originals)
     rewritten = whole.rewritten
@@ -151,7 +148,7 @@ def with_definitions(
 def _with_shared_definitions(
     abstraction: Abstraction, names: set[str], definitions: Sequence[SharedDefinition]
 ) -> Abstraction:
-    """Add the shared definitions that an abstraction uses to its calls, and the tools of these to its needs."""
+    """Return an abstraction with shared definitions moved from its needed tools to its calls."""
     calls = [definition.name for definition in definitions if definition.name in abstraction.needs]
     needs = {*abstraction.needs} - names | _needed_tools(definitions, abstraction.needs)
     return replace(abstraction, needs=tuple(sorted(needs)), calls=(*calls, *abstraction.calls))
@@ -163,11 +160,11 @@ class StandalonePrograms:
 
     rewritten: dict[str, RewrittenProgram]
     n_tokens_less: int
-    """Tokens that the shared definitions alone save."""
+    """Tokens that the shared definitions save in the programs."""
 
 
 def with_preludes(
-    found: Mapping[str, RewrittenProgram],
+    rewritten: Mapping[str, RewrittenProgram],
     searched_ids: Collection[str],
     sharing: SharedDefinitions,
     originals: Mapping[str, Program],
@@ -175,22 +172,22 @@ def with_preludes(
     """Return rewritten programs, each preceded by the shared definitions that it uses.
 
     Args:
-        found: Programs that call functions, without their shared definitions.
+        rewritten: Programs that call functions, without the code of shared definitions.
         searched_ids: Ids of all programs that were searched.
     """
-    rewritten, n_less = dict(found), 0
+    with_prelude, n_less = dict(rewritten), 0
     for name in sharing.programs.keys() & set(searched_ids):
         before = ast.unparse(normalise(originals[name].source))
         source = ast.unparse(normalise(sharing.programs[name].source))
-        inner = found.get(name)
+        inner = rewritten.get(name)
         n_less += n_tokens(before) - n_tokens(source)
-        rewritten[name] = RewrittenProgram(
+        with_prelude[name] = RewrittenProgram(
             before=before,
             after=inner.after if inner else source,
             standalone=sharing.prelude(name) + (inner.standalone if inner else source),
             functions=(*sharing.used[name], *(inner.functions if inner else ())),
         )
-    return StandalonePrograms(rewritten=rewritten, n_tokens_less=n_less)
+    return StandalonePrograms(rewritten=with_prelude, n_tokens_less=n_less)
 
 
 def _shared_abstraction(

@@ -23,16 +23,18 @@ from atlas.learning.terms.terms import HOLE, Term, is_hole
 _RETURN, _ASSIGN = "s:Return/e", "s:Assign/[lvalue]/e"
 
 MAX_REWRITTEN = 10_000
-"""Largest number of programs that are analysed on trial. Candidates that may save most are tried first."""
+"""Largest number of programs that are rewritten to try candidates. Those that may save most are tried first."""
 
 
 @dataclass(frozen=True, slots=True)
-class _Trial:
-    """The effect of a function on the programs."""
+class _Effect:
+    """The effect of a new function on the programs."""
 
     saving: int
+    """Tokens that the function saves in the programs, minus its length."""
+
     programs: Mapping[str, Term]
-    """The programs that are shorter with the function, rewritten, keyed by name."""
+    """The programs that become shorter, rewritten to call the function, keyed by name."""
 
 
 def add_functions(
@@ -67,23 +69,23 @@ def add_functions(
         bound = min(-negative, saving_bound(pattern, workspace.programs, rewritten) / 100)
         if bound <= 0 or len({tasks[name] for name in rewritten}) < limits.min_tasks:
             continue
-        if waiting and bound < -waiting[0][0]:  # since it was put there, functions were added
+        if waiting and bound < -waiting[0][0]:  # functions that were added since have lowered the bound
             heapq.heappush(waiting, (-bound, number))
             continue
         n_rewritten += len(rewritten)
-        trial = _add_on_trial(pattern, rewritten, workspace, functions, f"{names}{first + len(functions)}", lengths)
-        if trial is None:
+        effect = _add_on_trial(pattern, rewritten, workspace, functions, f"{names}{first + len(functions)}", lengths)
+        if effect is None:
             continue
-        usage = FunctionUsage(n_tasks=len({tasks[name] for name in trial.programs}), saving=trial.saving)
+        usage = FunctionUsage(n_tasks=len({tasks[name] for name in effect.programs}), saving=effect.saving)
         if usage_problem(usage, limits) or body_refusal(pattern.name, pattern):
             del functions[pattern.name]
-        elif waiting and trial.saving < -waiting[0][0]:  # another candidate may save more
+        elif waiting and effect.saving < -waiting[0][0]:  # another candidate may save more
             del functions[pattern.name]
-            heapq.heappush(waiting, (-trial.saving, number))
+            heapq.heappush(waiting, (-effect.saving, number))
         else:
             n_added += 1
             workspace.patterns[pattern.name] = pattern
-            for name, term in trial.programs.items():
+            for name, term in effect.programs.items():
                 workspace.set_term(name, term)
     return n_added
 
@@ -94,7 +96,7 @@ def generalise_functions(
     """Generalise functions, so that they match in more places. Return the number of changed functions.
 
     A function that returns or assigns one expression becomes that expression, and a function that ends by returning a
-    variable may be followed by other statements. A change that makes programs and library longer is not made.
+    variable becomes one that other statements may follow. A change that makes programs and library longer is not made.
     """
     n_widened, lengths = 0, Lengths(workspace, functions)
     for name in list(workspace.patterns):
@@ -108,23 +110,23 @@ def generalise_functions(
         trial_workspace.inline([name])
         candidate = Candidate(pattern=widened, programs=tuple(workspace.programs), bound=0)
         rewritten = _rewritten(candidate, trial_workspace)
-        trial = _add_on_trial(
+        effect = _add_on_trial(
             widened, rewritten, trial_workspace, functions, original.name, Lengths(trial_workspace, functions)
         )
-        if trial is None or trial.saving < saving:
+        if effect is None or effect.saving < saving:
             functions[name] = original
             continue
         n_widened += 1
         workspace.inline([name])
         workspace.patterns[name] = widened
-        for program, term in trial.programs.items():
+        for program, term in effect.programs.items():
             workspace.set_term(program, term)
         lengths = Lengths(workspace, functions)
     return n_widened
 
 
 def _value_of(pattern: Pattern) -> Pattern | None:
-    """Return a pattern of the expression that a pattern's only statement returns or assigns, or None."""
+    """Return the expression that a pattern's only statement returns or assigns, as a pattern, or None."""
     statement, rest = pattern.body, None
     if statement.head.startswith(THEN):
         statement, rest = statement.children
@@ -141,7 +143,7 @@ def _value_of(pattern: Pattern) -> Pattern | None:
 
 
 def _with_open_end(pattern: Pattern) -> Pattern | None:
-    """Return a pattern without its last statement, if that only returns a variable, otherwise None."""
+    """Return a pattern without its last statement, or None if this statement does more than return a variable."""
     links: list[Term] = []
     rest = pattern.body
     while rest.head.startswith(THEN):
@@ -173,8 +175,8 @@ def _add_on_trial(
     functions: dict[str, Function],
     name: str,
     lengths: Lengths,
-) -> _Trial | None:
-    """Add a pattern to `functions`. Return its effect on the rewritten programs, or None if it is not a function."""
+) -> _Effect | None:
+    """Add a pattern to `functions` and return its effect, or return None if it cannot be a function."""
     originals = {program: workspace.originals[program] for program in rewritten}
     trial = Workspace(originals, rewritten, [*workspace.patterns.values(), pattern], trees=workspace.trees)
     valid = _inline_misfits(pattern, trial)
@@ -190,16 +192,16 @@ def _add_on_trial(
     )
     saved = {program: lengths.of(program) - lengths.of(program, term) for program, term in trial.programs.items()}
     shorter = {program: n_tokens for program, n_tokens in saved.items() if n_tokens > 0}
-    return _Trial(
+    return _Effect(
         sum(shorter.values()) - lengths.of(pattern.name, pattern.body),
         {program: trial.programs[program] for program in shorter},
     )
 
 
 def _inline_misfits(pattern: Pattern, trial: Workspace) -> tuple[Interface, list[Occurrence]] | None:
-    """Inline the calls of a pattern that cannot stay. Return its interface and its other occurrences.
+    """Inline the calls of a pattern that do not fit an interface. Return the interface and the remaining occurrences.
 
-    None if the pattern cannot be a function.
+    The result is None if the pattern cannot be a function.
     """
     while True:
         by_pattern, programs = locate_occurrences(trial)

@@ -43,10 +43,10 @@ def apply_library(
 def rewrite_from_originals(
     library: Workspace, functions: Mapping[str, Function], raise_if_cancelled: RaiseIfCancelled = lambda: None
 ) -> int:
-    """Rewrite the programs of a library, each from its original. Return how many became shorter."""
-    anew = apply_library(library, functions, library.originals, library.removable_imports, raise_if_cancelled)
+    """Rewrite the programs of a library again, each from its original. Return how many became shorter."""
+    rewritten = apply_library(library, functions, library.originals, library.removable_imports, raise_if_cancelled)
     lengths = Lengths(library, functions)
-    shorter = {name: term for name, term in anew.programs.items() if lengths.of(name, term) < lengths.of(name)}
+    shorter = {name: term for name, term in rewritten.programs.items() if lengths.of(name, term) < lengths.of(name)}
     for name, term in shorter.items():
         library.set_term(name, term)
     return len(shorter)
@@ -60,7 +60,7 @@ def _heads(term: Term) -> set[str]:
 def _insert_calls(
     name: str, patterns: list[Pattern], workspace: Workspace, functions: Mapping[str, Function], lengths: Lengths
 ) -> None:
-    """Insert calls into a program while it gets shorter, each time of the function that shortens it most."""
+    """Insert calls into a program, of the function that shortens it most first, until no call shortens it."""
     while True:
         trials = {pattern.name: _with_calls(name, pattern, workspace, functions) for pattern in patterns}
         patterns = [pattern for pattern in patterns if pattern.name in trials[pattern.name].calls]
@@ -72,7 +72,7 @@ def _insert_calls(
 
 
 def _with_calls(name: str, pattern: Pattern, workspace: Workspace, functions: Mapping[str, Function]) -> Term:
-    """Return a program with a call in place of each occurrence that fits the function's interface."""
+    """Return a program with a call in place of each occurrence of a pattern that fits the function's interface."""
     rewritten = rewrite(workspace.programs[name], [pattern])
     if rewritten is workspace.programs[name]:
         return rewritten

@@ -37,15 +37,18 @@ NAMED_BY_TEXT = frozenset({"__name__", "__qualname__", "__module__", "__doc__", 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class MovableDefinition:
-    """A top-level function or class that can move to a library: it depends only on imports, tools and other units."""
+    """A top-level function or class that can move to a library.
+
+    It depends only on imports, tools and other movable definitions.
+    """
 
     name: str
     node: Definition
     calls: tuple[str, ...]
-    """Names of the units that this one uses directly, in the order of their first use."""
+    """Names of the movable definitions that it uses directly, in the order of first use."""
 
     imports: tuple[str, ...]
-    """Import statements that the unit needs. Each imports one name."""
+    """Import statements that it needs. Each imports one name."""
 
     tools: tuple[str, ...]
 
@@ -59,7 +62,7 @@ class _Context:
     """Names that are bound only once, by a top-level definition."""
 
 
-def find_units(
+def find_movable_definitions(
     module: ast.Module, origins: Mapping[int, str], replaced: Collection[str] = frozenset()
 ) -> dict[str, MovableDefinition]:
     """Return the definitions of a program that can move to a library, keyed by name.
@@ -75,16 +78,18 @@ def find_units(
         return {}
     counts = Counter(name for node in own_nodes(module) for name in _bound_names(node))
     declared = {name for node in walk(module) if isinstance(node, ast.Global | ast.Nonlocal) for name in node.names}
-    definitions = {node.name: node for node in module.body if isinstance(node, Definition)}
+    nodes = {node.name: node for node in module.body if isinstance(node, Definition)}
     candidates = {
-        name for name in definitions if counts[name] == 1 and name not in {*declared, *replaced} and name[:2] != "__"
+        name for name in nodes if counts[name] == 1 and name not in {*declared, *replaced} and name[:2] != "__"
     }
     context = _Context(origins, candidates)
-    units = {name: unit for name in candidates if (unit := _unit(definitions[name], context)) is not None}
-    while incomplete := [name for name, unit in units.items() if not units.keys() >= set(unit.calls)]:
+    movable = {
+        name: definition for name in candidates if (definition := _movable_definition(nodes[name], context)) is not None
+    }
+    while incomplete := [name for name, definition in movable.items() if not movable.keys() >= set(definition.calls)]:
         for name in incomplete:
-            del units[name]
-    return {name: units[name] for name in definitions if name in units}
+            del movable[name]
+    return {name: movable[name] for name in nodes if name in movable}
 
 
 def _inspects_definitions(node: ast.AST) -> bool:
@@ -107,7 +112,7 @@ def _bound_names(node: ast.AST) -> set[str]:
 
 
 @dataclass(slots=True)
-class _Needs:
+class _ExternalNames:
     """The external names that a definition uses."""
 
     calls: dict[str, None] = field(default_factory=dict)
@@ -117,51 +122,51 @@ class _Needs:
     """Names of objects that cannot move."""
 
 
-def _unit(node: Definition, context: _Context) -> MovableDefinition | None:
-    """Return a definition as a unit, or None if it depends on other parts of its program."""
+def _movable_definition(node: Definition, context: _Context) -> MovableDefinition | None:
+    """Return a definition that can move, or None if it depends on other parts of its program."""
     inside = bound_names(ast.Module(body=[node], type_ignores=[])) - {node.name}
     if _rebinds_own_name(node) or any(isinstance(part, ast.Global) for part in walk(node)):
         return None
-    needs = _needs(node, inside, context)
-    if needs.others or inside.intersection(context.candidates) or not all(map(_is_known, needs.imports)):
+    external = _external_names(node, inside, context)
+    if external.others or inside.intersection(context.candidates) or not all(map(_is_known, external.imports)):
         return None
     bases = node.bases if isinstance(node, ast.ClassDef) else []
-    inherited = {id(base) for base in bases if isinstance(base, ast.Name) and base.id in needs.calls}
+    inherited = {id(base) for base in bases if isinstance(base, ast.Name) and base.id in external.calls}
     early = [part for part in code_run_at_definition(node) if id(part) not in inherited]
-    if not all(_is_order_independent(part, {*needs.calls, *needs.tools, node.name}, context) for part in early):
+    if not all(_is_order_independent(part, {*external.calls, *external.tools, node.name}, context) for part in early):
         return None
     return MovableDefinition(
         name=node.name,
         node=node,
-        calls=tuple(needs.calls),
-        imports=tuple(sorted(needs.imports)),
-        tools=tuple(sorted(needs.tools)),
+        calls=tuple(external.calls),
+        imports=tuple(sorted(external.imports)),
+        tools=tuple(sorted(external.tools)),
     )
 
 
-def _needs(node: Definition, inside: Collection[str], context: _Context) -> _Needs:
+def _external_names(node: Definition, inside: Collection[str], context: _Context) -> _ExternalNames:
     """Return the external names that a definition uses.
 
     Args:
         inside: Names that the definition binds itself.
     """
-    needs = _Needs()
+    external = _ExternalNames()
     early = {id(part) for code in code_run_at_definition(node) for part in walk(code)}
     for part in walk(node):
         if not isinstance(part, ast.Name) or part.id in inside or part.id == node.name:
             continue
         origin = context.origins.get(id(part), OWN)
         if origin == TOOL:
-            needs.tools.add(part.id)
+            external.tools.add(part.id)
         elif is_constant(origin) and (isinstance(node, ast.ClassDef) or id(part) in early):
-            needs.others.add(part.id)
+            external.others.add(part.id)
         elif origin not in (LOCAL, OWN, BUILTIN):
-            needs.imports.add(origin)
+            external.imports.add(origin)
         elif origin == OWN and part.id in context.candidates:
-            needs.calls[part.id] = None
+            external.calls[part.id] = None
         elif origin != BUILTIN:
-            needs.others.add(part.id)
-    return needs
+            external.others.add(part.id)
+    return external
 
 
 def _is_known(statement: str) -> bool:
@@ -196,7 +201,7 @@ def code_run_at_definition(node: Definition) -> Iterator[ast.AST]:
 
 
 def _is_order_independent(code: ast.AST, later: Collection[str], context: _Context) -> bool:
-    """Return whether a decorator, default or class body has the same result if its definition moves to the beginning.
+    """Return whether a decorator, default or class body has the same result at the beginning of the program.
 
     Args:
         later: Names that may not be defined yet at the beginning of the program.
@@ -233,12 +238,12 @@ def _is_type(name: str) -> bool:
     return isinstance(getattr(builtins, name), type)
 
 
-def dependency_closure(name: str, units: Mapping[str, MovableDefinition]) -> list[str]:
-    """Return the names of a unit and of all units that it depends on, in breadth-first order."""
+def dependency_closure(name: str, definitions: Mapping[str, MovableDefinition]) -> list[str]:
+    """Return the names of a definition and of all definitions that it depends on, in breadth-first order."""
     reached = {name: None}
     waiting = [name]
     while waiting:
-        for callee in units[waiting.pop(0)].calls:
+        for callee in definitions[waiting.pop(0)].calls:
             if callee not in reached:
                 reached[callee] = None
                 waiting.append(callee)
@@ -246,26 +251,24 @@ def dependency_closure(name: str, units: Mapping[str, MovableDefinition]) -> lis
 
 
 def equivalence_key(
-    name: str, units: Mapping[str, MovableDefinition], shape: Callable[[Function], Function] = lambda node: node
+    name: str, definitions: Mapping[str, MovableDefinition], shape: Callable[[Function], Function] = lambda node: node
 ) -> str:
-    """Return a string by which units are compared. It ignores the names of functions and local variables.
+    """Return a string that is equal for definitions that differ only in names of functions and local variables.
 
     Args:
         shape: Converts each function before the comparison.
     """
-    names = dependency_closure(name, units)
+    names = dependency_closure(name, definitions)
     numbers = {
-        unit_name: f"unit_{number}"
-        for number, unit_name in enumerate(names)
-        if isinstance(units[unit_name].node, Function)
+        each: f"unit_{number}" for number, each in enumerate(names) if isinstance(definitions[each].node, Function)
     }
-    parts = [_shape(units[unit_name].node, numbers, shape) for unit_name in names]
-    imports = sorted({statement for unit_name in names for statement in units[unit_name].imports})
+    parts = [_shape(definitions[each].node, numbers, shape) for each in names]
+    imports = sorted({statement for each in names for statement in definitions[each].imports})
     return "\n".join([*parts, *imports])
 
 
 def canonical_function(function: Function) -> Function:
-    """Return a function in canonical form. Equal forms usually mean equal behaviour, but tests must confirm it."""
+    """Return a function in canonical form. Equal forms usually mean equal behaviour, which tests must confirm."""
     form = copy.copy(function)
     form.body = form_of(function) or function.body
     module = ast.Module(body=[form], type_ignores=[])
@@ -275,7 +278,7 @@ def canonical_function(function: Function) -> Function:
 
 
 def _shape(node: Definition, names: Mapping[str, str], shape: Callable[[Function], Function]) -> str:
-    """Return a definition as a string, with local variables numbered. In a class, they keep their names."""
+    """Return a definition as a string, with local variables numbered. Variables in a class keep their names."""
     copied = copy_tree(node)
     Renamer(names).visit(copied)
     if isinstance(copied, ast.ClassDef):
@@ -288,11 +291,11 @@ def _shape(node: Definition, names: Mapping[str, str], shape: Callable[[Function
     return str(replace_symbols(term, number_symbols(term)))
 
 
-def parameters_in(name: str, units: Mapping[str, MovableDefinition]) -> tuple[str, ...]:
-    """Return the parameter names of a unit and of all units that it depends on."""
+def parameters_in(name: str, definitions: Mapping[str, MovableDefinition]) -> tuple[str, ...]:
+    """Return the parameter names of a definition and of all definitions that it depends on."""
     names = list[str]()
-    for unit_name in dependency_closure(name, units):
-        functions = [part for part in walk(units[unit_name].node) if isinstance(part, Function)]
+    for each in dependency_closure(name, definitions):
+        functions = [part for part in walk(definitions[each].node) if isinstance(part, Function)]
         for function in functions:
             names += [argument.arg for argument in (*function.args.args, *function.args.kwonlyargs)]
     return tuple(names)

@@ -10,7 +10,7 @@ from atlas.learning.rewrite.workspace import Workspace
 
 
 class Executables:
-    """A cache of the source of a workspace's functions and programs. Create a new one after a change."""
+    """A cache of the source of a workspace's functions and programs. Create a new cache after a change."""
 
     def __init__(self, workspace: Workspace, functions: Mapping[str, Function]) -> None:
         self._workspace = workspace
@@ -35,7 +35,7 @@ class Executables:
         return self._sources[name]
 
     def program(self, name: str) -> str:
-        """Return the source of a program that calls functions, without the imports that it no longer needs."""
+        """Return the source of a rewritten program, without the imports that it no longer needs."""
         if name not in self._sources:
             removable = self._workspace.removable_imports.get(name, frozenset())
             self._sources[name] = program_source(self._workspace.programs[name], self._functions, removable)
@@ -49,5 +49,5 @@ def sources(workspace: Workspace, functions: Mapping[str, Function]) -> dict[str
 
 
 def raising_stub(name: str) -> str:
-    """Return the source of a function that replaces another and raises, so that programs that call it fail."""
+    """Return the source of a function of this name that raises, so that programs that call it fail."""
     return f"def {name}(*_, **__): raise RuntimeError('disabled')"

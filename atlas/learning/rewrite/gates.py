@@ -11,7 +11,7 @@ from atlas.learning.terms.scopes import COMPREHENSIONS
 from atlas.learning.terms.walking import walk
 
 TABLE = 4
-"""Number of constants in a literal for which a function is never trivial, such as a table of four directions."""
+"""Number of constants in a literal, such as a table of four directions, from which a function counts as useful."""
 
 FUNCTION = "function: "
 """Prefix of the reasons for which a gate refuses a function."""
@@ -57,7 +57,7 @@ class FunctionUsage:
 
 
 def usage_problem(usage: FunctionUsage, limits: Limits) -> str:
-    """Return the reason why a function is used too little to keep it. Empty if it is used enough."""
+    """Return the reason why a function is used too little to be kept. Empty if it is used enough."""
     if usage.n_tasks < limits.min_tasks:
         return f"{FUNCTION}fewer than {limits.min_tasks} tasks need it"
     if usage.saving <= 0:
@@ -69,7 +69,7 @@ def usage_problem(usage: FunctionUsage, limits: Limits) -> str:
 
 
 def body_problem(body: FunctionBody, limits: Limits) -> str:
-    """Return the reason why a function is too trivial to keep it. Empty if it is not."""
+    """Return the reason why a function is too trivial to be kept. Empty if it is not trivial."""
     if body.n_tokens < limits.min_body_tokens:
         return f"{FUNCTION}shorter than {limits.min_body_tokens} tokens"
     performed = list(operations(body.statements))

@@ -23,14 +23,14 @@ NO_NAMES: frozenset[str] = frozenset()
 
 @dataclass(frozen=True, slots=True)
 class _Count:
-    """The length of statements. Imports that may be removed from the program are listed, not counted."""
+    """The length of statements, without those imports that may be removed from the program."""
 
     n_tokens: int = 0
     names: frozenset[str] = NO_NAMES
     """Watched names that occur in the statements."""
 
     imports: tuple[Term, ...] = ()
-    """Import statements at the top level of the module or of a function."""
+    """Import statements at the top level of the module or of a function, which are not counted in `n_tokens`."""
 
 
 class _BlocklessRenderer(Renderer):
@@ -46,8 +46,8 @@ class _BlocklessRenderer(Renderer):
         return [ast.Pass()]
 
 
-class Statements:
-    """Cached counts of statements, shared by the programs that contain them.
+class StatementCounts:
+    """A cache of the counts of statements, which many programs share.
 
     Args:
         watched: Names whose occurrences are recorded.
@@ -59,60 +59,60 @@ class Statements:
         self._counts: dict[Term, _Count] = {}
 
     def count_scope(self, block: Term) -> _Count:
-        """Return the count of the body of a module or a function. If it has only imports, they are counted."""
+        """Return the count of the body of a module or a function. In a body of imports only, imports are counted."""
         count = self.count_block(block)
-        is_all = len(count.imports) == len(_units(block))
+        is_all = len(count.imports) == len(_split_block(block))
         return _with_imports(count, self._functions) if is_all else count
 
     def count_block(self, block: Term) -> _Count:
         """Return the count of the statements of a block."""
         if block not in self._counts:
-            self._counts[block] = _add_counts(map(self.of, _units(block)))
+            self._counts[block] = _add_counts(map(self.of, _split_block(block)))
         return self._counts[block]
 
-    def of(self, unit: Term) -> _Count:
+    def of(self, statement: Term) -> _Count:
         """Return the count of a statement. A call that replaces several statements includes the rest of the block."""
-        if unit not in self._counts:
-            self._counts[unit] = self._count(unit)
-        return self._counts[unit]
+        if statement not in self._counts:
+            self._counts[statement] = self._count(statement)
+        return self._counts[statement]
 
-    def _count(self, unit: Term) -> _Count:
+    def _count(self, statement: Term) -> _Count:
         shell = _BlocklessRenderer(self._functions)
-        nodes = shell.statements(unit)
+        nodes = shell.statements(statement)
         if isinstance(nodes[0], IMPORTS):
-            return _Count(imports=(unit,))
+            return _Count(imports=(statement,))
         names = self._watched.intersection(*[set(mentioned_names(ast.Module(nodes, [])))])
-        blocks, rest = (shell.blocks[:-1], shell.blocks[-1:]) if is_call(unit) else (shell.blocks, [])
+        blocks, rest = (shell.blocks[:-1], shell.blocks[-1:]) if is_call(statement) else (shell.blocks, [])
         n_less = len(shell.blocks) + (2 if _has_elif(nodes[0], blocks) else 0)
         inside = [self._count_block(nodes[0], block) for block in blocks]
         return _add_counts([_Count(_token_length(nodes) - n_less, names), *inside, *map(self.count_block, rest)])
 
     def _count_block(self, node: ast.stmt, block: Term) -> _Count:
-        """Return the count of a block of a statement. Imports under a condition or in a class are never removed."""
+        """Return the count of a statement's block. Imports in it are counted, except at the top level of a function."""
         if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
             return self.count_scope(block)
         return _with_imports(self.count_block(block), self._functions)
 
 
-def _units(block: Term) -> list[Term]:
-    """Return the statements of a block. A call that replaces several comes last, and contains the rest of the block."""
-    units = []
+def _split_block(block: Term) -> list[Term]:
+    """Return the statements of a block. The last may be a call that replaces several and contains all that follow."""
+    statements = []
     if block.head.startswith(DO):
         (block,) = block.children
     while block.head.startswith(THEN):
         statement, block = block.children
-        units.append(statement)
+        statements.append(statement)
     if block.head == END:
-        return units
-    return [*units, block] if is_call(block) else [*units, *block.children]
+        return statements
+    return [*statements, block] if is_call(block) else [*statements, *block.children]
 
 
 def _has_elif(node: ast.stmt, blocks: list[Term]) -> bool:
     """Return whether the `else` of an `if` contains only another `if`, so that it is written as `elif`."""
     if not isinstance(node, ast.If) or len(blocks) < 2:
         return False
-    units = _units(blocks[1])
-    return len(units) == 1 and units[0].head.startswith("s:If/")
+    statements = _split_block(blocks[1])
+    return len(statements) == 1 and statements[0].head.startswith("s:If/")
 
 
 def _add_counts(counts: Iterable[_Count]) -> _Count:
@@ -127,7 +127,7 @@ def _add_counts(counts: Iterable[_Count]) -> _Count:
 
 
 def _with_imports(count: _Count, functions: Mapping[str, Function]) -> _Count:
-    """Return the count with its imports included."""
+    """Return a count that includes the tokens of its imports."""
     if not count.imports:
         return count
     nodes = [node for term in count.imports for node in Renderer(functions).statements(term)]
@@ -142,21 +142,21 @@ def _token_length(nodes: list[ast.stmt]) -> int:
 
 
 class Lengths:
-    """Computes lengths in tokens, of programs, functions and the library, and caches them."""
+    """A cache of lengths in tokens: of programs, of functions and of the library."""
 
     def __init__(self, workspace: Workspace, functions: Mapping[str, Function]) -> None:
         self._workspace = workspace
         self._functions = functions
-        self._statements = Statements(functions, NO_NAMES.union(*workspace.removable_imports.values()))
+        self._statements = StatementCounts(functions, NO_NAMES.union(*workspace.removable_imports.values()))
         self._programs: dict[tuple[str, Term], int] = {}
         self._bodies: dict[tuple[str, Term], int] = {}
         self._needs: dict[Term, frozenset[str]] = {}
         self._imports: dict[tuple[Term, frozenset[str]], int] = {}
 
     def of(self, name: str, term: Term | None = None) -> int:
-        """Return the length of a program or function, or its length if its code were `term`.
+        """Return the length of a program or function, or the length that it would have with the code `term`.
 
-        The imports of a function are not counted here. They count as a part of the library.
+        The imports of a function are not counted here, because they are a part of the library.
         """
         term = self._workspace.term(name) if term is None else term
         if name in self._functions:
@@ -166,7 +166,7 @@ class Lengths:
         return self._programs[name, term]
 
     def body_of(self, name: str, body: Term) -> int:
-        """Return the length of a function's body if its code were `body`."""
+        """Return the length that a function's body would have with the code `body`."""
         return self._body_length(name, body)
 
     def library(self) -> int:
@@ -177,7 +177,7 @@ class Lengths:
         """Return the length of the library's imports, without duplicates.
 
         Args:
-            excluding: A function to treat as inlined into its callers.
+            excluding: Name of a function to treat as inlined into its callers.
         """
         needed: set[str] = set()
         for name, pattern in self._workspace.patterns.items():
@@ -188,9 +188,9 @@ class Lengths:
         return n_import_tokens(frozenset(needed))
 
     def sharing_imports(self, name: str) -> set[str]:
-        """Return the functions that import from a module that this function imports from.
+        """Return the functions that import from the same modules as a function.
 
-        Shared imports count once, so they affect the saving of each function.
+        Shared imports count once, so removing one of these functions changes the savings of the others.
         """
         modules = imported_modules(self._needed_names(self._workspace.term(name)))
         if not modules:
@@ -205,7 +205,7 @@ class Lengths:
         return self.inlining_cost(name, callers) - self.of(name) - n_imports
 
     def inlining_cost(self, name: str, callers: Iterable[str]) -> int:
-        """Return the number of tokens by which the callers of a function would become longer if it were inlined."""
+        """Return the number of tokens by which callers would become longer if a function were inlined into them."""
         pattern, added = self._workspace.patterns[name], 0
         for caller in callers:
             inlined = inline_pattern(self._workspace.term(caller), pattern)

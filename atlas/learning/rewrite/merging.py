@@ -36,7 +36,7 @@ def _generality_key(pattern: Pattern) -> tuple[bool, int]:
 
 
 def _replace(name: str, duplicates: list[str], workspace: Workspace, functions: Mapping[str, Function]) -> None:
-    """Replace calls of a pattern's duplicates by calls of the pattern, in programs and in later patterns."""
+    """Remove a pattern's duplicates. Replace their calls in programs and later patterns by calls of the pattern."""
     pattern, callers = workspace.patterns[name], workspace.callers()
     changed = set[str]().union(*(callers[duplicate] for duplicate in duplicates)) - set(duplicates)
     workspace.inline(duplicates)

@@ -26,7 +26,7 @@ def prune(
 
     Args:
         tasks: The task of each program.
-        refused: Counter of removed functions by reason, which is updated.
+        refused: Counter of removed functions, keyed by reason, which is updated.
     """
     lengths = Lengths(workspace, functions)
     savings: dict[str, int] = {}
@@ -34,7 +34,7 @@ def prune(
     n_tasks = {
         name: len({tasks[program] for program in programs}) for name, programs in programs_by_pattern(workspace).items()
     }
-    little = BodyGate(lengths, functions, limits)
+    body_gate = BodyGate(lengths, functions, limits)
     while True:
         for name in workspace.patterns:
             raise_if_cancelled()
@@ -42,7 +42,7 @@ def prune(
                 savings[name] = lengths.saving(name, callers[name])
         reasons = {
             name: usage_problem(FunctionUsage(n_tasks=n_tasks[name], saving=savings[name]), limits)
-            or little.reason(name, pattern)
+            or body_gate.reason(name, pattern)
             for name, pattern in workspace.patterns.items()
         }
         worst = min(filter(reasons.get, reasons), key=lambda name: (savings[name], name), default=None)
@@ -60,7 +60,7 @@ def prune(
 
 
 class BodyGate:
-    """The cached result of the body gate for each function."""
+    """The gate that checks a function's body (see `body_problem`), with cached results."""
 
     def __init__(self, lengths: Lengths, functions: Mapping[str, Function], limits: Limits) -> None:
         self._lengths = lengths

@@ -16,7 +16,7 @@ from atlas.learning.rewrite.definitions import (
     dependency_closure,
     equivalence_key,
     find_keywords,
-    find_units,
+    find_movable_definitions,
     parameters_in,
 )
 from atlas.learning.rewrite.gates import FunctionBody, FunctionUsage, body_problem, usage_problem
@@ -33,7 +33,7 @@ from atlas.learning.terms.scopes import TOOL, bindings, find_constants, is_const
 from atlas.learning.terms.walking import walk
 
 ALIAS_TOKENS = 3
-"""Tokens of `name = shared`, which keeps a program's own name for a shared definition."""
+"""Number of tokens of `name = shared`, an alias that keeps the program's own name for a shared definition."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -43,29 +43,29 @@ class SharedDefinition:
     name: str
     source: str
     calls: tuple[str, ...]
-    """Names of the other shared definitions that this one uses directly."""
+    """Names of the other shared definitions that the definition uses directly."""
 
     tools: tuple[str, ...]
     arity: int
-    """Number of its parameters, 0 for a class."""
+    """Number of parameters, 0 for a class."""
 
     key: str
     form: str
-    """Key of its canonical form."""
+    """Key of the canonical form."""
 
     parameters: tuple[str, ...]
     """Parameter names of the definition and of all definitions that it depends on."""
 
 
 class LazyKeys(dict[str, str]):
-    """A mapping from names of units to keys, each of which is computed on first access."""
+    """A mapping from names of definitions to keys, each of which is computed on first access."""
 
     def __init__(self, key_of: Callable[[str], str]) -> None:
         super().__init__()
         self._key_of = key_of
 
     def __missing__(self, name: str) -> str:
-        """Compute and cache the key of a unit."""
+        """Compute and cache the key of a definition."""
         return self.setdefault(name, self._key_of(name))
 
 
@@ -75,22 +75,22 @@ class Source:
 
     program: Program
     module: ast.Module
-    units: Mapping[str, MovableDefinition]
+    definitions: Mapping[str, MovableDefinition]
     keywords: Collection[str]
     keys: Mapping[str, str]
-    """Key of each unit, keyed by its name."""
+    """Key of each definition (see `equivalence_key`), keyed by the definition's name."""
 
     forms: Mapping[str, str]
-    """Key of each unit's canonical form, keyed by its name."""
+    """Key of each definition's canonical form, keyed by the definition's name."""
 
     lengths: Mapping[str, int]
-    """Tokens of each unit, keyed by its name."""
+    """Number of tokens of each definition, keyed by the definition's name."""
 
     parameters: Mapping[str, tuple[str, ...]]
-    """Parameter names of each unit and of all units that it depends on, keyed by the unit's name."""
+    """Parameter names of each definition and of all that it depends on, keyed by the definition's name."""
 
     helpers: Mapping[str, str]
-    """Key of each unit's canonical form, without the main unit of a program that consists of it and its helpers."""
+    """The forms without that of the main definition, if the program consists only of it and its helpers."""
 
     tool_names: Collection[str]
     """Names of the tools that the program uses."""
@@ -99,11 +99,11 @@ class Source:
     """True if the program is run with shared definitions, so that an equal canonical form suffices."""
 
     def is_replaceable(self, name: str, key: str) -> bool:
-        """Return whether a definition with this key and an equal canonical form may replace a unit."""
+        """Return whether a shared definition with this key and an equal canonical form may replace a definition."""
         return self.is_verified or self.keys[name] == key
 
     def may_have_parameters(self, name: str, parameters: tuple[str, ...]) -> bool:
-        """Return whether the parameters of a unit and of its dependencies may be renamed to these."""
+        """Return whether the parameters of a definition and of its dependencies may be renamed to these."""
         own = self.parameters[name]
         return own == parameters or not (set(own) | set(parameters)) & set(self.keywords)
 
@@ -139,7 +139,7 @@ def extract_shared_definitions(
     excluded: Collection[str] = (),
     verified_ids: Collection[str] = (),
 ) -> SharedDefinitions:
-    """Find definitions that programs of several tasks have in common. Remove the programs' own copies.
+    """Return the definitions that programs of several tasks have in common, and the programs without their own copies.
 
     Args:
         prefix: Prefix of the names of shared functions. Classes keep their name.
@@ -218,35 +218,34 @@ def _source(program: Program, tools: Container[str], forms_by_key: dict[str, str
         return None
     tests = try_parse(program.tests) or ast.Module(body=[], type_ignores=[])
     origins = bindings(module, tools)
-    units = find_units(module, origins, replaced=bound_names(tests))
-    keys = LazyKeys(lambda name: equivalence_key(name, units))
+    definitions = find_movable_definitions(module, origins, replaced=bound_names(tests))
+    keys = LazyKeys(lambda name: equivalence_key(name, definitions))
 
     def form_of(name: str) -> str:
         if keys[name] not in forms_by_key:
-            forms_by_key[keys[name]] = equivalence_key(name, units, canonical_function)
+            forms_by_key[keys[name]] = equivalence_key(name, definitions, canonical_function)
         return forms_by_key[keys[name]]
 
-    forms, solutions = LazyKeys(form_of), _main_definition(module, units)
+    forms, solutions = LazyKeys(form_of), _main_definition(module, definitions)
     return Source(
         program=program,
         module=module,
-        units=units,
+        definitions=definitions,
         keywords=find_keywords(module, tests),
         keys=keys,
         forms=forms,
-        lengths={name: n_tokens(ast.unparse(unit.node)) for name, unit in units.items()},
-        parameters={name: parameters_in(name, units) for name in units},
-        helpers={name: forms[name] for name in units if name not in solutions},
+        lengths={name: n_tokens(ast.unparse(definition.node)) for name, definition in definitions.items()},
+        parameters={name: parameters_in(name, definitions) for name in definitions},
+        helpers={name: forms[name] for name in definitions if name not in solutions},
         tool_names={node.id for node in walk(module) if isinstance(node, ast.Name) and origins.get(id(node)) == TOOL},
     )
 
 
-def _main_definition(module: ast.Module, units: Mapping[str, MovableDefinition]) -> set[str]:
-    """Return the name of the main definition, if a program consists of it, its helpers, imports and constants only.
+def _main_definition(module: ast.Module, definitions: Mapping[str, MovableDefinition]) -> set[str]:
+    """Return the name of the main definition of a program that consists of definitions, imports and constants only.
 
-    The result is empty for other programs.
-
-    Sharing it would exclude the whole program from the search, and a library of whole programs helps no other task.
+    The main definition is the only one that no other mentions. The result is empty for other programs. Sharing the main
+    definition would exclude the whole program from the search, and a library of whole programs helps no other task.
     """
     constants = find_constants(module).values()
     others = [node for node in module.body if not isinstance(node, Definition | ast.Import | ast.ImportFrom)]
@@ -258,7 +257,7 @@ def _main_definition(module: ast.Module, units: Mapping[str, MovableDefinition])
         for name in mentioned
         if not any(name in names for mentioning, names in mentioned.items() if mentioning != name)
     }
-    return last & units.keys() if len(last) == 1 else set()
+    return last & definitions.keys() if len(last) == 1 else set()
 
 
 def _choose(
@@ -279,15 +278,15 @@ def _choose(
         replaceable = [member for member in groups[form] if member[0].is_replaceable(member[1], source.keys[name])]
         if _problem(replaceable, source, name, limits):
             continue
-        needed = [source.forms[unit_name] for unit_name in dependency_closure(name, source.units)]
+        needed = [source.forms[each] for each in dependency_closure(name, source.definitions)]
         classes = {representatives[form][1]: form for form in needed if not _is_function(*representatives[form])}
         is_clear = not excluded.intersection(needed) and all(
             classes_by_name.get(class_name, wanted) == wanted and class_name not in tool_names
             for class_name, wanted in classes.items()
         )
         if is_clear and all(
-            source.may_have_parameters(unit_name, _parameters(representatives, source, unit_name))
-            for unit_name in dependency_closure(name, source.units)
+            source.may_have_parameters(each, _parameters(representatives, source, each))
+            for each in dependency_closure(name, source.definitions)
         ):
             classes_by_name |= classes
             chosen |= {form: representatives[form] for form in needed}
@@ -295,8 +294,8 @@ def _choose(
 
 
 def _parameters(representatives: Mapping[str, tuple[Source, str]], source: Source, name: str) -> tuple[str, ...]:
-    first, its_name = representatives[source.forms[name]]
-    return first.parameters[its_name]
+    representative, name_there = representatives[source.forms[name]]
+    return representative.parameters[name_there]
 
 
 def _representative(members: Sequence[tuple[Source, str]]) -> tuple[Source, str]:
@@ -313,7 +312,7 @@ def _representative(members: Sequence[tuple[Source, str]]) -> tuple[Source, str]
 
 
 def _is_function(source: Source, name: str) -> bool:
-    return isinstance(source.units[name].node, Function)
+    return isinstance(source.definitions[name].node, Function)
 
 
 def _saving(members: Sequence[tuple[Source, str]]) -> int:
@@ -322,11 +321,11 @@ def _saving(members: Sequence[tuple[Source, str]]) -> int:
 
 
 def _problem(members: Sequence[tuple[Source, str]], source: Source, name: str, limits: Limits) -> str:
-    """Return the reason why a definition is not worth sharing. Empty if it is."""
+    """Return the reason why a definition is not worth sharing. Empty if it is worth sharing."""
     tasks = {member.program.task_id for member, _ in members}
     if problem := usage_problem(FunctionUsage(n_tasks=len(tasks), saving=_saving(members)), limits):
         return problem
-    node = source.units[name].node
+    node = source.definitions[name].node
     parameters = {argument.arg for argument in node.args.args} if isinstance(node, Function) else set[str]()
     length = n_tokens(ast.unparse(ast.Module(body=node.body, type_ignores=[])))
     body = FunctionBody(statements=node.body, parameters=parameters, n_tokens=length)
@@ -336,7 +335,7 @@ def _problem(members: Sequence[tuple[Source, str]], source: Source, name: str, l
 def _usage(
     definition: SharedDefinition, members: Sequence[tuple[Source, str]], sharing: SharedDefinitions
 ) -> FunctionUsage:
-    """Return how much a definition is used. Programs that need other parameter names cannot use it."""
+    """Return how much a definition is used. Programs that need other parameter names are not counted."""
     used = [member for member in members if definition.name in sharing.used.get(member[0].program.id, ())]
     return FunctionUsage(n_tasks=len({source.program.task_id for source, _ in used}), saving=_saving(used))
 
@@ -349,28 +348,28 @@ def _names(chosen: Mapping[str, tuple[Source, str]], prefix: str) -> dict[str, s
 
 
 def _definition(form: str, source: Source, name: str, names: Mapping[str, str]) -> SharedDefinition:
-    unit = source.units[name]
-    renamed = {unit_name: names[source.forms[unit_name]] for unit_name in (name, *unit.calls)}
-    node = copy_tree(unit.node)
+    definition = source.definitions[name]
+    renamed = {each: names[source.forms[each]] for each in (name, *definition.calls)}
+    node = copy_tree(definition.node)
     Renamer(renamed).visit(node)
-    node.body[:0] = ast.parse("\n".join(filter(is_constant, unit.imports))).body
-    imports = ast.parse("\n".join(merge_imports(each for each in unit.imports if not is_constant(each)))).body
+    node.body[:0] = ast.parse("\n".join(filter(is_constant, definition.imports))).body
+    imports = ast.parse("\n".join(merge_imports(each for each in definition.imports if not is_constant(each)))).body
     module = ast.fix_missing_locations(ast.Module(body=[*imports, node], type_ignores=[]))
     return SharedDefinition(
         name=names[form],
         source=ast.unparse(module),
-        calls=tuple(names[source.forms[callee]] for callee in unit.calls),
-        tools=unit.tools,
-        arity=_arity(unit),
+        calls=tuple(names[source.forms[callee]] for callee in definition.calls),
+        tools=definition.tools,
+        arity=_arity(definition),
         key=source.keys[name],
         form=form,
         parameters=source.parameters[name],
     )
 
 
-def _arity(unit: MovableDefinition) -> int:
+def _arity(definition: MovableDefinition) -> int:
     """Return the number of parameters, 0 for a class."""
-    return len(parameters_of(unit.node)) if isinstance(unit.node, Function) else 0
+    return len(parameters_of(definition.node)) if isinstance(definition.node, Function) else 0
 
 
 def _callees_first(definitions: Mapping[str, SharedDefinition]) -> tuple[SharedDefinition, ...]:
@@ -399,7 +398,7 @@ def _rewrite_sources(sources: Sequence[Source], definitions: Sequence[SharedDefi
         shared = {
             name: definition.name
             for name, definition in found.items()
-            if fitting >= set(dependency_closure(name, source.units))
+            if fitting >= set(dependency_closure(name, source.definitions))
         }
         if shared:
             module = _drop_own_definitions(source, shared)
@@ -411,16 +410,17 @@ def _rewrite_sources(sources: Sequence[Source], definitions: Sequence[SharedDefi
 
 
 def _known_definitions(source: Source, by_form: Mapping[str, SharedDefinition]) -> dict[str, SharedDefinition]:
-    """Return the definitions that may replace units of a program, keyed by the unit's name.
+    """Return the shared definitions that may replace a program's own, keyed by the name of the program's definition.
 
-    The result is empty for code that is nested too deeply.
-
-    Only units of equal arity are compared, because a canonical form takes milliseconds.
+    The result is empty for code that is nested too deeply. Only definitions of equal arity are compared, because a
+    canonical form takes milliseconds.
     """
     arities = {definition.arity for definition in by_form.values()}
     try:
         known = {
-            name: by_form.get(source.forms[name]) for name, unit in source.units.items() if _arity(unit) in arities
+            name: by_form.get(source.forms[name])
+            for name, definition in source.definitions.items()
+            if _arity(definition) in arities
         }
     except (InvalidInput, RecursionError):
         return {}
@@ -437,7 +437,7 @@ def _drop_own_definitions(source: Source, shared: Mapping[str, str]) -> ast.Modu
     mentioned, bound = set(_mentioned_names(others)), bound_names(others)
     is_fixed = bound | (tested or set())
     renamed = {name: new_name for name, new_name in shared.items() if name not in is_fixed and new_name != name}
-    called = {callee for name in shared for callee in source.units[name].calls}
+    called = {callee for name in shared for callee in source.definitions[name].calls}
     unread = shared.keys() - mentioned - called
     kept = {name for name, new_name in shared.items() if new_name != name}
     if tested is not None:

@@ -94,7 +94,7 @@ class Workspace:
                     self.set_term(caller, inline_pattern(self.term(caller), pattern))
 
     def inline_sites(self, sites: Collection[Site]) -> None:
-        """Inline the calls at these sites only. Their patterns stay in the workspace."""
+        """Inline the calls at these sites only. The called patterns stay in the workspace."""
         for name, path in sorted(sites, key=lambda site: -len(site[1])):  # inner first: outer paths stay valid
             if name in self.programs or name in self.patterns:
                 self.set_term(name, self._inline_at(self.term(name), path))
@@ -148,7 +148,7 @@ def locate_occurrences(workspace: Workspace) -> tuple[dict[str, list[Occurrence]
 def drop_invalid(
     workspace: Workspace, prefix: str, raise_if_cancelled: RaiseIfCancelled, first: int = 0
 ) -> ValidFunctions:
-    """Inline patterns that cannot be Python functions, until all that remain are valid. Return the functions.
+    """Inline patterns that cannot be Python functions. Return the functions of the others, and the reasons.
 
     Args:
         prefix: Prefix of the functions' names, which a number follows.
@@ -171,7 +171,7 @@ def drop_invalid(
 
 
 class ValidFunctions:
-    """The functions of a workspace, keyed by pattern, and the reasons why other patterns were refused."""
+    """The functions of a workspace, keyed by pattern, and the reason why each other pattern was inlined."""
 
     def __init__(self, functions: dict[str, Function], reasons: list[str]) -> None:
         self.functions = functions

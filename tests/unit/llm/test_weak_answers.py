@@ -180,7 +180,7 @@ DOCUMENTED = {
 @pytest.mark.parametrize(
     ("fields", "reason"),
     [
-        ({"name": "concept_0"}, "name should describe what the function does"),
+        ({"name": "concept_0"}, "expected a name that describes what the function does"),
         ({"description": LOOP}, "description repeats itself"),
         ({"parameters": [{"name": "numbers", "type": "str"}]}, "declared as str, but calls pass list[int]"),
         ({"guidance": ""}, "expected words for guidance"),
