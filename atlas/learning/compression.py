@@ -24,7 +24,7 @@ from atlas.learning.sandbox.modules import PublicNames
 from atlas.learning.sandbox.runner import Sandbox
 from atlas.learning.sandbox.verification import Verifier
 from atlas.learning.search.anti_unification import AntiUnificationEngine
-from atlas.learning.search.engines import Corpus, Engine, Proposal
+from atlas.learning.search.engines import Corpus, Engine, PatternProposal
 from atlas.learning.search.limits import IsCancelled, Limits, RaiseIfCancelled, StageProgress
 from atlas.learning.search.sampling import sample
 from atlas.learning.search.statements import statement_patterns
@@ -144,7 +144,7 @@ def compress(
     return with_definitions(compression, sharing, originals_by_id, verify) if sharing.definitions else compression
 
 
-def _search(originals: Mapping[str, Term], run: _Run, cancelled: IsCancelled | None) -> Proposal:
+def _search(originals: Mapping[str, Term], run: _Run, cancelled: IsCancelled | None) -> PatternProposal:
     """Run the search, and return its proposal. The notes of the proposal are added to those of the run."""
     corpus = Corpus(terms=tuple(originals.values()), tasks=tuple(run.programs[name].task_id for name in originals))
     proposal = run.engine.abstractions(corpus, run.limits, progress=run.progress, cancelled=cancelled)

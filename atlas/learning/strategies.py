@@ -75,11 +75,11 @@ class LearnedConcept:
     """True if the library already contains the concept."""
 
     saving_elsewhere: int = 0
-    """Tokens that it saves in the half of the tasks in which it saves less. Found concepts are shown in this order."""
+    """Tokens that the concept saves in the half of the tasks in which it saves less. Concepts are sorted by it."""
 
     @property
     def is_proven(self) -> bool:
-        """True if the tests of at least one program run it, and all such programs behaved the same as before."""
+        """True if the tests of at least one program run the concept, and all such programs behaved as before."""
         return 0 < self.n_checked == self.n_verified
 
 
@@ -192,8 +192,8 @@ class ProvenCompression:
             run_again = partial(find_examples, find=find, is_cancelled=cancelled)
             examples = await asyncio.to_thread(run_again, new, recordings(compression, rewritings, concepts), sandbox)
             concepts |= {placeholder: _with_examples(item, examples) for placeholder, item in concepts.items()}
-            taken = [concept.name for concept in (*library, *concepts.values())]
-            workflows = await asyncio.to_thread(find_workflows, attempts, taken)
+            reserved = [concept.name for concept in (*library, *concepts.values())]
+            workflows = await asyncio.to_thread(find_workflows, attempts, reserved)
             replayed = await asyncio.to_thread(_replay_workflows, workflows, library, sandbox, cancelled)
         learned = [*(_describe(item, concepts, existing, rewritings) for item in compression.abstractions), *replayed]
         return Proposal(
@@ -294,8 +294,8 @@ def _verification_progress(progress: StageProgress | None) -> Progress | None:
     return None if progress is None else lambda done, total: progress("verifying", done / total)
 
 
-def _call_by_name(code: str, names: Mapping[str, str]) -> str:
-    """Return the code with functions renamed. If a new name has another use in the code, add an alias instead."""
+def _rename_functions(code: str, names: Mapping[str, str]) -> str:
+    """Return the code with functions renamed, or with aliases in front if they cannot be renamed."""
     try:
         return rename_identifiers(code, names)
     except InvalidInput:
@@ -303,14 +303,14 @@ def _call_by_name(code: str, names: Mapping[str, str]) -> str:
 
 
 def _concept(abstraction: Abstraction, concepts: Mapping[str, CodeConcept], scope: Mapping[str, Any]) -> CodeConcept:
-    """Return an abstraction as a concept with its placeholder as name, which calls other concepts by their names."""
+    """Return an abstraction as a concept that is named by its placeholder and calls other concepts by their names."""
     earlier = [placeholder for placeholder in abstraction.calls if placeholder in concepts]
     names = {placeholder: function_name(concepts[placeholder]) for placeholder in earlier}
     tools = {"tools": list(abstraction.needs)} if abstraction.needs else {}
     return CodeConcept(
         name=abstraction.name,
         description=abstraction.name,
-        code=_call_by_name(abstraction.source, names),
+        code=_rename_functions(abstraction.source, names),
         source="learned",
         calls=tuple(concepts[placeholder].id for placeholder in earlier),
         found_in=abstraction.uses,
@@ -332,7 +332,7 @@ def _with_later_calls(abstraction: Abstraction, concepts: Mapping[str, CodeConce
     names = {placeholder: function_name(concepts[placeholder]) for placeholder in later}
     return replace(
         concept,
-        code=_call_by_name(concept.code, names),
+        code=_rename_functions(concept.code, names),
         calls=(*concept.calls, *(concepts[placeholder].id for placeholder in later)),
     )
 
@@ -343,7 +343,7 @@ def _examples(
     programs: Mapping[str, Program],
     concepts: Mapping[str, CodeConcept],
 ) -> list[tuple[str, str]]:
-    """Return pairs of a task's text and the program that uses the function to solve it."""
+    """Return pairs of a task's text and the program that solves the task with the function."""
     direct = [name for name in abstraction.uses if abstraction.name in compression.rewritten[name].after]
     names = (direct or list(abstraction.uses))[:MAX_EXAMPLES]
     return [

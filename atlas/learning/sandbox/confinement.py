@@ -74,7 +74,7 @@ def raise_not_permitted(*_: object, **__: object) -> None:
 def disable_functions() -> None:
     """Make functions that start, signal or slow processes, or open sockets, raise PermissionError.
 
-    This is for systems without kernel restrictions. It prevents accidents, not attacks.
+    This is for systems without kernel restrictions. Disabled functions prevent accidents, not attacks.
     """
     import _posixsubprocess
     import _socket

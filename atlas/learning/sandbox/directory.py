@@ -11,7 +11,7 @@ from pathlib import Path
 from atlas.learning.sandbox.confinement import MEGABYTE
 
 MIN_FILE_BYTES = 4_096
-"""Smallest size that is counted for a file or directory, so that their number is limited too."""
+"""Smallest size that is counted for a file or directory, so that the number of files is limited too."""
 
 MEASURE_SECONDS = 0.05
 """Time between two measurements. A program may exceed its limit for this long."""
@@ -32,19 +32,19 @@ class WorkingDirectory:
         self._next_measurement = 0.0
 
     def is_full(self) -> bool:
-        """Measure the directory. Return whether its files exceed the limit, or exceeded it when measured before."""
+        """Measure the directory. Return whether its files exceed the limit, or have ever exceeded it."""
         self._is_full = self._is_full or _exceeds(self.path, self._max_bytes)
         return self._is_full
 
     def is_full_throttled(self) -> bool:
-        """Return the result of `is_full`, measured at most every `MEASURE_SECONDS`."""
+        """Return the result of `is_full`, but measure at most every `MEASURE_SECONDS`."""
         if time.monotonic() >= self._next_measurement:
             self.is_full()
             self._next_measurement = time.monotonic() + MEASURE_SECONDS
         return self._is_full
 
     def remove(self) -> None:
-        """Remove the directory. No program may be using it."""
+        """Remove the directory. Call it only after the program has ended."""
         clear_directory(self.path)
         with suppress(OSError):
             os.rmdir(self.path)  # noqa: PTH106

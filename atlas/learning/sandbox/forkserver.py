@@ -71,7 +71,7 @@ def main(preloaded: tuple[str, ...], path: tuple[str, ...], is_confined: bool) -
 
 
 def _preload(modules: tuple[str, ...]) -> int:
-    """Import modules. Return their address space in megabytes, which is added to the memory limit of programs."""
+    """Import modules. Return the megabytes of address space that they use, to add to the memory limit of programs."""
     before = _address_space()
     for name in modules:
         with suppress(Exception):  # the programs that import a broken package report it themselves
@@ -141,7 +141,7 @@ class _Listener:
         """Read until the fork closes its pipes or fills its directory, or until the deadline.
 
         Returns:
-            True if it took too long.
+            True if the deadline has passed.
         """
         os.set_blocking(printed, False)
         open_pipes = {results, printed}
@@ -280,20 +280,20 @@ def _run(source: str, tests: str) -> Answer:
 
 
 def _execute(text: str, name: str, module: types.ModuleType, failing: str) -> Answer | None:
-    """Run the source or the tests of a program. Return the outcome if an exception ended it, otherwise None."""
+    """Run the source or the tests of a program. Return a result if an exception ended the run, otherwise None."""
     try:
         exec(compile(text, name, "exec", dont_inherit=True), module.__dict__)
     except MemoryError:
         return _make_answer("memory", "it exceeded its memory limit")
     except SystemExit as error:
-        return _make_answer("error", f"it left by itself ({_describe(error)})")
+        return _make_answer("error", f"it exited ({_describe(error)})")
     except BaseException as error:  # noqa: BLE001 - any exception is a result of the program
         return _make_answer(failing, f"{_describe(error)}{_error_location(error, text, name)}")
     return None
 
 
 def _describe(error: BaseException) -> str:
-    """Return the type and message of an exception. The message is replaced if the program's exception class fails."""
+    """Return the type and message of an exception, or a fixed text if the exception's own code fails."""
     try:
         message = str(error)[:MAX_DETAIL_CHARACTERS]
         kind = str(type.__getattribute__(type(error), "__name__"))
@@ -303,7 +303,7 @@ def _describe(error: BaseException) -> str:
 
 
 def _error_location(error: BaseException, text: str, name: str) -> str:
-    """Return the location of an exception: the innermost line of the source or tests in its traceback."""
+    """Return the location of an exception: the innermost line of `text` in its traceback."""
     line, trace = 0, error.__traceback__
     while trace is not None:
         line = trace.tb_lineno if trace.tb_frame.f_code.co_filename == name else line
@@ -316,7 +316,7 @@ def _error_location(error: BaseException, text: str, name: str) -> str:
 def _public_values(module: types.ModuleType) -> Answer:
     """Return a digest of each public variable after the run, keyed by name.
 
-    It is computed from the value, or from the type for values that cannot be compared. It is empty for callables.
+    A digest is computed from the value, or from the type for values that cannot be compared. It is empty for callables.
     """
     digests = {}
     for name, value in list(vars(module).items()):

@@ -1,4 +1,4 @@
-"""The public names of modules. The names are read in the sandbox, because an import may run any code."""
+"""The public names of modules. Modules are imported in the sandbox, because an import may run any code."""
 
 from __future__ import annotations
 
@@ -18,16 +18,16 @@ del names
 
 
 class PublicNames:
-    """A cache of the names that `from … import *` imports from modules, which are found in a sandbox."""
+    """A cache of the names that `from … import *` imports from modules. The sandbox imports the modules."""
 
     def __init__(self, sandbox: Sandbox, *, is_cancelled: Callable[[], bool] | None = None) -> None:
-        """Keep the sandbox for later."""
+        """Create an empty cache."""
         self._sandbox = sandbox
         self._is_cancelled = is_cancelled
         self._names: dict[str, frozenset[str] | str] = {}
 
     def __call__(self, modules: Collection[str]) -> Mapping[str, frozenset[str] | str]:
-        """Return the names, keyed by module. The value is a one-line reason if the module cannot be imported.
+        """Return the names that a star import binds, keyed by module. For a failed import, return a one-line reason.
 
         Raises:
             Cancelled: `is_cancelled` returned True.
@@ -40,7 +40,7 @@ class PublicNames:
 
 
 def _parse_names(result: RunResult) -> frozenset[str] | str:
-    """Return the names in a result, ignoring the output of the module."""
+    """Return the names in a result, or the reason for which the run failed."""
     if result.outcome != "passed":
         return result.detail.rpartition(_PLACE)[0] or result.detail
     return frozenset(name.removeprefix(_MARK) for name in result.values if name.startswith(_MARK))

@@ -1,4 +1,4 @@
-"""Modules that are slow to import, and are imported once for all programs of a run."""
+"""Modules that are slow to import, and so are imported once for all programs of a run."""
 
 from __future__ import annotations
 
@@ -83,7 +83,7 @@ def _find_module_file(name: str, path: Sequence[str]) -> Path | None:
 
 
 def _read_start(file: Path) -> str:
-    """Return the text of a module, or an empty string if it cannot be read. Programs that import it report that."""
+    """Return the beginning of a module's text, or an empty string if it cannot be read."""
     with suppress(OSError), file.open(encoding="utf-8", errors="replace") as stream:
         return stream.read(MAX_CHARACTERS)
     return ""

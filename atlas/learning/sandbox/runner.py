@@ -58,7 +58,7 @@ class RunLimits:
 
     cpu_seconds: int = 5
     wall_seconds: float = 60.0
-    """Wall-clock time, for programs that wait forever. Long enough for a busy machine."""
+    """Wall-clock time, which ends programs that wait forever. The default suffices on a busy machine."""
 
     memory_megabytes: int = 512
     """Address space, including the interpreter and its imports, excluding preloaded modules."""
@@ -91,10 +91,10 @@ class RunResult:
     """Exception and its position in one line. Empty if the program passed."""
 
     output: str = ""
-    """Start of its output."""
+    """Beginning of the program's output."""
 
     printed: str = ""
-    """Digest of its whole output."""
+    """Digest of the program's whole output."""
 
     values: Mapping[str, str] = field(default_factory=dict)
     """Digest of each public variable at the end of a program without tests, keyed by name. Empty for functions."""
@@ -116,7 +116,7 @@ class Sandbox:
         n_workers: int | None = None,
         is_confined: bool = True,
     ) -> None:
-        """Keep the settings. Processes start with the first program.
+        """Store the settings. Processes start with the first program.
 
         Args:
             path: Directories of modules that programs may import before all others. Programs may read their files.
@@ -201,7 +201,7 @@ class Sandbox:
         self._workers = []
 
     def _ready_workers(self, sources: Iterable[str], n_programs: int) -> list[_Worker]:
-        """Return workers for these programs. The slow modules that the programs import are preloaded."""
+        """Return worker processes that have preloaded the slow modules of these programs."""
         needed = self._preloaded | slow_modules(sources, self._path)
         if needed != self._preloaded:
             self.close()
@@ -243,7 +243,7 @@ def _run_programs(
 
 
 def _result(answer: Mapping[str, Any]) -> RunResult:
-    """Return the result in a worker's answer. The answer is validated, because a program may forge it."""
+    """Return the result in a worker's answer. Validate the answer, because a program may forge it."""
     texts = [answer.get(name) for name in ("detail", "output", "printed")]
     values = answer.get("values")
     is_sound = (
@@ -272,7 +272,7 @@ class _Worker:
         self._start()
 
     def run(self, source: str, tests: str, limits: RunLimits) -> RunResult | None:
-        """Run a program and return its result, or None if the worker was closed meanwhile."""
+        """Run a program and return its result, or None if the worker was closed during the run."""
         request = {"source": source, "tests": tests, **asdict(limits)}
         line = json.dumps(request).encode() + b"\n"
         answer = self._ask(line, limits.wall_seconds + GRACE_SECONDS)

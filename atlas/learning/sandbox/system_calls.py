@@ -115,7 +115,7 @@ def _pack(step: Step) -> bytes:
 
 
 def _first_steps(machine: str, own_rules: Mapping[str, Sequence[ArgumentRule]]) -> Iterator[Step]:
-    """Yield the steps that refuse other architectures and answer the calls with rules for this process."""
+    """Yield the steps that refuse other architectures, and decide on the calls with rules for this process."""
     _, architecture = _MACHINES[machine]
     yield from ((_LOAD, 0, 0, _ARCHITECTURE), (_EQUAL, 1, 0, architecture), (_RETURN, 0, 0, _KILL))
     yield (_LOAD, 0, 0, _NUMBER)
@@ -124,7 +124,7 @@ def _first_steps(machine: str, own_rules: Mapping[str, Sequence[ArgumentRule]]) 
 
 
 def _last_steps(machine: str) -> Iterator[Step]:
-    """Yield the steps that answer all other calls."""
+    """Yield the steps that decide on all other calls."""
     own_rules = _rules_of(0)
     for name in _NUMBERS:
         if name not in own_rules:
@@ -134,7 +134,7 @@ def _last_steps(machine: str) -> Iterator[Step]:
 
 
 def _answer(name: str, machine: str, rules: Sequence[ArgumentRule]) -> Iterator[Step]:
-    """Yield the steps that answer one system call. Yields none if the machine does not have the call."""
+    """Yield the steps that decide on one system call. There are none for a call that the machine does not have."""
     column, _ = _MACHINES[machine]
     if (number := _NUMBERS[name][column]) is not None:
         then = [*_checks(rules), (_RETURN, 0, 0, _ALLOW)]
@@ -160,4 +160,4 @@ def _checks(rules: Sequence[ArgumentRule]) -> Iterator[Step]:
 
 
 _LAST_STEPS = {machine: b"".join(map(_pack, _last_steps(machine))) for machine in _MACHINES}
-"""Steps that are the same in every process, by machine. They are packed here, once for all forks."""
+"""Packed steps that are the same in every process, keyed by machine. They are packed once for all forks."""

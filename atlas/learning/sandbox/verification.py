@@ -15,7 +15,7 @@ from atlas.learning.terms.programs import Program
 from atlas.protocols.infra import Progress
 
 Ending = RunResult | str
-"""Reproducible result of an original, or the reason why it cannot verify a rewritten program."""
+"""Reproducible result of an original, or the reason why no rewritten program can be compared with it."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -23,7 +23,7 @@ class Verdict:
     """The result of running a program before and after it was rewritten."""
 
     state: Literal["same", "different", "unproven"]
-    """State of the verification. `unproven`: the original has no result to compare with."""
+    """Result of the comparison, or `unproven` if the original has no result to compare with."""
 
     reason: str = ""
     """The difference, or why verification is impossible, in one line. Empty if both behave the same."""
@@ -37,9 +37,9 @@ class Verdict:
 class Verifier:
     """Verification of rewritten programs against their originals, which are run twice and cached.
 
-    An original can verify a rewritten program only if it passes its tests with the same output in both runs, and if the
-    tests fail when all its functions raise. Otherwise the tests do not call the functions. A program without tests is
-    unproven, unless `compare_output` is set. Then its output and its final values are compared.
+    An original can be compared only if it passes its tests with the same output in both runs, and if the tests fail
+    when all functions raise, which shows that the tests call them. A program without tests is unproven, unless
+    `compare_output` is set. Then output and final values are compared.
     """
 
     def __init__(
@@ -52,7 +52,7 @@ class Verifier:
         self._endings: dict[tuple[str, str], Ending] = {}
 
     def find_unproven(self, programs: Iterable[Program], *, on_progress: Progress | None = None) -> dict[str, str]:
-        """Run programs. Return a one-line reason for each that cannot verify a rewritten program, keyed by id.
+        """Run originals. Return a one-line reason for each with which no program can be compared, keyed by id.
 
         Raises:
             Cancelled: `is_cancelled` returned True.
@@ -104,7 +104,7 @@ class Verifier:
     ) -> dict[str, bool | None]:
         """Run rewritten programs. Return whether each behaves as its original, keyed by the original's id.
 
-        The value is None if that cannot be verified.
+        The value is None if the behaviour cannot be compared.
 
         Raises:
             Cancelled: `is_cancelled` returned True.
@@ -119,7 +119,7 @@ def _key(program: Program) -> tuple[str, str]:
 
 
 def _replace_definitions(source: str) -> str:
-    """Return the source with every function and class at its top level replaced by a function that raises."""
+    """Return the source with every name that it defines at its top level redefined as a function that raises."""
     try:
         with warnings.catch_warnings(action="ignore"):  # such as invalid escapes in the program
             symbols = symtable.symtable(source, "<program>", "exec").get_symbols()
@@ -158,10 +158,10 @@ def _verdict(original: Ending, rewritten: RunResult | None) -> Verdict:
 
 
 def _difference(original: RunResult, rewritten: RunResult) -> str:
-    """Return the difference between the results of two programs. Empty if they agree. Added definitions are ignored."""
+    """Return the difference between two results, or an empty string. Values that only `rewritten` has are ignored."""
     if rewritten.outcome != "passed":
         return f"{rewritten.outcome}: {rewritten.detail}"
     if rewritten.printed != original.printed:
-        return "it prints something else"
+        return "it prints a different output"
     changed = [name for name, value in original.values.items() if rewritten.values.get(name) != value]
-    return f"another value of {', '.join(changed)}" if changed else ""
+    return f"it ends with different values of {', '.join(changed)}" if changed else ""

@@ -8,14 +8,14 @@ from dataclasses import dataclass, field, replace
 from itertools import combinations
 
 from atlas.core.errors import Cancelled
-from atlas.learning.search.engines import Corpus, Proposal
+from atlas.learning.search.engines import Corpus, PatternProposal
 from atlas.learning.search.limits import IsCancelled, Limits, StageProgress
 from atlas.learning.terms.heads import CALL_COST, EXPRESSION, REST, SYMBOL_SORT, cost_of
 from atlas.learning.terms.patterns import Pattern, match, rewrite
 from atlas.learning.terms.terms import CALL, HOLE, SYMBOL, Term, hole_number
 
 MAX_BUCKET = 60
-"""Number of expressions with the same head that are compared in pairs. The most frequent expressions are chosen."""
+"""Largest number of expressions with the same head that are compared in pairs. Rarer expressions are left out."""
 
 MIN_SIZE, MAX_SIZE = 4, 80
 
@@ -32,7 +32,7 @@ class AntiUnificationEngine:
         *,
         progress: StageProgress | None = None,
         cancelled: IsCancelled | None = None,
-    ) -> Proposal:
+    ) -> PatternProposal:
         """Return the abstractions, as `Engine.abstractions` does, but without limits of memory and time."""
         terms = list(corpus.terms)
         patterns: list[Pattern] = []
@@ -50,7 +50,7 @@ class AntiUnificationEngine:
             if _saving(pattern, n_uses) > 0:
                 patterns.append(pattern)
                 terms = rewritten
-        return Proposal(patterns=tuple(patterns), terms=tuple(terms))
+        return PatternProposal(patterns=tuple(patterns), terms=tuple(terms))
 
 
 def _rank_generalisations(terms: Sequence[Term], max_arity: int, cancelled: IsCancelled | None) -> list[Pattern]:
@@ -103,10 +103,10 @@ class Holes:
     numbers: dict[tuple[Term, ...], int] = field(default_factory=dict)
     sorts: list[str] = field(default_factory=list)
     variables: dict[tuple[int, str], tuple[str, ...]] = field(default_factory=dict)
-    """The corresponding variables of all terms, keyed by the position of a term and the name of its variable."""
+    """The corresponding variables of all terms, keyed by the position of a term and the name of a variable in it."""
 
     def unify(self, terms: Sequence[Term], n: int = 0) -> Term | None:
-        """Return the most specific term that matches all, or None if they differ in more than expressions.
+        """Return the most specific term that matches all `terms`, or None if they differ in more than expressions.
 
         Args:
             n: The number of statements after which there is a hole for the rest of the block. 0 for no such hole.

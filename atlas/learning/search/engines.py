@@ -13,7 +13,7 @@ from atlas.learning.terms.terms import Term
 
 
 class EngineError(AtlasError):
-    """A search that ended without an answer."""
+    """The error of a search that ended without an answer."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -26,8 +26,8 @@ class Corpus:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Proposal:
-    """The result of a search."""
+class PatternProposal:
+    """The patterns that a search proposes."""
 
     patterns: tuple[Pattern, ...]
     terms: tuple[Term, ...]
@@ -35,7 +35,7 @@ class Proposal:
 
     notes: tuple[str, ...] = ()
     is_by_model: bool = False
-    """True if a language model wrote the patterns. Then no others are added to them."""
+    """True if a language model wrote the patterns. No patterns of statements are added to these."""
 
 
 @runtime_checkable
@@ -54,8 +54,8 @@ class Engine(Protocol):
         *,
         progress: StageProgress | None = None,
         cancelled: IsCancelled | None = None,
-    ) -> Proposal:
-        """Return the abstractions that save most. An abstraction may call earlier ones.
+    ) -> PatternProposal:
+        """Return the abstractions that save most tokens. An abstraction may call earlier ones.
 
         Raises:
             Cancelled: `cancelled` returned True.
@@ -64,6 +64,6 @@ class Engine(Protocol):
         ...
 
 
-def empty_proposal(corpus: Corpus, notes: Sequence[str] = ()) -> Proposal:
+def empty_proposal(corpus: Corpus, notes: Sequence[str] = ()) -> PatternProposal:
     """Return a proposal without abstractions."""
-    return Proposal(patterns=(), terms=corpus.terms, notes=tuple(notes))
+    return PatternProposal(patterns=(), terms=corpus.terms, notes=tuple(notes))

@@ -22,7 +22,7 @@ class Limits:
     """Limits of time, memory and size, and thresholds that exclude trivial functions."""
 
     seconds: float = 120
-    """Processor time of the search for abstractions. Functions that were found until then are used.
+    """Processor time of the search for abstractions. If it runs out, the functions that were found by then are used.
 
     On a busy machine, the wall-clock time may be up to 20 times as long.
     """

@@ -14,7 +14,7 @@ from functools import partial
 from typing import Any
 
 from atlas.core.errors import AtlasError, Cancelled, InvalidInput, LLMError, LLMReplyInvalid
-from atlas.learning.search.engines import Corpus, Proposal, empty_proposal
+from atlas.learning.search.engines import Corpus, PatternProposal, empty_proposal
 from atlas.learning.search.limits import IsCancelled, Limits, StageProgress
 from atlas.learning.search.sampling import group_by_rarest_head
 from atlas.learning.search.templates import extract_patterns
@@ -38,7 +38,7 @@ MAX_ANSWER_TOKENS = 4_096
 
 
 def build_schema(programs: Iterable[str]) -> Mapping[str, Any]:
-    """Return the JSON schema of a model's answer, in which only these program ids may occur."""
+    """Return the JSON schema of a model's answer, which may contain only these program ids."""
     function = {
         "type": "object",
         "properties": {
@@ -57,7 +57,7 @@ def build_schema(programs: Iterable[str]) -> Mapping[str, Any]:
 
 
 class ModelEngine:
-    """A search engine that shows a language model batches of similar programs, and has it propose functions."""
+    """A search engine that has a language model propose functions for batches of similar programs."""
 
     def __init__(self, llm: LLMClient) -> None:
         self._llm = llm
@@ -74,8 +74,8 @@ class ModelEngine:
         *,
         progress: StageProgress | None = None,
         cancelled: IsCancelled | None = None,
-    ) -> Proposal:
-        """Return the abstractions, as `Engine.abstractions` does, and block while the model answers.
+    ) -> PatternProposal:
+        """Return the abstractions, as `Engine.abstractions` does. Block while the model answers.
 
         Raises:
             LLMError: Every question to the model failed.
@@ -150,15 +150,18 @@ def _validate(answer: dict[str, Any]) -> list[str]:
     """
     for function in answer["functions"]:
         if len(set(function["programs"])) < 2:
-            raise InvalidInput("expected at least two different programs that contain the function's body")
+            raise InvalidInput(
+                "expected at least two different programs that contain the function's body, got "
+                f"{', '.join(function['programs'])}"
+            )
         extract_patterns(function["code"])
     return [function["code"] for function in answer["functions"]]
 
 
 def _batches(terms: Sequence[Term]) -> list[dict[str, str]]:
-    """Return batches of similar programs, each of at least two programs and as large as the prompt permits.
+    """Return batches of similar programs, each as large as the prompt permits, and keyed by new ids.
 
-    Each program gets a new id.
+    A batch has at least two programs.
     """
     by_name = {str(number): term for number, term in enumerate(terms)}
     terms_by_kind = [by_name[name] for group in group_by_rarest_head(by_name) for name in group]
@@ -171,15 +174,15 @@ def _batches(terms: Sequence[Term]) -> list[dict[str, str]]:
     return [batch for batch in batches if len(batch) > 1]
 
 
-def _rewrite_corpus(corpus: Corpus, codes: Sequence[str], notes: Sequence[str]) -> Proposal:
+def _rewrite_corpus(corpus: Corpus, codes: Sequence[str], notes: Sequence[str]) -> PatternProposal:
     """Return the corpus rewritten to call the functions that occur in at least two tasks."""
     proposed = dict.fromkeys(_most_frequent(code, corpus) for code in codes)
-    standing = [pattern for pattern in proposed if _n_tasks(pattern, corpus) > 1]
-    by_size = sorted(standing, key=lambda pattern: -pattern.body.size)
+    shared = [pattern for pattern in proposed if _n_tasks(pattern, corpus) > 1]
+    by_size = sorted(shared, key=lambda pattern: -pattern.body.size)
     patterns = tuple(replace(pattern, name=f"{CALL}{number}") for number, pattern in enumerate(by_size))
     n_absent = len(proposed) - len(patterns)
     absent = f"{n_absent:,} of {len(proposed):,} proposed functions do not occur verbatim in programs of two tasks"
-    return Proposal(
+    return PatternProposal(
         patterns=patterns,
         terms=tuple(rewrite(term, patterns) for term in corpus.terms),
         notes=(*notes, absent) if n_absent else tuple(notes),

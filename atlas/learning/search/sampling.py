@@ -48,7 +48,7 @@ def _heads(term: Term) -> set[str]:
 
 
 def _round_robin(groups: list[list[str]]) -> list[str]:
-    """Return programs in round-robin order over the groups, a few of each group at a time."""
+    """Return the names of programs in round-robin order over the groups, `GROUP` of each group at a time."""
     ordered: list[str] = []
     for begin in range(0, max(map(len, groups), default=0), GROUP):
         for group in groups:

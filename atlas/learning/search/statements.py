@@ -17,13 +17,13 @@ MAX_STATEMENTS = 6
 """Largest number of statements of a block in a pattern, unless the pattern ends with the block."""
 
 MAX_EQUAL_PIECES = 40
-"""Largest number of pieces of code with the same statements that are compared with one another."""
+"""Largest number of pieces of code with the same kinds of statements that are compared with one another."""
 
 MAX_COMPARISONS = 2 * MAX_EQUAL_PIECES**2
-"""Largest number of comparisons of pieces with the same statements. All pairs are among them."""
+"""Largest number of comparisons of pieces with the same kinds of statements. It suffices for all pairs."""
 
 MAX_CACHED = 2**16
-"""Largest number of terms in a cache. The process that searches goes on to the next store."""
+"""Largest number of terms in a cache, because a process may search many stores."""
 
 MAX_ARITY = 3
 MIN_SIZE = 8
@@ -39,7 +39,7 @@ class Candidate:
     pattern: Pattern
     programs: tuple[str, ...]
     bound: int
-    """Cost that it may save at most, as `cost_of` counts it."""
+    """Upper bound of the cost that the pattern saves, as `cost_of` counts it."""
 
 
 def statement_patterns(terms: Mapping[str, Term], tasks: Mapping[str, str], prefix: str) -> list[Candidate]:
@@ -81,7 +81,7 @@ def _chain_length(chain: Term) -> int:
 
 
 def _kind(piece: _Piece) -> str:
-    """Return a key by which pieces are grouped: the kinds of their statements."""
+    """Return the kinds of a piece's statements, by which pieces are grouped."""
     _, term, n = piece
     if not n:
         return _structure_key(term)
@@ -101,7 +101,7 @@ def _structure_key(term: Term) -> str:
 
 
 def _select_varied(pieces: Sequence[_Piece]) -> Sequence[_Piece]:
-    """Return at most `MAX_EQUAL_PIECES` pieces. If some are dropped, at most two that differ only in names are kept."""
+    """Return at most `MAX_EQUAL_PIECES` pieces. Of more, keep at most two of those that differ only in names."""
     if len(pieces) <= MAX_EQUAL_PIECES:
         return pieces
     n_alike: Counter[Term] = Counter()
@@ -117,7 +117,7 @@ def _select_varied(pieces: Sequence[_Piece]) -> Sequence[_Piece]:
 def _shared_patterns(pieces: Sequence[_Piece], tasks: Mapping[str, str]) -> Iterator[Pattern]:
     """Yield the pattern of each group of two or more pieces from different tasks.
 
-    What two pieces share may be too specific to match a third, so larger groups are tried as well.
+    The pattern of two pieces may be too specific to match a third, so larger groups are tried as well.
     """
     found: dict[Term, Pattern] = {}
     waiting = deque[tuple[int, ...]]((number,) for number in range(len(pieces)))
@@ -139,7 +139,7 @@ def _shared_patterns(pieces: Sequence[_Piece], tasks: Mapping[str, str]) -> Iter
 
 
 def _generalisation(pieces: Sequence[_Piece]) -> Pattern | None:
-    """Return the most specific pattern that matches all pieces, if it has few enough parameters."""
+    """Return the most specific pattern that matches all pieces, or None if it is too small or has many parameters."""
     holes = Holes()
     body = holes.unify([term for _, term, _ in pieces], pieces[0][2])
     if body is None or body.size < MIN_SIZE or holes.sorts.count(EXPRESSION) > MAX_ARITY:
@@ -162,7 +162,7 @@ def saving_bound(pattern: Pattern, programs: Mapping[str, Term], rewritten: Mapp
 
     Args:
         programs: Programs, keyed by name.
-        rewritten: The programs in which the pattern occurs, rewritten to call it, keyed by name.
+        rewritten: The programs in which the pattern occurs, rewritten to call the pattern, keyed by name.
     """
     savings = 0
     for name, term in rewritten.items():

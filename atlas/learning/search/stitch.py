@@ -17,7 +17,7 @@ from typing import Any
 from atlas.core.errors import Cancelled
 from atlas.core.imports.distribution import require_extra
 from atlas.learning.search import stitch_worker
-from atlas.learning.search.engines import Corpus, EngineError, Proposal, empty_proposal
+from atlas.learning.search.engines import Corpus, EngineError, PatternProposal, empty_proposal
 from atlas.learning.search.limits import IsCancelled, Limits, StageProgress
 from atlas.learning.terms.heads import (
     BLOCK,
@@ -40,7 +40,7 @@ BUSY = 20
 """Largest ratio of wall-clock time to CPU time before a search is ended."""
 
 SPARE_SECONDS = 60
-"""Extra time after which a search ends by itself, if nobody ended it."""
+"""Extra time after which the process of a search ends by itself, in case nothing has ended it."""
 
 MAX_SECONDS = 1e8  # timers overflow beyond some centuries
 CPU_LIMIT_SIGNAL = getattr(signal, "SIGXCPU", 0)  # Windows has no such signal, and only wall-clock time ends a search
@@ -66,7 +66,7 @@ class StitchEngine:
         *,
         progress: StageProgress | None = None,
         cancelled: IsCancelled | None = None,
-    ) -> Proposal:
+    ) -> PatternProposal:
         """Return the abstractions, as `Engine.abstractions` does."""
         require_extra("learning", "a search by Stitch", EngineError)
         if len(corpus.terms) < 2:  # Stitch aborts on an empty list, and one program shares no code
@@ -97,10 +97,10 @@ def _split_blocks(term: Term) -> Term:
 
 
 def _join_blocks(term: Term, starts: Collection[str]) -> Term:
-    """Return a term of Stitch in the form that `encode` returns.
+    """Return a term from Stitch in the form that `encode` returns. Reverses `_split_blocks`.
 
     Args:
-        starts: Heads of the calls that stand for a block from its start.
+        starts: Heads of the calls that stand for a whole block.
     """
     children = [_join_blocks(child, starts) for child in term.children]
     if term.head in starts:
@@ -196,7 +196,7 @@ def _failure(directory: Path, limits: Limits, code: int) -> str:
     return f"ended with code {code}: {errors.strip()[-300:]!r}"
 
 
-def _proposal(directory: Path, corpus: Corpus, stop_reason: str, limits: Limits) -> Proposal:
+def _proposal(directory: Path, corpus: Corpus, stop_reason: str, limits: Limits) -> PatternProposal:
     answer = _answer(directory)
     if answer is None and TIMEOUT_NOTE in stop_reason:
         return empty_proposal(corpus, [f"the search {stop_reason}: {_describe_progress(0, limits)}"])
@@ -211,7 +211,7 @@ def _proposal(directory: Path, corpus: Corpus, stop_reason: str, limits: Limits)
     if answer["unchecked"]:
         notes.append("Stitch's own check of costs failed and was skipped; ATLAS checks every result itself")
     terms = tuple(_join_blocks(read_term(program), starts) for program in answer["programs"])
-    return Proposal(patterns=tuple(patterns), terms=terms, notes=tuple(notes))
+    return PatternProposal(patterns=tuple(patterns), terms=terms, notes=tuple(notes))
 
 
 def _pattern(abstraction: Mapping[str, Any], starts: Collection[str]) -> Pattern:

@@ -1,4 +1,4 @@
-"""Patterns that match the code which a call of a given function can replace."""
+"""Patterns of the code that calls of a given function can replace."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ NAMES = (READ, "e:Tuple/")
 
 
 def extract_patterns(code: str) -> list[Pattern]:
-    """Return patterns, without names, of the code that a call of a function can replace.
+    """Return unnamed patterns of the code that a call of a function can replace.
 
     A parameter that is only read matches any expression, and any other variable matches a variable. If the function
     only returns an expression, the pattern is that expression. Otherwise the pattern is its statements. If it returns
@@ -32,7 +32,9 @@ def extract_patterns(code: str) -> list[Pattern]:
     defined = next(term for term in encode(module).walk() if term.head.startswith(DEFINED))
     body = next((child for child in defined.children if child.head.startswith(DO)), None)
     if body is None:
-        raise InvalidInput("expected a function without imports or definitions inside; put imports before it")
+        raise InvalidInput(
+            "expected a function without imports or definitions in its body, got at least one; put imports before it"
+        )
     statements = list(_statements(body))
     if len(statements) == 1 and statements[0].head.startswith(RETURN) and statements[0].children:
         return [_pattern(statements[0].children[0], EXPRESSION, parameters)]
@@ -52,12 +54,12 @@ def _parameters(module: ast.Module) -> frozenset[str]:
     *imports, function = module.body or [ast.Pass()]
     if not isinstance(function, ast.FunctionDef):
         raise InvalidInput(
-            f"expected one plain function after its imports, got {type(function).__name__}; end with one `def`"
+            f"expected imports and then one plain function, got {type(function).__name__}; end with one `def`"
         )
     if function.decorator_list:
         raise InvalidInput(f"expected a function without decorators, got decorators of {function.name!r}; remove them")
     if not all(isinstance(node, ast.Import | ast.ImportFrom) for node in imports):
-        raise InvalidInput("expected one function, with nothing but imports before it")
+        raise InvalidInput("expected only imports before the function, got other statements; remove them")
     arguments = function.args
     if arguments.defaults or arguments.vararg or arguments.kwarg or arguments.kwonlyargs:
         raise InvalidInput(

@@ -15,7 +15,7 @@ from atlas.learning.compression import compress
 from atlas.learning.results import Compression
 from atlas.learning.reuse import evaluate_held_out, reuse
 from atlas.learning.search.anti_unification import AntiUnificationEngine
-from atlas.learning.search.engines import Corpus, Proposal
+from atlas.learning.search.engines import Corpus, PatternProposal
 from atlas.learning.search.limits import Limits
 from atlas.learning.search.sampling import sample
 from atlas.learning.terms.description_length import n_tokens
@@ -241,9 +241,9 @@ def test_an_engine_that_loses_a_program_is_found_out() -> None:
     class Loses:
         name = "loses"
 
-        def abstractions(self, corpus: Corpus, limits: Limits, **_: object) -> Proposal:
+        def abstractions(self, corpus: Corpus, limits: Limits, **_: object) -> PatternProposal:
             pattern = Pattern(name="fn_0", body=read_term("(e:Name/sym #0)"), sort="e", hole_sorts=("sym",))
-            return Proposal(patterns=(pattern,), terms=tuple(Term("fn_0", [Term("&x")]) for _ in corpus.terms))
+            return PatternProposal(patterns=(pattern,), terms=tuple(Term("fn_0", [Term("&x")]) for _ in corpus.terms))
 
     with pytest.raises(Exception, match="to equal its original after inlining"):
         compress(programs(), engine=Loses())

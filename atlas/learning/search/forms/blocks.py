@@ -59,20 +59,20 @@ def merge_nested_ifs(block: list[ast.stmt], counts: Counter[str]) -> list[ast.st
 def merge_branch_values(block: list[ast.stmt], counts: Counter[str]) -> list[ast.stmt] | None:
     """Replace two branches that return a value, or set the same variable, by one conditional expression."""
     match block:
-        case [ast.If(test=test, body=[ast.Return(value=ast.expr() as one)], orelse=[]), ast.Return(value=other), *_]:
-            return [ast.Return(ast.IfExp(test, one, other or ast.Constant(None)))]
+        case [ast.If(test=test, body=[ast.Return(value=ast.expr() as value)], orelse=[]), ast.Return(value=other), *_]:
+            return [ast.Return(ast.IfExp(test, value, other or ast.Constant(None)))]
         case [
             ast.If(
                 test=test,
-                body=[ast.Assign(targets=[ast.Name() as target], value=one)],
+                body=[ast.Assign(targets=[ast.Name() as target], value=value)],
                 orelse=[ast.Assign(targets=[ast.Name() as again], value=other)],
             ),
             *rest,
         ] if is_same_code(target, again):
-            return [ast.Assign([target], ast.IfExp(test, one, other)), *rest]
-        case [ast.If(test=test, body=[one_step], orelse=[other_step]), *rest]:
-            step = _join_steps(test, one_step, other_step)
-            return None if step is None else [step, *rest]
+            return [ast.Assign([target], ast.IfExp(test, value, other)), *rest]
+        case [ast.If(test=test, body=[step], orelse=[other_step]), *rest]:
+            joined = _join_steps(test, step, other_step)
+            return None if joined is None else [joined, *rest]
     return None
 
 
@@ -131,8 +131,8 @@ def _is_number(value: ast.expr) -> bool:
 def use_get_for_counting(block: list[ast.stmt], counts: Counter[str]) -> list[ast.stmt] | None:
     """Write the usual ways of counting in a dict as `d[k] = d.get(k, 0) + n`."""
     match block:
-        case [ast.If(test=test, body=[one], orelse=[other]), *rest]:
-            for branches in ((one, other, ast.In), (other, one, ast.NotIn)):
+        case [ast.If(test=test, body=[branch], orelse=[other]), *rest]:
+            for branches in ((branch, other, ast.In), (other, branch, ast.NotIn)):
                 counting = _counting_statement(test, *branches)
                 if counting is not None:
                     return [counting, *rest]
@@ -192,7 +192,7 @@ def inline_value(block: list[ast.stmt], counts: Counter[str]) -> list[ast.stmt] 
 
 
 def _inline_in_next(name: str, value: ast.expr, n_read: int, following: list[ast.stmt]) -> list[ast.stmt] | None:
-    """Inline a value into the next statement, if no other reads it and no side effect comes before the read."""
+    """Inline a value into the next statement, or return None if other statements read the variable too."""
     if n_read != 1 or not isinstance(following[0], ast.Assign | ast.AugAssign | ast.Return | ast.Expr):
         return None
     if name in changed_names(following[:1]) or not _is_read_once_in(following[0], name):

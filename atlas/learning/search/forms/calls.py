@@ -36,7 +36,7 @@ def _simplify_builtin_call(name: str, args: list[ast.expr], node: ast.Call) -> a
 
 
 def _canonical_iteration(name: str, args: list[ast.expr]) -> ast.expr | None:
-    """Return a call that iterates over its argument as a generator, a range or a membership test."""
+    """Return `map`, `filter`, `range` or `any` as a generator, a shorter call or a membership test, else None."""
     match name, args:
         case "map", [function, items]:
             return map_as_generator(function, items)
@@ -97,7 +97,7 @@ def _drop_redundant_list(items: ast.expr) -> ast.expr:
 
 
 def _count_filtered(terms: ast.expr) -> ast.expr:
-    """Return the terms of a sum with the test as a filter: `test` or `1 if test else 0` becomes `1 for … if test`."""
+    """Return the summed terms with a test as filter: `test` or `1 if test else 0` becomes `1 for … if test`."""
     if not isinstance(terms, ast.GeneratorExp):
         return terms
     last = terms.generators[-1]
@@ -113,7 +113,7 @@ def _count_filtered(terms: ast.expr) -> ast.expr:
 
 
 def _to_membership_test(tests: ast.GeneratorExp | ast.ListComp) -> ast.expr | None:
-    """Return `any(x == one for x in items)` as `one in items`."""
+    """Return `any(x == value for x in items)` as `value in items`, or None for any other comprehension."""
     match tests:
         case ast.GeneratorExp(
             elt=ast.Compare(left=left, ops=[ast.Eq()], comparators=[right]),
@@ -126,7 +126,7 @@ def _to_membership_test(tests: ast.GeneratorExp | ast.ListComp) -> ast.expr | No
 
 
 def _simplify_math_call(name: str, args: list[ast.expr], node: ast.Call) -> ast.expr:
-    """Return the canonical form of a call of `math.<name>`. It serves to compare programs, and is never run."""
+    """Return the canonical form of a call of `math.<name>`. The form is only compared, and never run."""
     match name, args:
         case "sqrt", [number]:
             return ast.BinOp(number, ast.Pow(), ast.Constant(0.5))

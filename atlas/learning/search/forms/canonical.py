@@ -1,4 +1,4 @@
-"""The canonical form of a function, which is simplified until it no longer changes."""
+"""The canonical form of a function: its body, simplified until it no longer changes."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ _RULES = (*blocks.RULES, *loops.RULES)
 
 
 def form_of(function: Function, imports: Sequence[ast.stmt] = ()) -> list[ast.stmt]:
-    """Return the canonical body of a function. Empty if it is too long or nested too deeply.
+    """Return the canonical body of a function, or an empty list if the body is too long or nested too deeply.
 
     Args:
         imports: Import statements before the function, for the names that it uses.
@@ -56,7 +56,7 @@ def _strip_return(body: list[ast.stmt]) -> list[ast.stmt]:
 
 
 class _Blocks(ast.NodeTransformer):
-    """The rules, applied to every block, inner blocks first, from its last statement to its first."""
+    """A transformer that applies the rules to every block, inner blocks first, from the last statement to the first."""
 
     def __init__(self, counts: Counter[str]) -> None:
         self._counts = counts

@@ -16,7 +16,7 @@ from atlas.learning.terms.walking import walk
 
 
 def replace_enumerate(node: Comprehension) -> Comprehension:
-    """Return a comprehension over `enumerate` as a comprehension over indices: `x` becomes `xs[i]`."""
+    """Return a comprehension over `enumerate(items)` as one over positions: `item` becomes `items[position]`."""
     match node.generators:
         case [
             ast.comprehension(
@@ -42,7 +42,7 @@ def element_at(items: ast.expr, position: str) -> ast.expr:
 
 
 def indexed_items(iterated: ast.expr) -> ast.expr | None:
-    """Return `items` of `range(len(items))`, or None for anything else."""
+    """Return `items` if `iterated` is `range(len(items))`, otherwise None."""
     match iterated:
         case ast.Call(func=ast.Name(id="range"), args=[ast.Call(func=ast.Name(id="len"), args=[items], keywords=[])]):
             return items
@@ -50,7 +50,7 @@ def indexed_items(iterated: ast.expr) -> ast.expr | None:
 
 
 def read_elements(node: ast.AST, items: ast.expr, position: str) -> ast.AST | None:
-    """Return a copy in which `items[index]` becomes the element, or None if the index has other uses."""
+    """Return a copy in which `items[position]` becomes `position`, or None if `position` has other uses."""
     reader = _ElementReader(items, position)
     changed = reader.visit(copy_tree(node))
     return changed if count_occurrences(changed, position) == reader.n else None
@@ -71,7 +71,7 @@ class _ElementReader(ast.NodeTransformer):
 
 
 def iterate_over_elements(node: Comprehension) -> Comprehension:
-    """Return a comprehension over indices as one over elements, if the indices only select elements."""
+    """Return a comprehension over positions as one over elements, if the positions only select elements."""
     for number, generator in enumerate(node.generators):
         items = indexed_items(generator.iter)
         if items is None or not isinstance(generator.target, ast.Name):
@@ -115,7 +115,7 @@ def map_as_generator(function: ast.expr, items: ast.expr) -> ast.GeneratorExp | 
 
 
 def filter_as_generator(function: ast.expr, items: ast.expr) -> ast.GeneratorExp | None:
-    """Return `filter(function, items)` as a generator, or None if its test is not an expression."""
+    """Return `filter(function, items)` as a generator, or None for a function that takes more than one argument."""
     if isinstance(function, ast.Constant) and function.value is None:
         name = _free_name(items, function)
         return ast.GeneratorExp(load(name), [_generator(name, items, load(name))])

@@ -1,4 +1,4 @@
-"""Canonical imported names: `module.name`, for every form of import."""
+"""Canonical imported names: `module.name`, however the name was imported."""
 
 from __future__ import annotations
 

@@ -227,7 +227,7 @@ def replace_counting_while(block: list[ast.stmt], counts: Counter[str]) -> list[
 
 
 def _counting_up(name: str, start: ast.expr, loop: ast.stmt) -> ast.For | None:
-    """Return a `while` as a `for`, or None if it changes its variable other than by a final `+= 1`."""
+    """Return a `while` as a `for`, or None if its variable changes other than by a final `+= 1`."""
     match loop:
         case ast.While(
             test=ast.Compare(left=ast.Name(id=tested), ops=[ast.Lt() | ast.LtE() as operator], comparators=[stop]),

@@ -47,7 +47,7 @@ def is_same_code(node: ast.AST | None, other: ast.AST | None) -> bool:
 
 
 def text(node: ast.AST | None) -> str:
-    """Return a string by which trees are compared. Positions and contexts are ignored."""
+    """Return a string that is equal for equal trees. Positions and contexts are ignored."""
     return "" if node is None else ast.dump(node).replace("ctx=Store()", "ctx=Load()")
 
 
@@ -74,7 +74,7 @@ def count_occurrences(node: ast.AST, name: str) -> int:
 
 
 def changed_names(nodes: Iterable[ast.AST]) -> set[str]:
-    """Return the names that code binds, or whose objects it visibly changes."""
+    """Return the names that code binds, and the names of objects that it visibly changes."""
     names: set[str] = set()
     for node in (inner for tree in nodes for inner in walk(tree)):
         match node:
@@ -152,7 +152,7 @@ def to_boolean(value: ast.expr) -> ast.expr:
 
 
 def call(function: str, *arguments: ast.expr) -> ast.Call:
-    """Return a call of the function with a name."""
+    """Return a call of the named function."""
     return ast.Call(ast.Name(function, ast.Load()), list(arguments), [])
 
 

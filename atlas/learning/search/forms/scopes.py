@@ -43,7 +43,7 @@ class _Renamer(ast.NodeTransformer):
     def _rename(self, node: Comprehension) -> ast.expr:
         """Return a comprehension whose variables have new unique names.
 
-        Its first iterable is evaluated outside, so its names stay.
+        The first iterable is evaluated outside of the comprehension, so the names in it stay.
         """
         self.generic_visit(node)
         outer_iterable = node.generators[0].iter

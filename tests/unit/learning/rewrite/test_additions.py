@@ -13,7 +13,7 @@ import pytest
 from atlas.learning.compression import compress
 from atlas.learning.results import Compression
 from atlas.learning.sandbox.runner import Sandbox
-from atlas.learning.search.engines import Corpus, Proposal
+from atlas.learning.search.engines import Corpus, PatternProposal
 from atlas.learning.search.statements import statement_patterns
 from atlas.learning.terms.heads import REST, STATEMENT
 from atlas.learning.terms.patterns import Pattern, rewrite
@@ -61,9 +61,9 @@ class ClosedEnds:
     sort: str = REST
     name: str = "closed ends"
 
-    def abstractions(self, corpus: Corpus, limits: object, **_: object) -> Proposal:
+    def abstractions(self, corpus: Corpus, limits: object, **_: object) -> PatternProposal:
         closed = largest_pattern(corpus.terms, "fn_", self.sort)
-        return Proposal(patterns=(closed,), terms=tuple(rewrite(term, [closed]) for term in corpus.terms))
+        return PatternProposal(patterns=(closed,), terms=tuple(rewrite(term, [closed]) for term in corpus.terms))
 
 
 class ClosedEndsThatCall:
@@ -71,11 +71,11 @@ class ClosedEndsThatCall:
 
     name = "closed ends that call"
 
-    def abstractions(self, corpus: Corpus, limits: object, **_: object) -> Proposal:
+    def abstractions(self, corpus: Corpus, limits: object, **_: object) -> PatternProposal:
         inner = largest_pattern(corpus.terms, "fn_0", STATEMENT)
         terms = [rewrite(term, [inner]) for term in corpus.terms]
         outer = largest_pattern(terms, "fn_1", REST)
-        return Proposal(patterns=(inner, outer), terms=tuple(rewrite(term, [outer]) for term in terms))
+        return PatternProposal(patterns=(inner, outer), terms=tuple(rewrite(term, [outer]) for term in terms))
 
 
 def largest_pattern(terms: Sequence[Term], prefix: str, sort: str) -> Pattern:

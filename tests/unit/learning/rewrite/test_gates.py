@@ -19,7 +19,7 @@ from atlas.learning.rewrite.gates import (
     operations,
     usage_problem,
 )
-from atlas.learning.search.engines import Corpus, Proposal
+from atlas.learning.search.engines import Corpus, PatternProposal
 from atlas.learning.search.limits import Limits
 from atlas.learning.search.stitch import StitchEngine
 from atlas.learning.search.templates import extract_patterns
@@ -166,9 +166,9 @@ class Proposing:
     def __init__(self, code: str) -> None:
         self.pattern = replace(extract_patterns(code)[0], name="fn_0")
 
-    def abstractions(self, corpus: Corpus, limits: Limits, **_: object) -> Proposal:
+    def abstractions(self, corpus: Corpus, limits: Limits, **_: object) -> PatternProposal:
         terms = tuple(rewrite(term, [self.pattern]) for term in corpus.terms)
-        return Proposal(patterns=(self.pattern,), terms=terms)
+        return PatternProposal(patterns=(self.pattern,), terms=terms)
 
 
 COMPARED = (

@@ -9,7 +9,7 @@ from atlas.learning.rewrite.executable import Executables, sources
 from atlas.learning.rewrite.merging import merge
 from atlas.learning.rewrite.normal_forms import shape
 from atlas.learning.rewrite.workspace import Workspace, drop_invalid, programs_by_pattern
-from atlas.learning.search.engines import Corpus, Proposal
+from atlas.learning.search.engines import Corpus, PatternProposal
 from atlas.learning.search.limits import IsCancelled, Limits, StageProgress
 from atlas.learning.terms.patterns import Pattern, rewrite
 from atlas.learning.terms.programs import Program
@@ -45,8 +45,8 @@ class Twice:
         *,
         progress: StageProgress | None = None,
         cancelled: IsCancelled | None = None,
-    ) -> Proposal:
-        return Proposal(patterns=tuple(patterns()), terms=tuple(rewritten(list(corpus.terms))))
+    ) -> PatternProposal:
+        return PatternProposal(patterns=tuple(patterns()), terms=tuple(rewritten(list(corpus.terms))))
 
 
 def test_one_function_takes_the_place_of_all_that_have_its_code():

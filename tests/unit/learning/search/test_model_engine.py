@@ -12,7 +12,7 @@ from atlas.core.errors import Cancelled, InvalidInput, LLMBudgetExceeded, LLMRep
 from atlas.learning.extraction import programs_of
 from atlas.learning.search import model_engine
 from atlas.learning.search.engines import Corpus
-from atlas.learning.search.engines import Proposal as Findings
+from atlas.learning.search.engines import PatternProposal as Findings
 from atlas.learning.search.limits import Limits
 from atlas.learning.search.model_engine import ModelEngine
 from atlas.learning.search.templates import extract_patterns
@@ -129,11 +129,11 @@ def test_statements_that_go_on_after_it_are_called_with_what_is_read_later():
         (functions(IS_PRIME, programs=("p1", "p99")), "'p99' is not one of ['p1', 'p2'"),
         (functions(IS_PRIME, programs=("p1", "p1")), "at least two different programs"),
         (functions("def f(x) return x"), "expected Python, got"),
-        (functions("import os\nos.remove('x')\ndef f(x):\n    return x"), "nothing but imports before it"),
+        (functions("import os\nos.remove('x')\ndef f(x):\n    return x"), "only imports before the function"),
         (functions("@cache\ndef f(x):\n    return x"), "without decorators"),
         (functions("def f(x=1):\n    return x"), "without defaults for 'f', got (x=1)"),
-        (functions("def f(x):\n    import os\n    return x"), "without imports or definitions inside"),
-        (functions("def f(x):\n    pass\n\n\nf(2)"), "expected one plain function"),
+        (functions("def f(x):\n    import os\n    return x"), "without imports or definitions in its body"),
+        (functions("def f(x):\n    pass\n\n\nf(2)"), "expected imports and then one plain function"),
         ({"functions": [{"code": 3, "programs": ["p1", "p2"]}]}, "is not of type 'string'"),
     ],
 )

@@ -9,7 +9,7 @@ import pytest
 
 from atlas.learning.compression import compress
 from atlas.learning.results import Compression
-from atlas.learning.search.engines import Corpus, Proposal
+from atlas.learning.search.engines import Corpus, PatternProposal
 from atlas.learning.search.statements import Candidate, statement_patterns
 from atlas.learning.terms.codec import encode
 from atlas.learning.terms.heads import REST
@@ -41,8 +41,8 @@ class Finding:
     def __init__(self, *, is_by_model: bool = False) -> None:
         self._is_by_model = is_by_model
 
-    def abstractions(self, corpus: Corpus, limits: object, **_: object) -> Proposal:
-        return Proposal(patterns=(), terms=corpus.terms, is_by_model=self._is_by_model)
+    def abstractions(self, corpus: Corpus, limits: object, **_: object) -> PatternProposal:
+        return PatternProposal(patterns=(), terms=corpus.terms, is_by_model=self._is_by_model)
 
 
 def candidates(*sources: str, tasks: str = "abcdef") -> list[Candidate]:

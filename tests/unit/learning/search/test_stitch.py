@@ -16,7 +16,7 @@ from atlas.core.errors import Cancelled
 from atlas.learning.rewrite.workspace import Workspace, locate_occurrences
 from atlas.learning.search import stitch_worker
 from atlas.learning.search.anti_unification import AntiUnificationEngine
-from atlas.learning.search.engines import Corpus, Engine, Proposal
+from atlas.learning.search.engines import Corpus, Engine, PatternProposal
 from atlas.learning.search.limits import Limits
 from atlas.learning.search.stitch import StitchEngine
 from tests.support.learning.patterns import term_of
@@ -36,7 +36,7 @@ def corpus(programs: list[str]) -> Corpus:
     return Corpus(terms=tuple(map(term_of, programs)), tasks=tuple(f"t{n}" for n in range(len(programs))))
 
 
-def gives_back(before: Corpus, found: Proposal) -> bool:
+def gives_back(before: Corpus, found: PatternProposal) -> bool:
     """Whether the rewritten programs are the originals once every call is replaced by what it stands for."""
     names = [str(number) for number in range(len(before.terms))]
     workspace = Workspace(
