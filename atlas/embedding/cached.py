@@ -13,7 +13,7 @@ from atlas.protocols.infra import Embedder
 
 
 class CachedEmbedder:
-    """A wrapper of another embedder that keeps every vector it has computed in memory, without a limit."""
+    """A wrapper of another embedder with an in-memory cache of all its vectors, which has no size limit."""
 
     def __init__(self, embedder: Embedder) -> None:
         self._embedder = whole_embedder(embedder)

@@ -21,7 +21,7 @@ PREFERRED_SIZE = "about 440 MB"
 BUNDLED_SHA256 = "53aa51172d142c89d9012cce15ae4d6cc0ca6895895114379cacb4fab128d9db"
 
 _BUNDLED_FILES = Path(__file__).with_name("minilm")
-"""Directory that every build and editable install fills, see `hatch_build.py`."""
+"""Directory of the bundled model's files, which every build and editable install fills, see `hatch_build.py`."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,7 +90,7 @@ def canonical_name(model: str) -> str:
 
 
 def model_files(model: str) -> Path | None:
-    """Return the local directory of a model's files, or None if they have to be downloaded.
+    """Return the local directory of a model's files, or None if the files have to be downloaded.
 
     Raises:
         EmbeddingUnavailable: The files of the bundled model, or the package that locates other models, are missing.

@@ -33,12 +33,12 @@ OVERLAP = 0.25
 """Overlap of neighbouring windows as a share of a window, so that every sentence is complete in one of them."""
 
 _SPARE_SHARE = 1 / 32
-"""Share of a window that stays unused, because a word that is cut in two may have more word pieces."""
+"""Share of a window that stays unused, because the two parts of a cut word may have more pieces than the word."""
 
 _MAX_SHIFT_SHARE = 1 / 16
 """Share of a window by which a cut may move to reach the end of a word.
 
-In a longer word it stays between two pieces.
+A cut in a longer word stays between two pieces.
 """
 
 _TEXT_BATCH = 256
@@ -79,11 +79,11 @@ def _encode(texts: Sequence[str], embedder: WholeEmbedder, projection: Projectio
     if projection is None:
         return [EncodedText(vectors) for vectors in encode_documents(embedder, texts)]
     starts = range(0, len(texts), _TEXT_BATCH)
-    parts = [_with_tokens(embedder, texts[start : start + _TEXT_BATCH], projection) for start in starts]
+    parts = [_encode_with_tokens(embedder, texts[start : start + _TEXT_BATCH], projection) for start in starts]
     return list(chain.from_iterable(parts))
 
 
-def _with_tokens(embedder: WholeEmbedder, texts: Sequence[str], projection: Projection) -> list[EncodedText]:
+def _encode_with_tokens(embedder: WholeEmbedder, texts: Sequence[str], projection: Projection) -> list[EncodedText]:
     passages = _passages(embedder, texts)
     windows = list(dict.fromkeys(chain.from_iterable(passages)))
     vectors, tokens = embedder.encode_with_tokens(windows)  # type: ignore[attr-defined]  # or there were no projection
@@ -99,7 +99,7 @@ def _with_tokens(embedder: WholeEmbedder, texts: Sequence[str], projection: Proj
 
 
 def encode_documents(embedder: WholeEmbedder, texts: Sequence[str]) -> list[Vectors]:
-    """Return the vectors of each text. The model is called once, with every distinct window of all texts.
+    """Return the vectors of each text. The model is called once, with the distinct windows of all texts.
 
     Returns:
         For a text that fits the window, its vector, shape (1, dim). For a longer one, the mean direction of its
@@ -114,7 +114,7 @@ def encode_documents(embedder: WholeEmbedder, texts: Sequence[str]) -> list[Vect
 
 
 def encode_any_length(embedder: WholeEmbedder, texts: Sequence[str]) -> Vectors:
-    """Return one vector per text of any length, shape (n, dim)."""
+    """Return one vector per text, shape (n, dim). The texts may be of any length."""
     vectors = [windows[0] for windows in encode_documents(embedder, texts)]
     return np.stack(vectors) if vectors else np.zeros((0, embedder.dimension), np.float32)
 
@@ -122,8 +122,8 @@ def encode_any_length(embedder: WholeEmbedder, texts: Sequence[str]) -> Vectors:
 def best_passage(embedder: WholeEmbedder, document: str, vectors: Vectors, query: Vector) -> Span | None:
     """Return the span, in characters, of the window whose vector is nearest to a query.
 
-    Return None for a document that fits one window. Also return None if the number of vectors is not the number of
-    windows, for example after an older version made the vectors. Takes some 6 ms per 1,000 words.
+    Return None for a document that fits one window, and for vectors that do not match the windows, for example because
+    an older version made them. Takes some 6 ms per 1,000 words.
 
     Args:
         vectors: The document's vectors, shape (n, dim).
@@ -151,7 +151,7 @@ class WindowSplitter:
         self._capacity = window - tokenizer.num_special_tokens_to_add(is_pair=False)
 
     def spans(self, text: str, *, instruction: str, max_windows: int) -> list[Span]:
-        """Return the spans, in characters, of a text's windows in order. Each leaves room for the instruction."""
+        """Return the character spans of a text's windows, in order. Each window leaves room for the instruction."""
         capacity = self._capacity - (len(self._pieces(instruction).ids) if instruction else 0)
         pieces = self._pieces(text)
         n_pieces = len(pieces.ids)
@@ -234,7 +234,7 @@ def mean_directions(windows: Vectors, starts: npt.NDArray[np.int64]) -> Vectors:
 
 
 def _passages(embedder: WholeEmbedder, texts: Sequence[str]) -> list[list[str]]:
-    """Return each text's passages, which its windows cover."""
+    """Return the passages of each text: the contents of the text's windows."""
     spans = [_windows(embedder, text) for text in texts]
     _warn_of_gaps(texts, spans)
     return [[text[start:end] for start, end in text_spans] for text, text_spans in zip(texts, spans, strict=True)]

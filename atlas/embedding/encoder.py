@@ -1,4 +1,4 @@
-"""Interface between the embedder and its backends, onnxruntime and sentence-transformers."""
+"""Interface between the embedder and the backends onnxruntime and sentence-transformers."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Queries on a hundred subjects, nearly all of which are unrelated to any given store."""
+"""Foreign queries: queries on a hundred subjects, nearly all of which are unrelated to any given store."""
 
 from __future__ import annotations
 
@@ -13,12 +13,12 @@ FOREIGN_LANGUAGES = ("ar", "de", "es", "fr", "it", "ja", "ko", "nl", "pl", "pt",
 
 
 def calibration_queries() -> tuple[str, ...]:
-    """Return every third English query. These calibrate late interaction and the relevance level of a store."""
+    """Return every third English query, for the calibration of late interaction and of a store's relevance level."""
     return foreign_queries()[::3]
 
 
 def evaluation_queries() -> tuple[str, ...]:
-    """Return the other English queries, which evaluate the relevance level and are not used for calibration."""
+    """Return the English queries that are not used for calibration, for evaluating the relevance level."""
     return tuple(text for index, text in enumerate(foreign_queries()) if index % 3)
 
 
@@ -30,7 +30,7 @@ def load_calibration_queries(languages: Sequence[str]) -> dict[str, tuple[str, .
 
 @cache
 def foreign_queries() -> tuple[str, ...]:
-    """Return some 400 queries on a hundred subjects, a few of them not in English.
+    """Return the English set of some 400 queries on a hundred subjects, with a few queries in other languages.
 
     The queries are questions, commands, titles and log lines. A fifth is about software, and a tenth about customer
     service. A few of them are relevant to a store on one of the subjects.
@@ -40,6 +40,6 @@ def foreign_queries() -> tuple[str, ...]:
 
 @cache
 def load_queries(language: str) -> tuple[str, ...]:
-    """Return the foreign queries in a language of `FOREIGN_LANGUAGES`: 48 queries, each on another subject."""
+    """Return the foreign queries in a language: 48, each on another subject, or some 400 in English."""
     text = (resources.files("atlas.embedding") / "foreign" / f"{language}.txt").read_text(encoding="utf-8")
     return tuple(text.splitlines())

@@ -96,13 +96,13 @@ class Projection:
     """Shape (dim, BITS)."""
 
     unrelated: float
-    """Match of a query in an unrelated text of one word piece."""
+    """MaxSim of a query with an unrelated text of one word piece."""
 
     growth: float
-    """Increase of `unrelated` for e times as many pieces, as long texts match more by chance."""
+    """Increase of `unrelated` in a text with e times as many word pieces, because longer texts match more by chance."""
 
     same: float
-    """Match of a text with itself."""
+    """MaxSim of a text with itself."""
 
     cosine: float
     """Cosine of the pooled vectors of two unrelated texts."""
@@ -122,7 +122,7 @@ class Projection:
     def similarities(self, query: Vectors, texts: Sequence[bytes], cosines: Sequence[float]) -> Vector:
         """Return similarities of a query and texts on the scale of the pooled vectors' cosine, shape (n,).
 
-        The late interaction is blended in for texts with more word pieces than the query. Its weight grows with their
+        For texts with more word pieces than the query, late interaction is blended in. Its weight grows with the text's
         length, up to `SHARE`. Other similarities are the cosines.
 
         Args:
@@ -147,7 +147,7 @@ class Projection:
         return similarities
 
     def rescale(self, match: Vector, lengths: npt.NDArray[np.int64]) -> Vector:
-        """Rescale MaxSim scores of texts with these numbers of word pieces to the scale of pooled vectors' cosines."""
+        """Convert MaxSim scores to the scale of pooled cosines. `lengths` are the texts' numbers of word pieces."""
         chance_matches = self.unrelated + self.growth * np.log(lengths)
         return np.asarray(
             self.cosine + (match - chance_matches) / (self.same - chance_matches) * (1 - self.cosine), np.float32
@@ -218,7 +218,7 @@ def fit(texts: Sequence[TokenVectors], vectors: Vectors) -> Projection:
 def fit_projection(encode: Callable[[list[str]], tuple[Vectors, list[TokenVectors]]]) -> Projection | None:
     """Return the projection of a model, fitted to queries on many subjects, or None if it is not usable.
 
-    The token vectors of some models are so similar that any text matches any other.
+    It is not usable if the model's token vectors are so similar that any text matches any other.
 
     Args:
         encode: Function that embeds documents and their word pieces.

@@ -1,4 +1,4 @@
-"""Pairs of different words in a query and a text with a similar meaning."""
+"""Words of a query that meet a different word of similar meaning in a text."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ MAX_SHOWN = 6
 
 @dataclass(frozen=True, slots=True)
 class MetWords:
-    """A word of a query, and the most similar word of a text."""
+    """A word of a query, and the most similar other word of a text."""
 
     query_word: str
     text_word: str

@@ -44,7 +44,7 @@ _SKIPPED_DIRECTORIES = {"onnx", "openvino", ".cache", ".git"}
 """Subdirectories that sentence-transformers does not read."""
 
 _CHECKSUMS = "seal.json"
-"""Manifest with size, time and checksum of the other files, written after them."""
+"""Manifest with size, time and checksum of all other files of an export. It is written last."""
 
 _CHECKED_FILES = (GRAPH, WEIGHTS, TOKENIZER, FACTS)
 
@@ -85,7 +85,7 @@ class OnnxCache:
     def projection(
         self, key: str, prompts: str, dimension: int, measure: Callable[[], Projection | None]
     ) -> Projection | None:
-        """Return the projection of a model's word pieces, measured once, or None if it is not usable.
+        """Return the projection of a model's word pieces, which is measured once, or None if it is not usable.
 
         Args:
             key: Key of the model.
@@ -125,7 +125,7 @@ class OnnxCache:
         return True
 
     def load(self, model: str, files: Path, batch_size: int, announce: Callable[[str], None]) -> OnnxEncoder:
-        """Load a model from its export. If there is no complete one, a child process exports it.
+        """Load a model from its export. Without a complete export, a child process first exports the model.
 
         Args:
             model: Name of the model for sentence-transformers.

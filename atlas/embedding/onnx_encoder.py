@@ -35,7 +35,7 @@ millisecond per call dominates.
 
 
 class UnloadableExport(Exception):
-    """An export cannot be loaded. The message is the reason."""
+    """Error: an export cannot be loaded. The message is the reason."""
 
 
 class OnnxEncoder:
@@ -47,9 +47,9 @@ class OnnxEncoder:
         """Load the encoder.
 
         Args:
-            directory: Directory of its graph and metadata.
+            directory: Directory of the graph and the metadata.
             batch_size: Maximum texts per batch.
-            weights: Directory of its weights and tokenizer. By default the same.
+            weights: Directory of the weights and the tokenizer, by default `directory`.
 
         Raises:
             UnloadableExport: The files are missing or damaged, or there is too little memory.

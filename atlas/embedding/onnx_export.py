@@ -22,7 +22,7 @@ from atlas.embedding.onnx_encoder import FACTS, GRAPH, TOKEN_VECTORS, TOKENIZER,
 from atlas.embedding.torch_encoder import TorchEncoder, load_model
 
 TOLERANCE = 1e-5
-"""Maximum difference between any component of the graph's and the model's vectors, of unit length."""
+"""Maximum difference of a component between the graph's and the model's vectors, which have unit length."""
 
 OPSET = 17
 
@@ -84,7 +84,7 @@ def _trace(model: Any, file: Path) -> list[str]:
     names = [name for name in _INPUTS if name in features]
 
     class TracedModel(torch.nn.Module):  # type: ignore[misc]
-        """The model from token ids to pooled and token vectors."""
+        """A torch module that maps token ids to pooled vectors and token vectors."""
 
         def __init__(self) -> None:
             super().__init__()

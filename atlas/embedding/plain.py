@@ -36,7 +36,7 @@ SAMPLE_TEXT = "dimension"
 
 
 def whole_embedder(embedder: Embedder) -> WholeEmbedder:
-    """Return the embedder itself if it has all members of `WholeEmbedder`, else an adapter that adds the missing ones.
+    """Return the embedder itself if it has all members of `WholeEmbedder`, else an adapter that has them.
 
     Raises:
         InvalidInput: The object has no `encode`, or an async one.
@@ -49,10 +49,10 @@ def whole_embedder(embedder: Embedder) -> WholeEmbedder:
         )
     if all(has_member(embedder, name) for name in MEMBERS):  # reading the dimension of some models loads their weights
         return embedder  # type: ignore[return-value]
-    return PlainEmbedder(embedder)
+    return EmbedderAdapter(embedder)
 
 
-class PlainEmbedder:
+class EmbedderAdapter:
     """A complete embedder around an object that has at least `encode`.
 
     The adapter uses the object's other members if there are any, and normalises vectors to unit length. A store is
@@ -89,7 +89,7 @@ class PlainEmbedder:
         return _to_unit_length(encode_batch(texts)) if encode_batch else np.stack([self.encode(text) for text in texts])
 
     def encode_query(self, text: str) -> Vector:
-        """Return the vector of a query, with the encoder's own method if it has one."""
+        """Return the vector of a query, from the wrapped object's `encode_query` if it has one."""
         return _vector((get_member(self._encoder, "encode_query") or self._encoder.encode)(text))
 
 

@@ -78,7 +78,7 @@ def family_prompts(names: list[str]) -> Prompts | None:
 
 
 def override_prompts(model: Prompts, query: str, document: str) -> Prompts:
-    """Return a model's prompts, replaced where the settings give another prompt.
+    """Return a model's prompts, with those replaced that the settings override.
 
     Args:
         model: The model's prompts.
@@ -116,7 +116,7 @@ def prompts_text(embedder: object) -> str:
 
 
 def prompts_to_use(model: Prompts, stored: Prompts | None) -> Prompts:
-    """Return the prompts for queries of a store, which fit its stored vectors.
+    """Return the prompts for queries of a store, which fit the prompts of the stored documents.
 
     Args:
         model: The current prompts of the model.

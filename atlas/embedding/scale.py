@@ -1,4 +1,4 @@
-"""The similarity scale of a model: its usual cosine of unrelated texts, and of near neighbours."""
+"""The similarity scale of a model: the usual cosines of unrelated texts and of near neighbours."""
 
 from __future__ import annotations
 

@@ -162,7 +162,7 @@ class SentenceTransformerEmbedder:
 
     @property
     def engine(self) -> str:
-        """The library that runs the model, or will run it, with the reason if it is the slower one."""
+        """Name of the library that runs the model. The slower one, sentence-transformers, is named with the reason."""
         if self._encoder is not None:
             return f"sentence-transformers, because {self._problem}" if self._problem else "onnxruntime"
         try:
@@ -195,7 +195,7 @@ class SentenceTransformerEmbedder:
         return self._cache.projection(*key, self.dimension, lambda: fit_projection(self.encode_with_tokens))
 
     def prepare(self, announce: Callable[[str], None] | None = None) -> None:
-        """Load the model. If it is neither bundled nor exported yet, it is exported, which takes half a minute.
+        """Load the model. A model that is neither bundled nor exported is exported first, which takes half a minute.
 
         Args:
             announce: Called with a message at each step of an export.
@@ -221,7 +221,7 @@ class SentenceTransformerEmbedder:
         return self._cached_query(text)[0]
 
     def query_tokens(self, text: str) -> TokenVectors:
-        """Return the vectors of a query's word pieces, from a cache."""
+        """Return the vectors of a query's word pieces. Recent results are cached."""
         return self._cached_tokens(text) if self.prompts.query else self._cached_query(text)[1]
 
     def remember_queries(self, texts: list[str]) -> None:
@@ -232,12 +232,12 @@ class SentenceTransformerEmbedder:
         """
         if self.model_name != BUNDLED or self.prompts.query or not self._load_once().returns_tokens:
             return
-        from atlas.embedding.minilm.queries import known_queries  # only needed for the bundled model
+        from atlas.embedding.minilm.queries import precomputed_queries  # only needed for the bundled model
 
         texts = texts[-REMEMBERED_QUERIES:]
-        known = known_queries(texts)
+        known = precomputed_queries(texts)
         new_texts = [text for text in texts if text not in known and _is_short(text)]
-        vectors, tokens = self._with_tokens(new_texts)
+        vectors, tokens = self._encode_with_tokens(new_texts)
         encoded = zip(map(mean_direction, vectors[:, None]), tokens, strict=True)
         self._precomputed = {**known, **dict(zip(new_texts, encoded, strict=True))}
         for text in texts:
@@ -264,7 +264,7 @@ class SentenceTransformerEmbedder:
         Raises:
             EmbeddingUnavailable: The model, whose tokenizer is needed, cannot be loaded.
         """
-        splitter = self._loaded_splitter()
+        splitter = self._load_splitter()
         return splitter.n_pieces(text) if splitter else None
 
     def encode_batch(self, texts: list[str], on_progress: Progress | None = None) -> Vectors:
@@ -295,16 +295,16 @@ class SentenceTransformerEmbedder:
         return np.concatenate(parts) if parts else np.zeros((0, self.dimension), np.float32)
 
     def known_texts(self, texts: Sequence[str], projection: Projection | None) -> dict[str, EncodedText]:
-        """Return precomputed vectors of documents, keyed by text. Only the bundled model has some: of the sample data.
+        """Return precomputed vectors of documents, keyed by text: of the sample data, if this is the bundled model.
 
         Args:
-            projection: Packs their token vectors. None to omit them.
+            projection: Packs the token vectors. With None, there are none.
         """
         if self.model_name != BUNDLED or self.prompts.document:
             return {}
-        from atlas.embedding.minilm.sample import known_sample  # only needed for the bundled model
+        from atlas.embedding.minilm.sample import precomputed_sample  # only needed for the bundled model
 
-        return known_sample(texts, projection)
+        return precomputed_sample(texts, projection)
 
     def encode_with_tokens(self, texts: list[str]) -> tuple[Vectors, list[TokenVectors]]:
         """Return the vectors of documents, shape (n, dim), and of their word pieces, from one run of the model.
@@ -322,7 +322,7 @@ class SentenceTransformerEmbedder:
         return encoder.encode_with_tokens(texts)
 
     def word_vectors(self, text: str) -> WordVectors:
-        """Return the words of a text's first window with their vectors, or nothing if the model does not support it.
+        """Return the words of a text's first window with their vectors, or no words if the model does not support this.
 
         Recent results are cached.
 
@@ -346,21 +346,21 @@ class SentenceTransformerEmbedder:
             row, own_tokens = self._batcher(text)
             vectors, tokens = row[None], [own_tokens]
         else:
-            vectors, tokens = self._with_tokens(passages)
+            vectors, tokens = self._encode_with_tokens(passages)
         vector = mean_direction(vectors)
         vector.flags.writeable = False
         return vector, join_pieces(tokens)
 
     def _encode_pairs(self, texts: list[str]) -> list[tuple[Vector, TokenVectors]]:
         """Return the vector and the word pieces of each text."""
-        vectors, tokens = self._with_tokens(texts)
+        vectors, tokens = self._encode_with_tokens(texts)
         return list(zip(vectors, tokens, strict=True))
 
     def _query_tokens(self, text: str) -> TokenVectors:
         """Return the vectors of a query's word pieces, without those of the prompt."""
-        return join_pieces(self._with_tokens(self._passages(text))[1])
+        return join_pieces(self._encode_with_tokens(self._passages(text))[1])
 
-    def _with_tokens(self, texts: list[str]) -> tuple[Vectors, list[TokenVectors]]:
+    def _encode_with_tokens(self, texts: list[str]) -> tuple[Vectors, list[TokenVectors]]:
         """Return the vectors of texts without adding a prompt, and of their word pieces if supported."""
         encoder = self._load_once()
         if not encoder.returns_tokens:
@@ -373,10 +373,10 @@ class SentenceTransformerEmbedder:
     def _spans(self, text: str, prompt: str, max_windows: int) -> list[Span]:
         if _is_short(prompt + text):
             return [(0, len(text))]
-        splitter = self._loaded_splitter()
+        splitter = self._load_splitter()
         return splitter.spans(text, instruction=prompt, max_windows=max_windows) if splitter else [(0, len(text))]
 
-    def _loaded_splitter(self) -> WindowSplitter | None:
+    def _load_splitter(self) -> WindowSplitter | None:
         """Return the splitter of texts, or None if the model has no window, or its tokenizer returns no offsets."""
         encoder = self._load_once()
         if self._splitter is None and encoder.tokenizer is not None and encoder.window is not None:

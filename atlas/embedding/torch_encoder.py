@@ -16,7 +16,7 @@ from atlas.embedding.late_interaction import TokenVectors, WordVectors
 
 
 class TorchEncoder:
-    """An encoder that runs a model with torch, by way of sentence-transformers. It returns no word pieces."""
+    """An encoder that runs a model of sentence-transformers with torch. It returns no word pieces."""
 
     returns_tokens = False
 

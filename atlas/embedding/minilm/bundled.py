@@ -1,4 +1,4 @@
-"""The bundled model in onnxruntime: the graph in this folder, with the published weights."""
+"""The bundled model in onnxruntime, from the graph in this folder and the published weights."""
 
 from __future__ import annotations
 

@@ -23,7 +23,7 @@ QUERIES = "queries.npz"
 LANGUAGES = (ENGLISH, *FOREIGN_LANGUAGES)
 
 _TEXTS = "texts"
-"""Key in the file of the queries' checksum."""
+"""Key of the queries' checksum in the file."""
 
 _STEPS = 127
 """Quantisation of the token vectors: number of steps on either side of 0."""
@@ -49,7 +49,7 @@ def write_queries(directory: Path, encoder: OnnxEncoder, projection: Projection)
     np.savez(directory / QUERIES, **columns)  # type: ignore[arg-type]  # its stubs take the names for options
 
 
-def known_queries(texts: Sequence[str]) -> Mapping[str, tuple[Vector, TokenVectors]]:
+def precomputed_queries(texts: Sequence[str]) -> Mapping[str, tuple[Vector, TokenVectors]]:
     """Return the precomputed vector and word pieces of each text that is a calibration query, keyed by text."""
     requested_texts = set(texts)
     known: dict[str, tuple[Vector, TokenVectors]] = {}

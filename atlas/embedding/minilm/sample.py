@@ -35,7 +35,7 @@ def write_sample(directory: Path, encoded: Mapping[str, EncodedText]) -> None:
     )
 
 
-def known_sample(texts: Sequence[str], projection: Projection | None) -> dict[str, EncodedText]:
+def precomputed_sample(texts: Sequence[str], projection: Projection | None) -> dict[str, EncodedText]:
     """Return the precomputed result of `encode_texts` for each text of the sample data, keyed by text.
 
     Args:

@@ -28,8 +28,8 @@ from atlas.embedding.minilm.bundled import (
     bundled_files,
     bundled_projection,
 )
-from atlas.embedding.minilm.queries import LANGUAGES, QUERIES, checksum, known_queries, read_checksum
-from atlas.embedding.minilm.sample import known_sample
+from atlas.embedding.minilm.queries import LANGUAGES, QUERIES, checksum, precomputed_queries, read_checksum
+from atlas.embedding.minilm.sample import precomputed_sample
 from atlas.embedding.onnx_cache import OnnxCache
 from atlas.embedding.onnx_encoder import FACTS, GRAPH, OnnxEncoder
 from atlas.embedding.sentence_transformers import BUNDLED, SentenceTransformerEmbedder
@@ -119,9 +119,9 @@ def test_the_calibration_queries_are_kept_as_the_model_gives_them():
     assert read_checksum() == checksum(), "the queries changed: python -m atlas.embedding.minilm.make"
     projection, encoder = bundled_projection(), bundled_encoder(32)
     queries = [text for texts in load_calibration_queries(LANGUAGES).values() for text in texts]
-    assert list(known_queries(queries)) == queries
+    assert list(precomputed_queries(queries)) == queries
     texts = queries[::20]
-    known = known_queries(texts)
+    known = precomputed_queries(texts)
     for text, vector, tokens in zip(texts, *encoder.encode_with_tokens(texts), strict=True):
         kept_vector, kept_tokens = known[text]
         assert kept_vector @ vector > 0.9999
@@ -164,7 +164,7 @@ def test_the_sample_data_is_stored_with_the_vectors_that_are_kept_and_those_are_
 
     monkeypatch.setattr(OnnxEncoder, "encode_with_tokens", encode)
     texts, projection = [documents[0], *documents[-2:]], bundled_projection()  # the last ones have several windows
-    known = known_sample([*texts, "another text"], projection)
+    known = precomputed_sample([*texts, "another text"], projection)
     assert known.keys() == {*texts}
     for text, fresh in zip(texts, encode_texts(FreshEmbedder(), texts, projection), strict=True):
         assert np.abs(known[text].vectors - fresh.vectors).max() < 1e-3
@@ -182,8 +182,8 @@ def test_a_store_with_a_projection_of_its_own_gets_no_vectors_of_the_sample_data
         texts = memory.storage.ledger.vectors.texts()
     bundled = bundled_projection()
     other = replace(bundled, directions=bundled.directions[:, ::-1])
-    assert known_sample(texts, other) == {}
-    assert {encoded.tokens for encoded in known_sample(texts, None).values()} == {None}
+    assert precomputed_sample(texts, other) == {}
+    assert {encoded.tokens for encoded in precomputed_sample(texts, None).values()} == {None}
 
 
 @pytest.mark.parametrize("projection", [bundled_projection(), None], ids=["useful", "useless"])

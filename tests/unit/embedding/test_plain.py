@@ -12,7 +12,7 @@ import atlas
 from atlas.core.errors import EmbeddingModelMismatch, InvalidInput
 from atlas.core.settings import Settings
 from atlas.embedding.cached import CachedEmbedder
-from atlas.embedding.plain import PlainEmbedder, whole_embedder
+from atlas.embedding.plain import EmbedderAdapter, whole_embedder
 from atlas.evaluation.ablation import ablate
 from atlas.memory.context.block import make_counter
 from atlas.memory.experience.refinement.heuristic import HeuristicRefineStrategy
@@ -64,7 +64,7 @@ def test_what_is_missing_is_made_up_for_and_vectors_are_of_unit_length():
 def test_what_it_has_is_used():
     given = Cutting()
     made = whole_embedder(given)
-    assert isinstance(made, PlainEmbedder)
+    assert isinstance(made, EmbedderAdapter)
     assert (made.model_name, made.windows("ab")) == ("counting", [(0, 1), (1, 2)])
     made.encode_query("why")
     assert given.asked == ["why"]
