@@ -1,6 +1,7 @@
-"""Artefacts: derived results in files, written atomically and never needed to read the store.
+"""Artefacts: files of results that are derived from a store. They are written atomically, and can be computed again.
 
-With several servers, they are published in the database, and local files are caches whose mtime is the version.
+Several servers of one store share results through the database. The local files are then caches, with the version as
+mtime.
 """
 
 from __future__ import annotations
@@ -59,7 +60,7 @@ class ArtefactFile(ABC, Generic[T]):
         self._job = ""
 
     def with_shared_state(self, shared: SharedState | None, job: str = "") -> Self:
-        """Return the artefact that all servers of a store share, or itself if there is only one machine.
+        """Connect the file to the state that all servers of a store share, and return the file.
 
         Args:
             shared: State shared by the servers, or None for a store in a directory.
@@ -70,7 +71,7 @@ class ArtefactFile(ABC, Generic[T]):
 
     @property
     def written_at(self) -> int:
-        """Time of the last save, in nanoseconds since 1970. 0 before that."""
+        """Time of the last save, in nanoseconds since 1970, or 0 without one."""
         self._fetch_newest()
         return self._file_time()
 

@@ -11,7 +11,7 @@ from atlas.infra.clock import SystemClock
 from atlas.jobs.artefact import ArtefactFile
 from atlas.jobs.compaction_file import CompactionFile
 from atlas.jobs.live import LiveResult
-from atlas.jobs.memory_job import MemoryJob, requested_model, usage_text, with_cost
+from atlas.jobs.memory_job import MemoryJob, append_usage, requested_model, usage_text
 from atlas.maps.map import OnProgress
 from atlas.memory.journal import COLLECTION, CompactPlan, RetentionPolicy
 from atlas.memory.system import MemorySystem
@@ -60,7 +60,7 @@ def plan_now(
     plan = memory.journal.plan_compact(
         keep_recent,
         keep_types,
-        lambda done, total: on_progress(done, total, with_cost(f"summaries written: {done:,} of {total:,}", llm)),
+        lambda done, total: on_progress(done, total, append_usage(f"summaries written: {done:,} of {total:,}", llm)),
         max_entries=max_entries,
     )
     return replace(plan, spent=usage_text(llm), made_at=SystemClock().now().isoformat(timespec="seconds"))

@@ -89,7 +89,7 @@ class DuplicatesResult:
     """Ids of existing records, at least two in each group, largest group first."""
 
     repeated: Groups = ()
-    """Attempts at one task with the same outcome but different solutions or actions, in the same order."""
+    """Groups of attempts at one task with the same outcome but different solutions or actions, sorted like `groups`."""
 
     n_changed: int = 0
     """Number of experiences that have been added or changed since the search."""
@@ -112,21 +112,21 @@ class DuplicatesResult:
 
 
 _Moment = tuple[str, int, int]
-"""The ledger, its revision, and the time of the file that was read."""
+"""Ledger id, revision of the ledger, and modification time of the result's file."""
 
 
 class LiveDuplicates(LiveResult[Duplicates]):
     """The near-duplicates of one store, shared by all viewers."""
 
-    def __init__(self, memory: MemorySystem, worker: Worker, at_once: int = MAX_SYNCHRONOUS) -> None:
+    def __init__(self, memory: MemorySystem, worker: Worker, max_synchronous: int = MAX_SYNCHRONOUS) -> None:
         super().__init__(memory, worker)
-        self.at_once = at_once
+        self.max_synchronous = max_synchronous
         self._result: tuple[_Moment, DuplicatesResult] | None = None
 
     def latest(self) -> DuplicatesResult:
         """Return the result of the latest search. In a large store, the first call starts a search."""
         with self._lock:
-            is_large = self.memory.storage.ledger.has_more_than(self._collection, self.at_once)
+            is_large = self.memory.storage.ledger.has_more_than(self._collection, self.max_synchronous)
             return self._search_by_worker() if is_large else self._search_now()
 
     def search_again(self) -> None:

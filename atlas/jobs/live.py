@@ -22,7 +22,7 @@ class SavedResult(Generic[T]):
     """The last read content of a result's file."""
 
     result: T | None = None
-    """None if the file is missing or unreadable."""
+    """The decoded result, or None if the file is missing or unreadable."""
 
     written_at: int = 0
     """Modification time of the file, in nanoseconds since 1970, or 0 if it is missing."""
@@ -31,8 +31,8 @@ class SavedResult(Generic[T]):
 class LiveResult(ABC, Generic[T]):
     """The latest result of one kind of job on one store.
 
-    The file is in the store's directory. For a read-only store, it is in a temporary directory, and the newer of both
-    files is used. If several servers share the store, it is the latest result of any of them.
+    The result's file is in the store's directory. New results of a read-only store go to a temporary directory, and the
+    newer of both files is used. Several servers of one store share their latest result.
     """
 
     def __init__(self, memory: MemorySystem, worker: Worker) -> None:

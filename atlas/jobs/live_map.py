@@ -34,10 +34,10 @@ class LiveMap(LiveResult[MemoryMap]):
     previous map.
     """
 
-    def __init__(self, memory: MemorySystem, worker: Worker, at_once: int = MAX_SYNCHRONOUS) -> None:
+    def __init__(self, memory: MemorySystem, worker: Worker, max_synchronous: int = MAX_SYNCHRONOUS) -> None:
         super().__init__(memory, worker)
-        self.at_once = at_once
-        self.n_followed = 0
+        self.max_synchronous = max_synchronous
+        self.n_background_updates = 0
         """Number of background updates."""
 
         self._map: MemoryMap | None = None
@@ -52,7 +52,7 @@ class LiveMap(LiveResult[MemoryMap]):
         """Return the file of the map."""
         return MapFile(directory, COLLECTION)
 
-    def shown(self, min_domain_size: int = 0, *, is_awaited: bool = True) -> MemoryMap | None:
+    def latest(self, min_domain_size: int = 0, *, is_awaited: bool = True) -> MemoryMap | None:
         """Return the map, or None if the store is empty or there is no map yet.
 
         Args:
@@ -93,7 +93,7 @@ class LiveMap(LiveResult[MemoryMap]):
     def is_worker_needed(self) -> bool:
         """Return whether a job is needed: there is only a sketch, or a map of another embedding model."""
         memory_map = self._map
-        if memory_map is None or self._job is not None or len(memory_map.ids) <= self.at_once:
+        if memory_map is None or self._job is not None or len(memory_map.ids) <= self.max_synchronous:
             return False
         return not memory_map.domains or memory_map.recipe.model != self._model()
 
@@ -122,7 +122,7 @@ class LiveMap(LiveResult[MemoryMap]):
             return self._map
 
     def _is_purged(self, memory_map: MemoryMap) -> bool:
-        """Return whether a purge deleted the map's file. Domain names may contain purged text."""
+        """Return whether a purge deleted the map's file, because domain names may contain purged text."""
         if self.memory.storage.ledger.position(COLLECTION).ledger_id == memory_map.ledger_id:
             return False
         return not self._stored_file().written_at
@@ -157,7 +157,7 @@ class LiveMap(LiveResult[MemoryMap]):
         def update() -> None:
             try:
                 self._update_or_make(min_domain_size)
-                self.n_followed += 1
+                self.n_background_updates += 1
             except Exception as error:  # noqa: BLE001 - the thread's top: the map stays, and the next run tries again
                 _log.warning("the map cannot be updated: %s", error, exc_info=not isinstance(error, AtlasError))
 
@@ -171,7 +171,7 @@ class LiveMap(LiveResult[MemoryMap]):
         embedded = self._read()
         if not embedded.ids:
             return None
-        if len(embedded.ids) > self.at_once:
+        if len(embedded.ids) > self.max_synchronous:
             return preview(embedded)
         memory_map = make_map(embedded, previous=self._map)
         self._regrouped = {}
@@ -213,7 +213,7 @@ class LiveMap(LiveResult[MemoryMap]):
         return now.ledger_id != memory_map.ledger_id or now.revision > memory_map.revision
 
     def _is_large(self) -> bool:
-        return self.memory.storage.ledger.has_more_than(COLLECTION, self.at_once)
+        return self.memory.storage.ledger.has_more_than(COLLECTION, self.max_synchronous)
 
     def _is_of_another_model(self, memory_map: MemoryMap) -> bool:
         """Return whether the map has another embedding model and the store is small enough to replace it at once."""

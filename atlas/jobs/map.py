@@ -1,4 +1,4 @@
-"""Job that fits the map of a collection, and the map's file."""
+"""The job that fits the map of a collection, the map's file, and the positions on the map."""
 
 from __future__ import annotations
 
@@ -128,17 +128,17 @@ def draw_now(
     return MapDrawing(map=named_map, titles=dict(zip(embedded.ids, embedded.titles, strict=True)))
 
 
-def saved_positions(directory: Path, collection: str) -> MapPositions:
+def load_positions(directory: Path, collection: str) -> MapPositions:
     """Return the positions of a collection's records on the stored map. Empty if there is no map."""
     file, names = MapFile(directory / CACHE, collection), DomainNames(directory, collection)
     with open_database_store(directory, read_only=True) as server:
         if server is not None:
             file, names = file.with_shared_state(server.ledger.shared), DomainNames.of(server, collection)
         saved = file.load()
-        return positions_on(names.apply(saved)) if saved is not None else NO_POSITIONS
+        return map_positions(names.apply(saved)) if saved is not None else NO_POSITIONS
 
 
-def positions_on(memory_map: MemoryMap) -> MapPositions:
+def map_positions(memory_map: MemoryMap) -> MapPositions:
     """Return the positions of a map's records, keyed by id."""
     names = {domain.number: domain.name for domain in memory_map.domains}
     rows = zip(memory_map.ids, memory_map.labels.tolist(), memory_map.coordinates.tolist(), strict=True)

@@ -1,4 +1,4 @@
-"""Base of jobs that read a memory: opening it, and the cost of a language model."""
+"""Base class of jobs that read a memory, and the reported cost of a language model."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ class MemoryJob(StoreJob, ABC):
     """A job that reads a memory and only writes its result."""
 
     def open_read_only(self, on_progress: OnProgress, llm: LLMClient | None = None) -> MemorySystem:
-        """Open the memory with the embedding model of its store, regardless of the settings."""
+        """Open the memory for reading, with the embedding model of the store regardless of the settings."""
         on_progress(0, 0, "opening the memory")
         settings = replace(Settings.from_environment(), embedding_model="")
         return open_memory(self.store, read_only=True, create=False, settings=settings, llm=llm)
@@ -45,6 +45,6 @@ def usage_text(llm: LLMClient | None) -> str:
     return str(spent if isinstance(spent, TokenUsage) else TokenUsage())
 
 
-def with_cost(message: str, llm: LLMClient | None) -> str:
-    """Return a job's progress message, with the model's usage so far."""
+def append_usage(message: str, llm: LLMClient | None) -> str:
+    """Return a job's progress message, followed by the model's usage so far."""
     return f"{message} ({usage_text(llm)})" if llm is not None else message

@@ -12,7 +12,7 @@ from atlas.embedding.cached import CachedEmbedder
 from atlas.infra.clock import SystemClock
 from atlas.jobs.artefact import ArtefactFile
 from atlas.jobs.live import LiveResult
-from atlas.jobs.memory_job import MemoryJob, requested_model, usage_text, with_cost
+from atlas.jobs.memory_job import MemoryJob, append_usage, requested_model, usage_text
 from atlas.maps.map import OnProgress
 from atlas.memory.experience.memory import COLLECTION
 from atlas.memory.experience.refinement.decisions import ExplainingStrategy
@@ -85,7 +85,7 @@ def plan_now(
     plan = memory.experience.plan_refine(
         ids[:max_experiences],
         choose_refine_strategy(memory, llm),
-        lambda done, total: on_progress(done, total, with_cost(f"judged {done:,} of {total:,}", llm)),
+        lambda done, total: on_progress(done, total, append_usage(f"judged {done:,} of {total:,}", llm)),
     )
     return replace(
         plan,

@@ -1,7 +1,7 @@
 """The findings of a scan in the current store, shared by all viewers.
 
-Only records added or changed since the last call are scanned: a few at once, and many in a thread. The signs of the
-whole store are searched again after a change, in a large store at most once in a minute.
+Only records added or changed since the last call are scanned: a few immediately, and many in a thread. The signs of
+the whole store are searched again after a change, in a large store at most once a minute.
 """
 
 from __future__ import annotations
@@ -54,9 +54,9 @@ class _MemoryState:
 class LiveScan:
     """The findings of a scan of one store, updated with the store."""
 
-    def __init__(self, memory: MemorySystem, at_once: int = MAX_SYNCHRONOUS) -> None:
+    def __init__(self, memory: MemorySystem, max_synchronous: int = MAX_SYNCHRONOUS) -> None:
         self._memory = memory
-        self._at_once = at_once
+        self._max_synchronous = max_synchronous
         self._states: dict[str, _MemoryState] = {}
         self._with_signs: dict[tuple[str, str], Finding] = {}
         """The records with signs of the whole store."""
@@ -71,7 +71,7 @@ class LiveScan:
         with self._lock, acting_on_all_records():
             for name in searchable_kinds():
                 self._list_changed(name)
-            if self._n_left() <= self._at_once:
+            if self._n_left() <= self._max_synchronous:
                 while self._scan_batch():
                     pass
             is_outdated = self._are_signs_outdated()
@@ -133,7 +133,7 @@ class LiveScan:
 
     def _is_small(self) -> bool:
         counts: list[int] = [kind.records(self._memory).count() for kind in searchable_kinds().values()]
-        return sum(counts) <= self._at_once
+        return sum(counts) <= self._max_synchronous
 
     def _revisions(self) -> list[tuple[str, int]]:
         return [(state.ledger_id, state.revision) for state in self._states.values()]

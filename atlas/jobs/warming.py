@@ -1,4 +1,4 @@
-"""Warm-up in the background: loading the embedding model and calibrating the memories."""
+"""Loading the embedding model and calibrating the memories in the background."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ class WarmUp:
 
     @property
     def is_done(self) -> bool:
-        """True if a query no longer waits: the work is done or has failed."""
+        """True once the work is done or has failed, so that queries no longer wait for it."""
         return self._is_done
 
     @property

@@ -42,10 +42,10 @@ class JobStatus:
     """Total amount of work. 0 if unknown."""
 
     message: str = ""
-    """Current step, or the reason of a failure."""
+    """Current step, or the reason for a failure."""
 
-    started: float = field(default=0.0, compare=False)
-    """Value of the monotonic clock in seconds when the job was sent to the child, or 0 before that."""
+    started_seconds: float = field(default=0.0, compare=False)
+    """Time on the monotonic clock when the job was sent to the child, in seconds, or 0 before that."""
 
 
 class Worker:
@@ -138,7 +138,7 @@ class Worker:
             self._end_child()
             self._start_next()
             return
-        states[key] = JobStatus(state="running", message="starting", started=time.monotonic())
+        states[key] = JobStatus(state="running", message="starting", started_seconds=time.monotonic())
         self._may_retry = is_reused
 
     def _start_child(self) -> subprocess.Popen[str]:
@@ -198,7 +198,7 @@ _lock = threading.Lock()
 
 
 def count_jobs(store: Path) -> Counter[tuple[str, JobState]]:
-    """Return the number of jobs that this process has submitted on a store, keyed by kind and state.
+    """Return how many jobs this process has submitted on a store, keyed by kind and state.
 
     A job that was submitted again is counted once, in its latest state.
     """
@@ -258,7 +258,7 @@ def _read_lines(stdin: IO[str], lines: list[str], has_lines: threading.Condition
 
 
 def _watch_parent(parent: int) -> None:
-    """Exit when the parent has ended, even if another process, such as a fork, keeps the pipe open."""
+    """Exit once the parent process has ended, even if another process, such as a fork, keeps the pipe open."""
     while os.getppid() == parent:
         threading.Event().wait(PARENT_CHECK_SECONDS)
     os._exit(0)

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from atlas.core.errors import LLMReplyInvalid, LLMUnavailable
 from atlas.core.imports.distribution import extra
-from atlas.llm.api import ApiError, Exchange, ModelReply
+from atlas.llm.api import ApiError, ModelReply, ModelRequest
 from atlas.llm.budget import TokenUsage
 
 if TYPE_CHECKING:
@@ -37,13 +37,13 @@ class AnthropicApi:
         )
         self.address = str(self._client.base_url)
 
-    def send(self, exchange: Exchange, model: str, *, is_forced: bool, timeout_seconds: float) -> ModelReply:
+    def send(self, request: ModelRequest, model: str, *, is_forced: bool, timeout_seconds: float) -> ModelReply:
         """Return the reply of a model. See `ModelApi.send`."""
         import anthropic
 
-        request = _request(exchange, model, is_forced=is_forced)
+        arguments = _request_arguments(request, model, is_forced=is_forced)
         try:
-            return _reply(self._client.messages.create(**request, timeout=timeout_seconds))
+            return _reply(self._client.messages.create(**arguments, timeout=timeout_seconds))
         except anthropic.APITimeoutError as error:
             raise ApiError("the request timed out", is_timeout=True) from error
         except anthropic.APIStatusError as error:
@@ -65,33 +65,33 @@ class AnthropicApi:
         self._client.close()
 
 
-def _request(exchange: Exchange, model: str, *, is_forced: bool) -> dict[str, Any]:
+def _request_arguments(request: ModelRequest, model: str, *, is_forced: bool) -> dict[str, Any]:
     """Return a request as keyword arguments of the SDK's `messages.create`."""
-    system = [{"type": "text", "text": exchange.system}]
-    request = {"model": model, "max_tokens": exchange.max_tokens, "system": system, "messages": _messages(exchange)}
-    if exchange.schema is None:
-        return request
+    system = [{"type": "text", "text": request.system}]
+    arguments = {"model": model, "max_tokens": request.max_tokens, "system": system, "messages": _messages(request)}
+    if request.schema is None:
+        return arguments
     description = "Give the answer, and nothing else. Call this exactly once."
     tool_choice = {"type": "tool", "name": TOOL} if is_forced else {"type": "auto"}
-    return request | {
+    return arguments | {
         "system": [*system, {"type": "text", "text": INSTRUCTION}],
-        "tools": [{"name": TOOL, "description": description, "input_schema": dict(exchange.schema)}],
+        "tools": [{"name": TOOL, "description": description, "input_schema": dict(request.schema)}],
         "tool_choice": tool_choice | {"disable_parallel_tool_use": True},
     }
 
 
-def _messages(exchange: Exchange) -> list[dict[str, Any]]:
-    question = {"role": "user", "content": exchange.prompt}
-    if not exchange.fault:
+def _messages(request: ModelRequest) -> list[dict[str, Any]]:
+    question = {"role": "user", "content": request.prompt}
+    if not request.fault:
         return [question]
-    if isinstance(exchange.answer, dict):
-        tool_use = {"type": "tool_use", "id": CALL_ID, "name": TOOL, "input": exchange.answer}
-        result = {"type": "tool_result", "tool_use_id": CALL_ID, "is_error": True, "content": exchange.fault}
+    if isinstance(request.answer, dict):
+        tool_use = {"type": "tool_use", "id": CALL_ID, "name": TOOL, "input": request.answer}
+        result = {"type": "tool_result", "tool_use_id": CALL_ID, "is_error": True, "content": request.fault}
         return [question, {"role": "assistant", "content": [tool_use]}, {"role": "user", "content": [result]}]
-    text = str(exchange.answer or "").strip()
+    text = str(request.answer or "").strip()
     if not text:  # the API rejects empty turns
-        return [{"role": "user", "content": f"{exchange.prompt}\n\n{exchange.fault}"}]
-    return [question, {"role": "assistant", "content": text}, {"role": "user", "content": exchange.fault}]
+        return [{"role": "user", "content": f"{request.prompt}\n\n{request.fault}"}]
+    return [question, {"role": "assistant", "content": text}, {"role": "user", "content": request.fault}]
 
 
 def _reply(message: Message) -> ModelReply:

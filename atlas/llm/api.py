@@ -1,4 +1,4 @@
-"""The interface that the client needs of every language model protocol."""
+"""The interface that every language model protocol implements for the client."""
 
 from __future__ import annotations
 
@@ -13,8 +13,8 @@ UNKNOWN_PATH_STATUSES = {404, 405, 501}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Exchange:
-    """The content of one request: a prompt and, for a correction, the rejected answer with the reason."""
+class ModelRequest:
+    """One request to a model: a prompt and, for a correction, the rejected answer with the reason."""
 
     system: str
     prompt: str
@@ -45,7 +45,7 @@ class ModelReply:
 
 
 class ApiError(Exception):
-    """A failed request. The message comes from the server or, without an answer, from the connection."""
+    """A failed request. The message comes from the server or, if it did not answer, from the connection."""
 
     def __init__(
         self, message: str, *, status: int | None = None, retry_after: float | None = None, is_timeout: bool = False
@@ -80,16 +80,16 @@ class ModelApi(Protocol):
     """Display name."""
 
     key_variable: str
-    """Environment variable of the API key."""
+    """Name of the environment variable with the API key."""
 
     address: str
     """Base URL of the server, without the protocol's path."""
 
-    def send(self, exchange: Exchange, model: str, *, is_forced: bool, timeout_seconds: float) -> ModelReply:
+    def send(self, request: ModelRequest, model: str, *, is_forced: bool, timeout_seconds: float) -> ModelReply:
         """Return the reply of a model.
 
         Args:
-            exchange: The content of the request.
+            request: The content of the request.
             model: The server's name of the model.
             is_forced: Whether the server enforces the schema. Otherwise the instructions ask for it.
             timeout_seconds: Timeout of the request.

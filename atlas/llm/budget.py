@@ -15,7 +15,7 @@ from atlas.core.errors import LLMBudgetExceeded, LLMUnavailable
 
 PRICES_AS_OF = "2026-10-10"
 CHARACTERS_PER_TOKEN = 3
-"""A low value for English, so that token counts are overestimated."""
+"""Assumed characters per token, low for English, so that token counts are overestimated."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,7 +26,7 @@ class Price:
     written: float
     cache_read: float
     long_prompt: int | None = None
-    """Tokens of a prompt above which all prices are multiplied by `long_factor`, or None."""
+    """Number of prompt tokens above which all prices are multiplied by `long_factor`, or None."""
 
     long_factor: float = 1.0
 
@@ -114,7 +114,7 @@ def with_cost(model: str, usage: TokenUsage) -> TokenUsage:
 
 
 def estimate_tokens(*texts: str) -> int:
-    """Return an estimate of the number of tokens in texts: mostly too high, but maybe too low for non-Latin scripts."""
+    """Return an estimate of the number of tokens in texts: usually too high, for non-Latin scripts possibly too low."""
     return math.ceil(sum(map(len, texts)) / CHARACTERS_PER_TOKEN)
 
 
@@ -156,7 +156,7 @@ class Meter:
 
 
 class Account:
-    """The tokens that one operation spends on models, its time limit, and the models that failed in it."""
+    """Token usage of one operation by model, the operation's time limit, and the models that failed."""
 
     def __init__(self) -> None:
         self._meters: dict[object, Meter] = {}
@@ -216,7 +216,7 @@ _current: ContextVar[Account | None] = ContextVar("atlas_operation", default=Non
 
 @contextmanager
 def operation() -> Iterator[Account]:
-    """Run a `with` block as one operation. All its requests, also in other threads and tasks, share one budget.
+    """Run a `with` block as one operation. All requests in it, even in other threads and tasks, share one budget.
 
     A nested operation is part of the outer one.
     """

@@ -20,7 +20,7 @@ from atlas.core.errors import InvalidInput, LLMBudgetExceeded, LLMReplyInvalid, 
 from atlas.core.json_values import dump
 from atlas.core.settings import Settings
 from atlas.llm.anthropic import AnthropicApi
-from atlas.llm.api import ApiError, Exchange, ModelApi, ModelReply
+from atlas.llm.api import ApiError, ModelApi, ModelReply, ModelRequest
 from atlas.llm.budget import CHARACTERS_PER_TOKEN, Meter, TokenUsage, estimate_tokens, operation, with_cost
 from atlas.llm.openai import OpenAIApi
 from atlas.llm.structured_output import shorten
@@ -68,8 +68,8 @@ def is_configured(settings: Settings) -> bool:
 class ModelClient:
     """A language model on a server of any supported protocol.
 
-    Structured answers are enforced by the protocol. If a model or server rejects that, the instructions ask for JSON
-    from then on.
+    Structured answers are enforced by the protocol. Once a model or server has rejected that,
+    the instructions ask for JSON instead.
     """
 
     def __init__(
@@ -116,7 +116,7 @@ class ModelClient:
 
     @property
     def api_title(self) -> str:
-        """Display name of the protocol, which is known for certain once the server has answered."""
+        """Display name of the protocol, which may be a guess until the server has answered."""
         return self._service.api.title
 
     @property
@@ -153,7 +153,7 @@ class ModelClient:
         reply_tokens = min(max_tokens + self._settings.llm_thinking_tokens, self._settings.llm_context_tokens // 2)
         parts = [system, dump(schema) if schema else "", dump(answer) if fault else "", fault]
         prompt = self._fit_prompt(prompt, self._settings.llm_context_tokens - reply_tokens - estimate_tokens(*parts))
-        exchange = Exchange(
+        request = ModelRequest(
             system=system, prompt=prompt, schema=schema, max_tokens=reply_tokens, answer=answer, fault=fault
         )
         reserved = estimate_tokens(prompt, *parts) + reply_tokens
@@ -163,7 +163,7 @@ class ModelClient:
         meter.reserve(reserved)
         usage = TokenUsage()
         try:
-            reply = await self._service.ask(exchange, seconds)
+            reply = await self._service.ask(request, seconds)
             usage = self._service.with_cost(reply.usage)
         finally:
             meter.settle(reserved, usage)
@@ -171,7 +171,7 @@ class ModelClient:
         return _answer(reply, is_structured=schema is not None)
 
     def _fit_prompt(self, prompt: str, tokens: int) -> str:
-        """Return the prompt, with its data shortened so that it has at most `tokens` tokens."""
+        """Return the prompt, with its data shortened so that the prompt has at most `tokens` tokens."""
         shortened = shorten(prompt, tokens * CHARACTERS_PER_TOKEN)
         if estimate_tokens(shortened) > tokens + 1:
             raise LLMBudgetExceeded(
@@ -210,20 +210,20 @@ class _Service:
     def _host(self) -> str:
         return urlsplit(self.api.address).hostname or ""
 
-    async def ask(self, exchange: Exchange, seconds: float | None) -> ModelReply:
+    async def ask(self, request: ModelRequest, seconds: float | None) -> ModelReply:
         """Send a request, with retries, and return the reply.
 
         Args:
-            exchange: The content of the request.
+            request: The content of the request.
             seconds: Time for the request and its retries, or None without a limit.
         """
         timeout = min(self._settings.llm_timeout_seconds, seconds or self._settings.llm_timeout_seconds)
         attempt, deadline = 0, math.inf
         while True:
             api = self.api
-            is_forced = self._can_force and exchange.schema is not None
+            is_forced = self._can_force and request.schema is not None
             try:
-                return await self._send(api, exchange, is_forced, timeout)
+                return await self._send(api, request, is_forced, timeout)
             except ApiError as error:
                 if is_forced and api.cannot_force(error):
                     self._can_force = False
@@ -252,9 +252,9 @@ class _Service:
         """Close the connections."""
         self.api.close()
 
-    async def _send(self, api: ModelApi, exchange: Exchange, is_forced: bool, timeout: float) -> ModelReply:
+    async def _send(self, api: ModelApi, request: ModelRequest, is_forced: bool, timeout: float) -> ModelReply:
         def send_request() -> ModelReply:
-            return api.send(exchange, self._settings.llm_model, is_forced=is_forced, timeout_seconds=timeout)
+            return api.send(request, self._settings.llm_model, is_forced=is_forced, timeout_seconds=timeout)
 
         try:
             async with asyncio.timeout(timeout):

@@ -16,25 +16,25 @@ T = TypeVar("T")
 
 
 def concurrency_of(model: LLMClient | object) -> int:
-    """Return the maximum number of concurrent requests of a model or of an object that uses one, by default 1."""
+    """Return the maximum number of concurrent requests of a model, or of an object that uses a model. By default 1."""
     return max(1, int(getattr(model, "concurrency", 1)))
 
 
 def call_concurrently(
-    method: Callable[[A], Awaitable[T]], arguments: Iterable[A], at_once: int
+    method: Callable[[A], Awaitable[T]], arguments: Iterable[A], n_concurrent: int
 ) -> Iterator[T | AtlasError]:
     """Call a method for each argument concurrently, and yield the results or errors in order.
 
-    `Cancelled` is raised at once. Calls run in waves of `at_once`, so a caller that stops iterating starts no further
-    calls.
+    `Cancelled` is raised immediately. Calls run in batches of `n_concurrent`, so a caller that stops iterating starts
+    no further calls.
 
     Args:
-        arguments: Consumed lazily, wave by wave.
-        method: Sync or async; sync only if `at_once` is 1.
+        arguments: Consumed lazily, batch by batch.
+        method: Sync or async; sync only if `n_concurrent` is 1.
     """
     remaining = iter(arguments)
-    while wave := list(islice(remaining, at_once)):
-        if at_once > 1:
+    while wave := list(islice(remaining, n_concurrent)):
+        if n_concurrent > 1:
             yield from run(_call_batch(method, wave))
         else:
             yield _result(method, wave[0])

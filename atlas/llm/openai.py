@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from atlas.core.errors import LLMReplyInvalid
 from atlas.core.json_values import dump
-from atlas.llm.api import ApiError, Exchange, ModelReply
+from atlas.llm.api import ApiError, ModelReply, ModelRequest
 from atlas.llm.budget import TokenUsage
 
 if TYPE_CHECKING:
@@ -35,18 +35,18 @@ class OpenAIApi:
         self._client = httpx.Client(headers=headers, timeout=timeout_seconds)
         self._limit_name = "max_tokens"
 
-    def send(self, exchange: Exchange, model: str, *, is_forced: bool, timeout_seconds: float) -> ModelReply:
+    def send(self, request: ModelRequest, model: str, *, is_forced: bool, timeout_seconds: float) -> ModelReply:
         """Return the reply of a model. See `ModelApi.send`."""
         import httpx
 
-        request = {
+        body = {
             "model": model,
-            self._limit_name: exchange.max_tokens,
-            **_request_body(exchange, is_forced=is_forced),
+            self._limit_name: request.max_tokens,
+            **_request_body(request, is_forced=is_forced),
         }
         try:
             response = self._client.post(
-                f"{self.address}/chat/completions", json=request, timeout=httpx.Timeout(timeout_seconds)
+                f"{self.address}/chat/completions", json=body, timeout=httpx.Timeout(timeout_seconds)
             )
         except httpx.TimeoutException as error:
             raise ApiError("the request timed out", is_timeout=True) from error
@@ -57,7 +57,7 @@ class OpenAIApi:
         failure = _failure(response)
         if response.status_code == 400 and self._limit_name == "max_tokens" and "max_completion_tokens" in str(failure):
             self._limit_name = "max_completion_tokens"  # reasoning models use this name for the limit
-            return self.send(exchange, model, is_forced=is_forced, timeout_seconds=timeout_seconds)
+            return self.send(request, model, is_forced=is_forced, timeout_seconds=timeout_seconds)
         raise failure
 
     def cannot_force(self, error: ApiError) -> bool:
@@ -71,19 +71,19 @@ class OpenAIApi:
         self._client.close()
 
 
-def _request_body(exchange: Exchange, *, is_forced: bool) -> dict[str, Any]:
+def _request_body(request: ModelRequest, *, is_forced: bool) -> dict[str, Any]:
     """Return the JSON body of a request: its messages, and the answer's schema if the server is to enforce it."""
-    system = exchange.system
-    if exchange.schema is not None:  # without this line some models begin with prose, and stop at the enforced object
+    system = request.system
+    if request.schema is not None:  # without this line some models begin with prose, and stop at the enforced object
         system += "\n\nAnswer only with one JSON object."
-        system += "" if is_forced else f" Its schema:\n{dump(exchange.schema)}"
-    messages = [{"role": "system", "content": system}, {"role": "user", "content": exchange.prompt}]
-    if exchange.fault:
-        answer = exchange.answer if isinstance(exchange.answer, str) else dump(exchange.answer)
-        messages += [{"role": "assistant", "content": answer}, {"role": "user", "content": exchange.fault}]
-    if exchange.schema is None or not is_forced:
+        system += "" if is_forced else f" Its schema:\n{dump(request.schema)}"
+    messages = [{"role": "system", "content": system}, {"role": "user", "content": request.prompt}]
+    if request.fault:
+        answer = request.answer if isinstance(request.answer, str) else dump(request.answer)
+        messages += [{"role": "assistant", "content": answer}, {"role": "user", "content": request.fault}]
+    if request.schema is None or not is_forced:
         return {"messages": messages}
-    schema = {"name": "answer", "schema": dict(exchange.schema)}
+    schema = {"name": "answer", "schema": dict(request.schema)}
     return {"messages": messages, "response_format": {"type": "json_schema", "json_schema": schema}}
 
 

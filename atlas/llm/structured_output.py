@@ -59,13 +59,13 @@ class Question(Generic[T]):
     """Names of prose fields, which are checked for echoes, loops and copies."""
 
     is_grounded: Callable[[Any], bool] = lambda answer: False
-    """Predicate: whether an answer's prose may only use names from the data, as in a summary."""
+    """Predicate for answers whose prose may only use names from the data, such as summaries."""
 
     may_copy: bool = False
     """True if prose may quote long parts of the data, like merged advice."""
 
     declines: Callable[[Any], bool] = lambda answer: False
-    """Predicate: whether an answer declines, so that its prose may be empty."""
+    """Predicate for answers in which the model declines. Their prose may be empty."""
 
     max_tokens: int = 2_048
     """Maximum tokens of the answer."""
@@ -198,7 +198,7 @@ def model_name(llm: LLMClient) -> str:
 
 
 def as_data(texts: Mapping[str, str], *, limit: int) -> str:
-    """Return texts as one section of a prompt, each between delimiters with its id, and shortened if necessary.
+    """Return texts as one section of a prompt. Each is between delimiters with its id, and shortened if necessary.
 
     The delimiters contain a hash of all the texts, so that no text can contain one.
 

@@ -49,7 +49,7 @@ _PLACEHOLDER = re.compile(r"\{(\w+)\}")
 
 @dataclass(frozen=True, kw_only=True)
 class Basis:
-    """The texts that an answer is compared with."""
+    """The texts with which an answer is compared to find echoes and copies."""
 
     instructions: str
     """The rules for the model."""
@@ -71,7 +71,7 @@ class Basis:
 
     @cached_property
     def echoes(self) -> set[tuple[str, ...]]:
-        """The word n-grams of the prompt that do not occur in the data. A text that contains one is an echo."""
+        """Word n-grams of the prompt that do not occur in the data. An answer that contains one of them is an echo."""
         fault_runs = _word_runs(self.fault, ECHO_WORDS) - _word_runs(self.earlier, ECHO_WORDS)
         prompt_runs = _word_runs(self.instructions, ECHO_WORDS) | _word_runs(self.question, ECHO_WORDS) | fault_runs
         return prompt_runs.difference(*(_word_runs(text, ECHO_WORDS) for text in self.sources))
@@ -85,7 +85,7 @@ class Basis:
 
     @cached_property
     def copies(self) -> set[tuple[str, ...]]:
-        """The word n-grams of the data, with the length from which a repeated one counts as copied."""
+        """Word n-grams of the data. An answer that contains one of them is a copy. Empty if answers may copy."""
         sources = () if self.may_copy else self.sources
         return set[tuple[str, ...]]().union(*(_word_runs(source, COPY_WORDS) for source in sources))
 
@@ -190,7 +190,7 @@ def _word_runs(text: str, n: int) -> set[tuple[str, ...]]:
 
 
 def _normalise(text: str) -> str:
-    """Return a string in lower case and without thousands separators, in which names and numbers are looked up."""
+    """Return a string in lower case and without thousands separators, so that names and numbers can be looked up."""
     return text.casefold().replace(",", "")
 
 

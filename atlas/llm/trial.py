@@ -43,7 +43,7 @@ class Trial:
 
 
 def run_trial(llm: LLMClient, text: str, block: str) -> Trial:
-    """Return the model's answers to a task without memories and with `block`, requested concurrently.
+    """Return the model's answers to a task, without memories and with `block`. Both are requested concurrently.
 
     One request may fail without the other.
 

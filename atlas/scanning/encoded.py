@@ -1,4 +1,4 @@
-"""Texts that are encoded in other texts, so that they pass filters unread."""
+"""Detection of texts that are encoded in other texts, which conceals them from filters."""
 
 from __future__ import annotations
 

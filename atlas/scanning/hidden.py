@@ -56,13 +56,13 @@ UNSEEN_CHARACTERS: tuple[Rule, ...] = (
 )
 """The rules on characters outside of ASCII, in the text as stored."""
 
-BACKWARDS = _make_rule(
+DIRECTION_RULE = _make_rule(
     "direction of writing",
     0.7,
     "It reverses the direction of text that is written from left to right.",
     "[\u202d\u202e\u2066\u2067\u2068](?=[\x00-\u024f])",
 )
-"""The rule on texts without letters of a right-to-left script, in which such characters are usual."""
+"""The rule on characters that change the direction of writing. It is not used on texts in right-to-left scripts."""
 
 MARKUP: tuple[Rule, ...] = (
     _make_rule(
@@ -97,12 +97,12 @@ _RTL = re.compile("[\u0590-\u08ff]")
 
 
 def hidden_rules(text: str) -> tuple[Rule, ...]:
-    """Return the rules that apply to a text as stored."""
+    """Return the rules on hidden text that apply to a text."""
     if text.isascii():
         return MARKUP
     if _RTL.search(text):
         return (*MARKUP, *UNSEEN_CHARACTERS)
-    return (*MARKUP, *UNSEEN_CHARACTERS, BACKWARDS)
+    return (*MARKUP, *UNSEEN_CHARACTERS, DIRECTION_RULE)
 
 
 def hidden_messages(text: str) -> Iterator[str]:

@@ -1,7 +1,7 @@
 """The rules of the scan: patterns of orders to the reading agent, and of tool calls in places for prose.
 
-The forms that a context block quotes are among them. A rule is a row of a table. Its weight is the share of doubt that
-a match removes, so that weak signs add up. Patterns repeat only bounded parts, because the texts are untrusted.
+They include the patterns of `atlas.llm.instructions`. Each rule is a row of a table. A rule's weight is the share of
+doubt that a match removes, so that weak signs add up. Repetitions in patterns are bounded, because texts are untrusted.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from atlas.llm.instructions import FORMS
+from atlas.llm.instructions import INJECTION_PATTERNS
 
 ORDERS, TOOL_CALLS, HIDDEN_TEXT, ENCODED = "orders", "tool calls", "hidden text", "encoded"
 """The attacks that rules detect."""
@@ -18,7 +18,7 @@ ORDERS, TOOL_CALLS, HIDDEN_TEXT, ENCODED = "orders", "tool calls", "hidden text"
 
 @dataclass(frozen=True, slots=True)
 class Rule:
-    """A pattern that texts of attacks contain, and that other texts rarely do."""
+    """A pattern that occurs in texts of attacks, and rarely in other texts."""
 
     name: str
     attack: str
@@ -29,10 +29,10 @@ class Rule:
     """Reason to suspect a match, as a sentence for people."""
 
     pattern: re.Pattern[str]
-    """Pattern of the folded text, or, for hidden text, of the text as stored."""
+    """Pattern that is matched against the result of `fold`, or for hidden text against the text as stored."""
 
     cues: tuple[str, ...] = ()
-    """Substrings. Every match contains one of them, unless there are none. They are searched first, for speed."""
+    """Substrings, searched first, for speed. Every match contains one of them. May be empty."""
 
 
 def _make_rule(name: str, attack: str, weight: float, why: str, cues: str, pattern: str) -> Rule:
@@ -61,7 +61,7 @@ _SENSITIVE_CUES = (
 _PLACE = r"(?:https?://|ftp://|\b[\w.+-]{1,64}@[\w-]{1,64}\.\w)"
 _SEND_VERBS = r"\b(?:send|post|upload|forward|copy|transmit|submit|leak|exfiltrate|deliver|e-?mail|bcc)\b"
 
-_FORM_WEIGHTS: Mapping[str, tuple[str, float]] = {
+_PATTERN_WEIGHTS: Mapping[str, tuple[str, float]] = {
     "special token": (TOOL_CALLS, 0.8),
     "tool call": (TOOL_CALLS, 0.7),
     "role at a line's start": (TOOL_CALLS, 0.4),
@@ -70,12 +70,12 @@ _FORM_WEIGHTS: Mapping[str, tuple[str, float]] = {
     "end of a part": (TOOL_CALLS, 0.4),
     "to play a role": (ORDERS, 0.4),
 }
-"""Attack and weight of forms, keyed by name. The others are orders to drop the rules, in several languages."""
+"""Attack and weight of injection patterns, keyed by name. All others are orders to drop the rules."""
 
-QUOTED_FORMS = tuple(
-    Rule(form.name, attack, weight, f"It reads like {form.reads_like} of a prompt.", form.pattern, form.cues)
-    for form in FORMS
-    for attack, weight in (_FORM_WEIGHTS.get(form.name, (ORDERS, 0.8)),)
+INJECTION_RULES = tuple(
+    Rule(known.name, attack, weight, f"It reads like {known.reads_like} of a prompt.", known.pattern, known.cues)
+    for known in INJECTION_PATTERNS
+    for attack, weight in (_PATTERN_WEIGHTS.get(known.name, (ORDERS, 0.8)),)
 )
 
 FURTHER_RULES: tuple[Rule, ...] = (
@@ -279,5 +279,5 @@ FURTHER_RULES: tuple[Rule, ...] = (
     ),
 )
 
-RULES: tuple[Rule, ...] = QUOTED_FORMS + FURTHER_RULES
+RULES: tuple[Rule, ...] = INJECTION_RULES + FURTHER_RULES
 """The rules on visible text."""

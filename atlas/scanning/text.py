@@ -1,6 +1,6 @@
 """Scan of a text for signs of an attack on the agent that reads it.
 
-It only detects known signs. A false statement in plain words has none, and passes.
+Only known signs are detected. A false statement in plain words has none, and is accepted.
 """
 
 from __future__ import annotations
@@ -17,17 +17,17 @@ from atlas.scanning.hidden import hidden_messages, hidden_rules
 from atlas.scanning.rules import ENCODED, HIDDEN_TEXT, RULES, TOOL_CALLS, Rule
 
 SUSPICIOUS = 0.5
-"""Default score from which a record is reported."""
+"""Lowest score of a record that is reported, by default."""
 
 EXCERPT_CHARACTERS = 160
 
-_STRONG = 0.6
+_MIN_ACTION_WEIGHT = 0.6
 """Minimum weight of the rules for code, and for the thoughts and actions of an agent.
 
-They often speak of passwords, or of instructions for the future.
+Such texts often mention passwords, or instructions for the future.
 """
 
-_ACTION_RULES = tuple(rule for rule in RULES if rule.attack != TOOL_CALLS and rule.weight >= _STRONG)
+_ACTION_RULES = tuple(rule for rule in RULES if rule.attack != TOOL_CALLS and rule.weight >= _MIN_ACTION_WEIGHT)
 _ROT13_RULES = tuple(rule for rule in RULES if rule.name in ("override", "outranks", "to drop the rules"))
 _DECODED_WEIGHT = 0.5
 
@@ -48,10 +48,10 @@ class Reason:
     """
 
     weight: float
-    """Confidence that such a text is an attack, in (0, 1)."""
+    """Confidence that a text with this sign is an attack, in (0, 1)."""
 
     part: str = ""
-    """Name of the part of a record that contains it, such as `observation of step 2`, or empty for the whole text."""
+    """Name of the record's part with the sign, such as `observation of step 2`, or empty for the whole text."""
 
 
 def scan_text(text: str, *, is_action: bool = False) -> tuple[Reason, ...]:

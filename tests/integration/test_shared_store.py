@@ -18,7 +18,7 @@ from atlas.jobs import artefact
 from atlas.jobs.artefact import CACHE
 from atlas.jobs.duplicates import DuplicatesFile
 from atlas.jobs.live_map import LiveMap
-from atlas.jobs.map import MapFile, saved_positions
+from atlas.jobs.map import MapFile, load_positions
 from atlas.jobs.worker import JobStatus, Worker
 from atlas.maps.labels import DomainNames
 from atlas.maps.map import make_map
@@ -170,7 +170,7 @@ def test_a_server_that_is_killed_in_the_middle_of_a_job_leaves_it_to_another(two
 
 def test_the_map_that_one_server_made_is_the_map_of_all(two):
     first, second = two
-    made, shown = live(first).shown(), live(second).shown()
+    made, shown = live(first).latest(), live(second).latest()
     assert made is not None
     assert shown is not None
     assert (made.ids, made.domains) == (shown.ids, shown.domains)
@@ -181,43 +181,43 @@ def test_the_map_that_one_server_made_is_the_map_of_all(two):
 def test_a_map_that_a_worker_makes_later_replaces_the_one_that_another_server_shows(two, worker):
     first, second = two
     shows = live(second)
-    before = shows.shown()
+    before = shows.latest()
     asks = LiveMap(first, worker())
-    asks.shown()
+    asks.latest()
     asks.refit(min_domain_size=40)
     wait_for(lambda: asks.status().state == "done")
-    after = shows.shown()
+    after = shows.latest()
     assert after.recipe.min_domain_size == 40 != before.recipe.min_domain_size
-    assert after.coordinates.tolist() == asks.shown().coordinates.tolist()
+    assert after.coordinates.tolist() == asks.latest().coordinates.tolist()
 
 
 def test_a_domain_that_is_named_on_one_server_has_its_name_on_another(two):
     first, second = live(two[0]), live(two[1])
-    shown = first.shown()
+    shown = first.latest()
     number = shown.domains[0].number
-    assert second.shown().domain(number).name != "Trips"
+    assert second.latest().domain(number).name != "Trips"
     first.names.rename(shown, number, "Trips")
-    assert second.shown().domain(number).name == first.shown().domain(number).name == "Trips"
-    second.names.rename(second.shown(), number, "")
-    assert first.shown().domain(number).name == shown.domain(number).name
+    assert second.latest().domain(number).name == first.latest().domain(number).name == "Trips"
+    second.names.rename(second.latest(), number, "")
+    assert first.latest().domain(number).name == shown.domain(number).name
     first.names.rename(shown, number, "Journeys")
-    assert "Journeys" in {place.domain for place in saved_positions(two[1].storage.path, COLLECTION).values()}
+    assert "Journeys" in {place.domain for place in load_positions(two[1].storage.path, COLLECTION).values()}
     assert not (two[0].storage.path / NAMES).exists()
 
 
 def test_names_that_were_given_before_they_were_shared_are_shared(two):
     first, second = two
-    shown = live(first).shown()
+    shown = live(first).latest()
     DomainNames(first.storage.path, COLLECTION).rename(shown, shown.domains[0].number, "Trips")
-    assert live(first).shown().domains[0].name == "Trips"
-    assert live(second).shown().domains[0].name == "Trips"
+    assert live(first).latest().domains[0].name == "Trips"
+    assert live(second).latest().domains[0].name == "Trips"
     assert not (first.storage.path / NAMES).exists()
 
 
 def test_names_go_with_a_backup_and_with_a_copy(two, tmp_path):
     first, second = two
     named = live(first)
-    shown = named.shown()
+    shown = named.latest()
     backup(first.storage, tmp_path / "without.zip")
     named.names.rename(shown, shown.domains[0].number, "Trips ü")
     backup(first.storage, tmp_path / "with.zip")
@@ -237,7 +237,7 @@ def test_names_go_with_a_backup_and_with_a_copy(two, tmp_path):
 def test_a_frozen_copy_is_of_its_moment_and_names_no_address(two):
     first, _ = two
     named = live(first)
-    shown = named.shown()
+    shown = named.latest()
     named.names.rename(shown, shown.domains[0].number, "Trips")
     copy = freeze(first.storage, "abc")
     first.experience.store(attempt(500))
@@ -250,7 +250,7 @@ def test_a_frozen_copy_is_of_its_moment_and_names_no_address(two):
 def test_a_purge_on_one_server_takes_what_was_made_from_all(two):
     first, second = two
     shows = live(second)
-    assert shows.shown() is not None
+    assert shows.latest() is not None
     old = make_map(read_embedded(first.storage, COLLECTION))
     assert map_file(first).load() is not None
     assert map_file(second).path.exists()
@@ -262,7 +262,7 @@ def test_a_purge_on_one_server_takes_what_was_made_from_all(two):
     assert map_file(first).load() is None
     assert map_file(second).load() is None
     assert not map_file(second).path.exists()
-    assert set(shows.shown().ids) == set(first.experience.ids())
+    assert set(shows.latest().ids) == set(first.experience.ids())
 
 
 def test_what_was_worked_out_before_a_restore_is_not_kept(two, tmp_path):

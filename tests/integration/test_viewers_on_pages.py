@@ -99,7 +99,7 @@ def prepared(tmp_path_factory) -> tuple[Path, Ids]:
     store = tmp_path_factory.mktemp("viewers") / "store"
     ids = make_everything(store)
     with opened(store) as memory:
-        LiveMap(memory, Worker()).shown()  # saves the map, or each copy of the store would make it again
+        LiveMap(memory, Worker()).latest()  # saves the map, or each copy of the store would make it again
         return store, ids | {"operation": memory.history(1)[0].id}
 
 

@@ -12,7 +12,7 @@ ATTEMPT_CHARACTERS = 24_000
 
 
 def attempt_as_data(trajectory: Trajectory, *, limit: int = ATTEMPT_CHARACTERS) -> str:
-    """Return the data section of a prompt for an attempt: its task, steps, outcome and feedback."""
+    """Return an attempt as a data section of a prompt, with task, steps, outcome and feedback."""
     outcome = trajectory.outcome
     parts = {
         "task": trajectory.task.description,
@@ -25,7 +25,7 @@ def attempt_as_data(trajectory: Trajectory, *, limit: int = ATTEMPT_CHARACTERS) 
 
 
 def experience_as_text(experience: Experience) -> str:
-    """Return one experience as text: its task, outcome, actions and feedback."""
+    """Return an experience as text, with task, outcome, actions and feedback."""
     return as_fields(
         {
             "task": experience.task.description,
@@ -37,7 +37,7 @@ def experience_as_text(experience: Experience) -> str:
 
 
 def as_fields(texts: Mapping[str, str]) -> str:
-    """Return a line `name: text` for each non-blank text.
+    """Return a string with a line `name: text` for each non-blank text.
 
     Continuation lines are indented, so that a text cannot fake another field.
     """

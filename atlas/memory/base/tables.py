@@ -55,7 +55,7 @@ MAP_MODULE = "atlas.jobs.map"
 
 def read_positions(directory: Path, collection: str) -> MapPositions:
     """Return the map positions of a collection's records, keyed by id, from the map stored in a directory."""
-    positions: MapPositions = import_module(MAP_MODULE).saved_positions(directory, collection)
+    positions: MapPositions = import_module(MAP_MODULE).load_positions(directory, collection)
     return positions
 
 

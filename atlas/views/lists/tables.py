@@ -8,7 +8,7 @@ from typing import Any
 
 from atlas.core.exchange import encode_line
 from atlas.core.imports.distribution import require_extra
-from atlas.jobs.map import positions_on
+from atlas.jobs.map import map_positions
 from atlas.maps.map import MemoryMap
 from atlas.memory.base.tables import escape_formulas
 from atlas.memory.kinds.table import known_lines
@@ -32,7 +32,7 @@ def table_of(
     Raises:
         ExtraMissing: pandas is not installed, or pyarrow for a Parquet file.
     """
-    positions = positions_on(memory_map) if memory_map is not None else None
+    positions = map_positions(memory_map) if memory_map is not None else None
     return FORMS[form](kind.records(memory).to_pandas(ids=ids, positions=positions))
 
 

@@ -20,9 +20,9 @@ def time_left(status: JobStatus, now: float) -> str:
     Args:
         now: Value of the monotonic clock in seconds.
     """
-    if not status.started:
+    if not status.started_seconds:
         return ""
-    seconds = now - status.started
+    seconds = now - status.started_seconds
     share = status.done / status.total if status.total else 0.0
     if share < ENOUGH_SHARE or seconds < ENOUGH_SECONDS:
         return f"Begun {seconds:.0f} s ago."

@@ -25,7 +25,7 @@ _log = logging.getLogger("atlas.dashboard")
 def begin_run(memory: MemorySystem) -> None:
     """Record the state of the store that this run draws. Called before anything else is read."""
     st.session_state[_DRAWN] = page_state(memory, store_state(memory))
-    st.session_state[_MAP] = live_map(memory).n_followed
+    st.session_state[_MAP] = live_map(memory).n_background_updates
     st.session_state[_REFRESHING] = False
 
 
@@ -66,4 +66,4 @@ def _draw_notice(notice: str) -> None:
 
 def _mapped(memory: MemorySystem) -> str:
     """Return the note that the map of a large store was updated since this page was drawn, or an empty string."""
-    return MAPPED if live_map(memory).n_followed != st.session_state.get(_MAP, 0) else ""
+    return MAPPED if live_map(memory).n_background_updates != st.session_state.get(_MAP, 0) else ""

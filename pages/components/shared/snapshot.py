@@ -43,7 +43,7 @@ class Snapshot:
         if is_awaited or size not in self._maps:
             live = live_map(self.memory)
             is_without = self.is_hurried and not is_awaited and not live.has_map()
-            self._maps[size] = None if is_without else live.shown(size, is_awaited=is_awaited)
+            self._maps[size] = None if is_without else live.latest(size, is_awaited=is_awaited)
         return self._maps[size]
 
     def make_map(self) -> None:
@@ -117,7 +117,7 @@ def page_map(memory: MemorySystem, *, is_awaited: bool = False) -> MemoryMap | N
     """
     snapshot = _of(memory)
     if snapshot is None:
-        return live_map(memory).shown(st.session_state.get(MIN_SIZE, 0), is_awaited=is_awaited)
+        return live_map(memory).latest(st.session_state.get(MIN_SIZE, 0), is_awaited=is_awaited)
     return snapshot.map(is_awaited=is_awaited)
 
 

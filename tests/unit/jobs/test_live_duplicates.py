@@ -42,7 +42,7 @@ def memory(tmp_path):
 
 @pytest.fixture
 def live(memory):
-    return LiveDuplicates(memory, Desk(), at_once=1)
+    return LiveDuplicates(memory, Desk(), max_synchronous=1)
 
 
 def test_a_large_store_is_looked_through_once_by_the_worker(live):
@@ -93,7 +93,7 @@ def test_a_store_that_was_put_back_is_looked_through_anew(live, memory, tmp_path
 
 def test_what_was_kept_elsewhere_for_a_read_only_store_goes_when_it_is_closed(memory):
     with atlas.open_memory(memory.storage.path, embedder=HashEmbedder(16), read_only=True) as reading:
-        live = LiveDuplicates(reading, Desk(), at_once=1)
+        live = LiveDuplicates(reading, Desk(), max_synchronous=1)
         live.latest()
         kept = live._output_directory()
         assert kept.exists()

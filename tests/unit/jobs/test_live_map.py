@@ -42,7 +42,7 @@ def live(memory):
 def large(memory):
     """The same where it counts as large, with a map that was made elsewhere."""
     MapFile(memory.storage.path / CACHE, COLLECTION).save(make_map(read_embedded(memory.storage, COLLECTION)))
-    return LiveMap(memory, Desk(), at_once=5)
+    return LiveMap(memory, Desk(), max_synchronous=5)
 
 
 @pytest.fixture
@@ -67,28 +67,28 @@ def places(found) -> dict[str, list[float]]:
 
 
 def test_writes_are_followed_without_reading_all_vectors_again(live, memory, readings):
-    before = live.shown()
+    before = live.latest()
     for _ in range(3):
         memory.experience.delete(add(memory, 2)[:1])
-        now = live.shown()
+        now = live.latest()
     assert set(now.ids) == set(memory.experience.ids())
     assert {one: places(now)[one] for one in before.ids} == places(before)
     assert len(readings) == 1
 
 
 def test_marks_change_nothing_on_the_map(large, memory, readings):
-    before = large.shown()
+    before = large.latest()
     memory.experience.change_marks(memory.experience.ids(), pinned=True)
-    assert large.shown() is before
+    assert large.latest() is before
     assert readings == []
 
 
 def test_domains_of_a_chosen_size_are_found_once_and_follow_the_store_then(live, memory, monkeypatch):
-    before = live.shown(3)
+    before = live.latest(3)
     assert before.recipe.min_domain_size == 3
     monkeypatch.setattr(map_source, "regroup", lambda *given: pytest.fail("they were found again"))
     new = add(memory, 1)
-    now = live.shown(3)
+    now = live.latest(3)
     assert now.ids == (*before.ids, *new)
     assert now.labels[:60].tolist() == before.labels.tolist()
 
@@ -102,15 +102,15 @@ def test_who_does_not_wait_is_given_the_map_of_a_large_store_as_it_was(large, me
 
     monkeypatch.setattr(map_source, "read_embedded", slow)
     add(memory, 3)
-    assert len(large.shown(is_awaited=False).ids) == 60
-    assert len(large.shown(is_awaited=False).ids) == 60
-    assert large.n_followed == 0
+    assert len(large.latest(is_awaited=False).ids) == 60
+    assert len(large.latest(is_awaited=False).ids) == 60
+    assert large.n_background_updates == 0
     may_read.set()
     large.wait()
-    assert large.n_followed == 1
-    assert len(large.shown(is_awaited=False).ids) == 63
+    assert large.n_background_updates == 1
+    assert len(large.latest(is_awaited=False).ids) == 63
     large.wait()
-    assert large.n_followed == 1
+    assert large.n_background_updates == 1
 
 
 def test_a_map_that_cannot_follow_stays_as_it_was(large, memory, monkeypatch):
@@ -119,9 +119,9 @@ def test_a_map_that_cannot_follow_stays_as_it_was(large, memory, monkeypatch):
 
     monkeypatch.setattr(map_source, "read_embedded", fail)
     add(memory, 3)
-    large.shown(is_awaited=False)
+    large.latest(is_awaited=False)
     large.wait()
-    assert (len(large.shown(is_awaited=False).ids), large.n_followed) == (60, 0)
+    assert (len(large.latest(is_awaited=False).ids), large.n_background_updates) == (60, 0)
 
 
 def test_the_first_map_can_be_made_in_the_background(memory):
@@ -129,42 +129,42 @@ def test_the_first_map_can_be_made_in_the_background(memory):
     assert not live.has_map()
     live.begin()
     live.wait()
-    assert (live.has_map(), live.n_followed) == (True, 1)
+    assert (live.has_map(), live.n_background_updates) == (True, 1)
     live.begin()
     live.wait()
-    assert live.n_followed == 1
-    assert set(live.shown(is_awaited=False).ids) == set(memory.experience.ids())
+    assert live.n_background_updates == 1
+    assert set(live.latest(is_awaited=False).ids) == set(memory.experience.ids())
 
 
 def test_no_sketch_is_made_of_a_large_store_for_who_does_not_wait(memory, readings):
-    live = LiveMap(memory, Desk(), at_once=5)
-    assert live.shown(is_awaited=False) is None
+    live = LiveMap(memory, Desk(), max_synchronous=5)
+    assert live.latest(is_awaited=False) is None
     live.wait()
     assert readings == []
-    assert live.shown().domains == ()
+    assert live.latest().domains == ()
     assert live.is_worker_needed()
 
 
 def test_a_store_that_was_put_back_has_its_own_map_at_the_same_revision(live, memory, tmp_path):
     backup(memory.storage, tmp_path / "copy")
     add(memory, 2)
-    assert len(live.shown().ids) == 62
+    assert len(live.latest().ids) == 62
     revision = memory.revision()
     restore(memory.storage, tmp_path / "copy")
     new = memory.experience.store_many([*attempts(90)][85:87])
     assert memory.revision() == revision
-    assert set(new) <= set(live.shown().ids)
-    assert set(live.shown().ids) == set(memory.experience.ids())
+    assert set(new) <= set(live.latest().ids)
+    assert set(live.latest().ids) == set(memory.experience.ids())
 
 
 def test_a_map_of_another_embedding_model_is_made_anew_at_once_or_by_the_worker(live, memory, large):
-    before = live.shown()
+    before = live.latest()
     assert not live.is_worker_needed()
     with memory.storage.ledger.database.write() as connection:
         connection.execute("UPDATE meta SET value = 'other' WHERE name = 'embedding_model'")
-    assert live.shown().recipe.model == "other"
+    assert live.latest().recipe.model == "other"
     assert before.recipe.model == "hash"
     file = MapFile(memory.storage.path / CACHE, COLLECTION)
     file.save(before)
-    assert np.array_equal(large.shown().coordinates, before.coordinates)
+    assert np.array_equal(large.latest().coordinates, before.coordinates)
     assert large.is_worker_needed()

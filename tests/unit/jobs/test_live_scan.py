@@ -37,7 +37,7 @@ def test_new_changed_and_deleted_records_are_followed(memory):
 
 def test_many_records_are_scanned_in_a_thread(memory):
     memory.experience.store_many([*attempts(30), attempt("water the plants", solution=ORDER)])
-    live = LiveScan(memory, at_once=5)
+    live = LiveScan(memory, max_synchronous=5)
     assert live.latest().n_left == 31
     live.wait()
     state = live.latest()
@@ -47,7 +47,7 @@ def test_many_records_are_scanned_in_a_thread(memory):
 
 def test_signs_of_a_large_store_are_searched_again_after_a_while(memory, monkeypatch):
     memory.experience.store_many(attempts(30))
-    live = LiveScan(memory, at_once=5)
+    live = LiveScan(memory, max_synchronous=5)
     live.latest()
     live.wait()
     assert live.latest().findings == ()

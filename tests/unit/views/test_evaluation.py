@@ -88,9 +88,9 @@ def test_progress_is_that_of_the_whole_measurement(memory):
 @pytest.mark.parametrize(
     ("status", "text"),
     [
-        (JobStatus(state="running", done=40, total=100, started=100.0), "40% done, about 3 minutes left."),
-        (JobStatus(state="running", done=80, total=100, started=100.0), "80% done, about 30 s left."),
-        (JobStatus(state="running", done=5, total=100, started=100.0), "Begun 120 s ago."),
+        (JobStatus(state="running", done=40, total=100, started_seconds=100.0), "40% done, about 3 minutes left."),
+        (JobStatus(state="running", done=80, total=100, started_seconds=100.0), "80% done, about 30 s left."),
+        (JobStatus(state="running", done=5, total=100, started_seconds=100.0), "Begun 120 s ago."),
         (JobStatus(state="queued"), ""),
     ],
 )

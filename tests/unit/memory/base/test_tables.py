@@ -11,7 +11,7 @@ import pytest
 from atlas.core.errors import AtlasError
 from atlas.core.operations import Marks
 from atlas.jobs.artefact import CACHE
-from atlas.jobs.map import MapFile, positions_on, saved_positions
+from atlas.jobs.map import MapFile, load_positions, map_positions
 from atlas.maps.map import make_map
 from atlas.maps.snapshot import read_embedded
 from atlas.memory.base.tables import FIRST_COLUMNS, MapPosition, build_columns, build_frame, escape_formulas
@@ -62,8 +62,8 @@ def test_the_map_that_is_kept_with_the_store_tells_domain_and_place(memory, tmp_
     made = make_map(read_embedded(memory.storage, collection), engine="pca", min_domain_size=5)
     MapFile(tmp_path / CACHE, collection).save(made)
     frame = memory.experience.to_pandas()
-    positions = saved_positions(tmp_path, collection)
-    assert positions == positions_on(made)
+    positions = load_positions(tmp_path, collection)
+    assert positions == map_positions(made)
     assert frame["map_x"].tolist() == [positions[one].x for one in ids]
     assert [one or "" for one in frame["domain"].where(frame["domain"].notna(), None)] == [
         positions[one].domain for one in ids
