@@ -117,9 +117,15 @@ const FORMS = {
     fill.style.width = percent(value)
     return [meter, value.toFixed(2)]
   },
-  meter: ({ share, text, weak }) => {
-    const meter = FORMS.share(share)[0]
-    meter?.classList.toggle('weak', Boolean(weak))
+  // Without a share, its text stands where that of the others does.
+  meter: ({ share, text, weak, tick }) => {
+    const meter = FORMS.share(share)[0] ?? made('span', 'meter none')
+    meter.classList.toggle('weak', Boolean(weak))
+    if (share !== null && tick !== null) {
+      const mark = made('span', 'tick')
+      mark.style.left = percent(tick)
+      meter.append(mark)
+    }
     return [meter, made('span', weak ? 'bad' : '', text)]
   },
   picture: (value) => {

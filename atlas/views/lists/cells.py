@@ -70,6 +70,9 @@ class Meter:
     weak: bool = False
     """True if it is drawn in red."""
 
+    tick: float | None = None
+    """A share to compare it with, in [0, 1], which is marked on the bar, or None for none."""
+
 
 def table_as_json(kind: Kind, columns: Columns, rows: Sequence[Row], order: str = "") -> dict[str, Any]:
     """Return a table for the browser, without the optional columns that are empty.

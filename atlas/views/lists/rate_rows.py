@@ -49,11 +49,19 @@ class RateRow(Row):
     interval: str
 
 
-def rate_row(line: NamedRate, id: str, *, is_weak: bool = False) -> RateRow:
+def rate_row(
+    line: NamedRate, id: str, *, is_weak: bool = False, average: float | None = None, group: str = ""
+) -> RateRow:
     """Return the row of a success rate, such as `26% of 19` with its interval.
 
-    A weak one is drawn in red.
+    Args:
+        line: The rate.
+        id: Id of the row.
+        is_weak: Whether it is drawn in red.
+        average: The rate to compare it with, which is marked on its bar, in [0, 1].
+        group: Heading above the first of the rows that share it.
     """
     share = None if line.percent_succeeded is None else line.percent_succeeded / 100
     text = "not known" if share is None else f"{percent(share)} of {line.n_known:,}"
-    return RateRow(id=id, name=line.name, rate=Meter(share, text, weak=is_weak), interval=line.interval)
+    meter = Meter(share, text, weak=is_weak, tick=average)
+    return RateRow(id=id, name=line.name, rate=meter, interval=line.interval, group=group)

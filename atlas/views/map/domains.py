@@ -17,7 +17,7 @@ from atlas.views.kinds.experience import OUTCOME, TASK
 from atlas.views.lists.queries import Row
 from atlas.views.map.colours import Categories
 from atlas.views.map.points import Points
-from atlas.views.shared.rates import interval_text, rate_text, share_for_order
+from atlas.views.shared.rates import interval_text, rate_text, share_for_order, weak_groups_sentence
 from atlas.views.shared.wording import OUTCOMES, counted, outcome_labels, percent
 
 READ = 200
@@ -147,10 +147,7 @@ def domains_caption(memory_map: MemoryMap) -> str:
 
 def weak_sentence(rows: Sequence[DomainRow], average: SuccessRate) -> str:
     """Return how many domains do clearly worse than the average, such as `2 of 9 domains …`."""
-    n_weak, n = sum(row.is_weak for row in rows), counted(len(rows), "domain")
-    if not n_weak:
-        return f"None of {n} is clearly below the average of {rate_text(average)}."
-    return f"{n_weak} of {n} {'is' if n_weak == 1 else 'are'} clearly below the average of {rate_text(average)}."
+    return weak_groups_sentence(sum(row.is_weak for row in rows), counted(len(rows), "domain"), average)
 
 
 def no_domains_sentence(memory_map: MemoryMap) -> str:

@@ -128,6 +128,18 @@ def rate_sentence(rate: SuccessRate) -> str:
     return f"{rate_text(rate)} of {rate.n_known:,} with a known outcome succeeded (likely {interval_text(rate)})"
 
 
+def weak_groups_sentence(n_weak: int, groups: str, average: SuccessRate) -> str:
+    """Return `2 of 9 domains are clearly below the average of 65%.`.
+
+    Args:
+        n_weak: Number of the groups that are.
+        groups: The groups with their number.
+        average: Success rate of all.
+    """
+    weak = f"{n_weak} of {groups} {'is' if n_weak == 1 else 'are'}" if n_weak else f"None of {groups} is"
+    return f"{weak} clearly below the average of {rate_text(average)}."
+
+
 def points(difference: float) -> str:
     """Return a difference of rates as percentage points: `+23 points`."""
     return f"{_signed(difference)}{NO_BREAK}points"

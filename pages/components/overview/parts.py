@@ -12,18 +12,17 @@ from atlas.views.curate.attention import AttentionRow
 from atlas.views.curate.health import DOMAIN_ORDER, FAILING, Health
 from atlas.views.kinds.columns import Column
 from atlas.views.lists.rate_rows import RATE_COLUMNS, rate_row
+from atlas.views.overview.domains import weak_domain_rows, weak_domains_sentence
 from atlas.views.overview.summary import Groups, Overview, experiences_line, groups_caption
 from atlas.views.shared.scope import Scope
 from atlas.views.shared.wording import counted
 from pages.components.lists.record_table import plain_table
 from pages.components.shared.narrowing import go_from_click, narrow_to
 
-MAX_DOMAINS = 5
-
 ATTENTION_COLUMNS = (
     Column("severity", "", 18, "severity"),
-    Column("what", "Needs attention", 380),
-    Column("detail", "", 420),
+    Column("what", "Needs attention", 320),
+    Column("detail", "", 500),
     Column("action", "", 90, "button"),
 )
 
@@ -81,18 +80,16 @@ def draw_trend(trend: Trend | None) -> None:
 
 def draw_domains(health: Health) -> None:
     """Draw the domains with the lowest success rates. A click opens one on the map."""
-    n_failing = len(health.failing)
-    finding = f"{n_failing} of {counted(len(health.domains), 'domain')} {'is' if n_failing == 1 else 'are'}"
-    fail = f"{finding} clearly below the average. " if n_failing else "Weakest first. "
-    st.caption(f"{fail}Click one to see it on the map.", help=DOMAIN_ORDER)
+    st.caption(weak_domains_sentence(health), help=f"Click one to see it on the map. {DOMAIN_ORDER}")
+    rows = weak_domain_rows(health)
     plain_table(
-        [rate_row(row, str(row.number), is_weak=row.is_failing) for row in health.domains[:MAX_DOMAINS]],
+        rows,
         columns=(Column("name", "Domain", 240), *RATE_COLUMNS),
         key="overview_domains",
         label="Success by domain",
         on_opened=_open_domain,
     )
-    if len(health.domains) > MAX_DOMAINS:
+    if len(health.domains) > len(rows):
         label = f"All {len(health.domains)} domains"
         link = {"curate_queue": FAILING}
         st.page_link("pages/curate.py", label=label, icon=":material/arrow_forward:", query_params=link)

@@ -1,0 +1,48 @@
+"""The domains that Overview lists: those clearly below the average, and apart from them the next ones."""
+
+from __future__ import annotations
+
+import pytest
+
+from atlas.core.statistics import SuccessRate
+from atlas.views.curate.health import DomainLine, Health
+from atlas.views.overview.domains import OTHERS, weak_domain_rows, weak_domains_sentence
+
+
+def health_of(*weak: bool) -> Health:
+    """Return the health of a store with these domains, the lowest rate first."""
+    domains = tuple(
+        DomainLine(
+            number=number,
+            name=f"domain {number}",
+            n=10,
+            n_known=10,
+            n_tasks=10,
+            percent_succeeded=10.0 * number,
+            interval="",
+            is_failing=is_weak,
+            verdict="",
+        )
+        for number, is_weak in enumerate(weak)
+    )
+    rate = SuccessRate(n_succeeded=65, n_failed=35)
+    return Health(rate=rate, domains=domains, never_used=(), stale=(), n_unknown=0, n_buried=0)
+
+
+def test_weak_domains_come_first_and_the_next_ones_stand_apart_with_the_average_on_each_bar():
+    health = health_of(True, False, True, False, False, False)
+    rows = weak_domain_rows(health)
+    assert [(row.name, row.group, row.rate.weak) for row in rows] == [
+        ("domain 0", "", True), ("domain 2", "", True), ("domain 1", OTHERS, False), ("domain 3", OTHERS, False),
+    ]  # fmt: skip
+    assert {row.rate.tick for row in rows} == {0.65}
+    assert weak_domains_sentence(health) == (
+        "2 of 6 domains are clearly below the average of 65%, the stroke on the bars."
+    )
+
+
+@pytest.mark.parametrize(("n_weak", "n_listed"), [(3, 5), (4, 5), (5, 5), (9, 5), (0, 5)])
+def test_at_most_five_are_listed_and_none_stands_apart_without_a_weak_one(n_weak, n_listed):
+    rows = weak_domain_rows(health_of(*[True] * n_weak, *[False] * 6))
+    assert (len(rows), sum(row.rate.weak for row in rows)) == (n_listed, min(n_weak, n_listed))
+    assert {row.group for row in rows if not row.rate.weak} <= {OTHERS if n_weak else ""}
