@@ -122,7 +122,7 @@ def test_the_tray_leaves_the_foot_of_the_map_to_be_seen(page: Page, serve: Serve
 @pytest.mark.parametrize("place", ["nowhere", "overview/x", "map/x/y?scope_text=wax"])
 def test_an_address_that_no_page_has_opens_the_overview(page: Page, serve: Serve, sample: Path, place: str):
     page.goto(f"{serve(sample)}/{place}")
-    expect(page.get_by_role("heading", name="ATLAS memory")).to_be_visible()
+    expect(page.get_by_role("heading", name="Overview")).to_be_visible()
 
 
 def test_what_is_opened_on_a_phone_is_seen_at_once(page: Page, serve: Serve, sample: Path):

@@ -192,7 +192,7 @@ def test_hostile_content_does_nothing(page: Page, serve: Serve, tmp_path):
     page.on("request", lambda request: asked.append(request.url))
     address = serve(tmp_path)
     page.goto(address)
-    expect(page.get_by_role("heading", name="ATLAS memory")).to_be_visible()
+    expect(page.get_by_role("heading", name="Overview")).to_be_visible()
     settle(page)
     shoot(page, "overview-hostile", themes=True)
     page.goto(f"{address}/experiences")

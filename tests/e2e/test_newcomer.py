@@ -25,7 +25,7 @@ def store(tmp_path) -> Path:
 
 def test_the_sample_data_show_whether_memory_helps_and_lead_to_the_attempts(page: Page, serve: Serve, store):
     page.goto(serve(store))
-    expect(page.get_by_role("heading", name="ATLAS memory")).to_be_visible()
+    expect(page.get_by_role("heading", name="Overview")).to_be_visible()
     page.get_by_role("button", name="Load the sample data").click()
     expect(page.get_by_text("records of sample data")).to_be_visible()
     expect(page.get_by_role("heading", name="Tasks probably went better with memory.")).to_be_visible()

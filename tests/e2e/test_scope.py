@@ -20,7 +20,7 @@ from tests.support.stores import make_store
 NARROWED = "scope_outcomes=failed&scope_domains=1"
 
 
-TITLES = {"History": "History", "Overview": "ATLAS memory", "Map": "Map", "Experiences": "Experiences"}
+TITLES = {"History": "History", "Overview": "Overview", "Map": "Map", "Experiences": "Experiences"}
 """Pages by their names in the menu."""
 
 

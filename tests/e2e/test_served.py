@@ -104,7 +104,7 @@ def test_a_foreign_page_reaches_no_socket_with_the_cookie_of_somebody_who_entere
 def test_a_viewer_sees_every_page_by_another_name_of_the_server_and_can_change_nothing(page: Page, address, keys):
     there = address.replace("127.0.0.1", ELSEWHERE)
     enter(page, there, keys["viewer"])
-    expect(page.get_by_role("heading", name="ATLAS memory")).to_be_visible()
+    expect(page.get_by_role("heading", name="Overview")).to_be_visible()
     page.goto(f"{there}/settings?settings_tab=Import")
     expect(
         page.get_by_text("Nothing can be changed here: the store is open for reading only, or you are a viewer.")
@@ -122,7 +122,7 @@ def test_a_viewer_sees_every_page_by_another_name_of_the_server_and_can_change_n
 def test_what_an_agent_stores_is_on_the_pages_by_its_name_and_undone_there(page: Page, address, keys):
     writer = {"Authorization": f"Bearer {keys['writer']}"}
     enter(page, address, keys["curator"])
-    expect(page.get_by_role("heading", name="ATLAS memory")).to_be_visible()
+    expect(page.get_by_role("heading", name="Overview")).to_be_visible()
     stored = Connection("auto", address=address, key=keys["writer"]).run(
         lambda client: said(client, "store_attempt", task=TASK, steps=["logrotate -f"], success=True)
     )
@@ -161,7 +161,7 @@ def test_an_admin_makes_a_key_that_works_once_shown_until_it_is_revoked(page: Pa
 def test_a_page_whose_key_is_revoked_shows_nothing_more(page: Page, address, store):
     api_keys = ApiKeys(store)
     enter(page, address, api_keys.add("leaving", Role.CURATOR, created_by="owner")[1])
-    expect(page.get_by_role("heading", name="ATLAS memory")).to_be_visible()
+    expect(page.get_by_role("heading", name="Overview")).to_be_visible()
     api_keys.revoke("leaving")
     page.get_by_role("link", name="Experiences").first.click()
     expect(page.get_by_text("your access was revoked")).to_be_visible()

@@ -22,7 +22,7 @@ def store(tmp_path: Path) -> Path:
 def test_the_printed_address_opens_the_dashboard_and_after_a_restart_a_tab_asks_for_the_new_token(page: Page, store):
     with atlas_serve(store, ATLAS_ACTOR="root") as first:
         page.goto(first.printed_address)
-        expect(page.get_by_role("heading", name="ATLAS memory")).to_be_visible()
+        expect(page.get_by_role("heading", name="Overview")).to_be_visible()
         assert page.url.rstrip("/") == first.address
         assert first.token not in page.evaluate("document.referrer + performance.getEntries().map(e => e.name).join()")
         expect(page.get_by_text("root, admin")).to_be_visible()

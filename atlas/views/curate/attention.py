@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 from typing import Literal
@@ -10,11 +11,13 @@ from typing import Literal
 from atlas.evaluation.report import OwnEvaluation
 from atlas.memory.system import MemorySystem
 from atlas.storage.damage import stored_instant
-from atlas.views.curate.cases import failing_strategies
+from atlas.views.curate.cases import Case, failing_strategies
+from atlas.views.curate.health import FAILING
 from atlas.views.curate.queues import TITLES
-from atlas.views.evaluation.verdict import JUDGED, stricter, verdict
+from atlas.views.evaluation.verdict import JUDGED, OFF_TOPIC_LABEL, Verdict, figures, stricter, verdict
 from atlas.views.kinds.journal import JOURNAL, NOT_FIXED, fix_condition
 from atlas.views.kinds.strategy import STRATEGY
+from atlas.views.lists.cells import POOR
 from atlas.views.lists.queries import Row
 from atlas.views.settings.copies import backup_state, needs_backup
 from atlas.views.shared.wording import counted, day_text
@@ -38,9 +41,6 @@ class AttentionRow(Row):
     action: str
     """The word on the button that opens that page."""
 
-    next_step: str
-    """The act that deals with it, as the end of a sentence: `back up the store`. Trusted text."""
-
     page: str
     """Name of the page that it opens."""
 
@@ -50,7 +50,7 @@ class AttentionRow(Row):
 
 def attention(
     memory: MemorySystem,
-    waiting: Mapping[str, int],
+    inbox: Sequence[Case] = (),
     *,
     n_own: int,
     now: datetime,
@@ -61,29 +61,31 @@ def attention(
 
     Args:
         memory: The memories.
-        waiting: Numbers of the cases in the inbox of Curate, by queue.
+        inbox: The cases in the inbox of Curate.
         n_own: Number of records that are not sample data, which alone need no backup.
         now: The current time, to which a backup is compared.
         search: Result of `search_row`.
         has_failed: True if the search for near-duplicates failed.
     """
     backup = _backup(memory, now) if needs_backup(memory, n_own) else ()
-    records = (*_failing_strategy(memory), *_open_crashes(memory), *_undecided(waiting, has_failed))
+    failing = tuple(_failing_strategy(memory))
+    records = (*failing, *_open_crashes(memory), *_undecided(inbox, failing, has_failed))
     return (*backup, *filter(None, [search]), *records)
 
 
 def search_row(evaluation: OwnEvaluation, strictness: float) -> AttentionRow | None:
-    """Return what a measurement advises to change about searches at the present strictness, or None for nothing."""
+    """Return what a measurement finds poor, or advises to change, at the present strictness, or None for nothing."""
     judged, better = verdict(evaluation, strictness), stricter(evaluation, strictness)
-    if judged is None or not judged.advice:
+    if judged is None:
         return None
+    if not judged.advice:
+        return _off_topic_row(evaluation, strictness, judged)
     row = AttentionRow(
         id="search",
         severity="routine" if judged.part == JUDGED else "important",
         what=judged.finding.rstrip("."),
         detail=judged.advice.rstrip("."),
         action="Adjust",
-        next_step=judged.advice.rstrip(".").replace(" it ", " search ").lower(),
         page="evaluation",
         parameters={"evaluation_tab": judged.part} if judged.part else {},
     )
@@ -91,6 +93,21 @@ def search_row(evaluation: OwnEvaluation, strictness: float) -> AttentionRow | N
         return row
     detail = f"Stricter: {better.off_topic} of them, {better.judged_right} of judged queries right"
     return replace(row, detail=detail)
+
+
+def _off_topic_row(evaluation: OwnEvaluation, strictness: float, judged: Verdict) -> AttentionRow | None:
+    """Return that searches answer most off-topic questions, which no other strictness mends, or None if they do not."""
+    off_topic = next((row for row in figures(evaluation, strictness) if row.label == OFF_TOPIC_LABEL), None)
+    if off_topic is None or off_topic.mark != POOR:
+        return None
+    return AttentionRow(
+        id="search",
+        severity="important",
+        what=f"{off_topic.rate.text} of off-topic questions get an answer",
+        detail=judged.finding.rstrip("."),
+        action="Open",
+        page="evaluation",
+    )
 
 
 def _failing_strategy(memory: MemorySystem) -> Iterator[AttentionRow]:
@@ -106,7 +123,6 @@ def _failing_strategy(memory: MemorySystem) -> Iterator[AttentionRow]:
             detail=f"{rate.n_succeeded:,} of {counted(rate.n, 'use')} succeeded"
             + (f", last failed on {day_text(last.at)}{by}" if last else ""),
             action="Review",
-            next_step="review the strategy that fails most",
             page=STRATEGY.page,
             parameters={"id": strategy.id},
         )
@@ -117,33 +133,40 @@ def _open_crashes(memory: MemorySystem) -> Iterator[AttentionRow]:
     where = {"id": fix_condition(memory.journal, NOT_FIXED)}
     for newest in memory.journal.browse(where, descending=True, limit=1):
         n, at = memory.journal.count(where), stored_instant(newest["metadata"])
-        crashes = f"{counted(n, 'crash')} without a fix"
         yield AttentionRow(
             id="crashes",
             severity="important",
-            what=crashes,
-            detail=f"newest {day_text(at)}" if at else "",
+            what=f"{counted(n, 'crash')} without a fix",
+            detail=f"The newest on {day_text(at)}" if at else "",
             action="Open",
-            next_step=f"look at {crashes}",
             page=JOURNAL.page,
             parameters={"journal_fixes": NOT_FIXED},
         )
 
 
-def _undecided(waiting: Mapping[str, int], has_failed: bool) -> Iterator[AttentionRow]:
-    """Yield the number of cases in the inbox of Curate, and that it may lack near-duplicates."""
-    numbers = [f"{n:,} {TITLES[queue].lower()}" for queue, n in waiting.items()]
+def _undecided(inbox: Sequence[Case], failing: Sequence[AttentionRow], has_failed: bool) -> Iterator[AttentionRow]:
+    """Yield the number of cases in the inbox of Curate, and that it may lack near-duplicates.
+
+    Args:
+        inbox: The cases.
+        failing: The rows above on strategies that fail, which may be among the cases.
+        has_failed: True if the search for near-duplicates failed.
+    """
+    named = {row.parameters["id"] for row in failing}
+    n_named = sum(case.queue == FAILING and not named.isdisjoint(case.ids) for case in inbox)
+    numbers = [
+        f"{n:,} {TITLES[queue].lower()}{f' ({n_named} named above)' if queue == FAILING and n_named else ''}"
+        for queue, n in Counter(case.queue for case in inbox).items()
+    ]
     if has_failed:
         numbers.append("the search for near-duplicates failed")
     if numbers:
-        cases = counted(sum(waiting.values()), "case")
         yield AttentionRow(
             id="undecided",
             severity="routine",
-            what=f"{cases} to decide" if waiting else "Near-duplicates unknown",
+            what=f"{counted(len(inbox), 'case')} to decide" if inbox else "Near-duplicates unknown",
             detail=", ".join(numbers),
-            action="Decide" if waiting else "Open",
-            next_step=f"decide {cases} in Curate" if waiting else "look for near-duplicates in Curate",
+            action="Decide" if inbox else "Open",
             page="curate",
         )
 
@@ -160,5 +183,4 @@ def _backup(memory: MemorySystem, now: datetime) -> Iterator[AttentionRow]:
 
 def _settings_row(severity: Severity, what: str, detail: str) -> AttentionRow:
     return AttentionRow(id="backup", severity=severity, what=what, detail=detail, action="Back up", page="settings",
-                        next_step="back up the store",
                         parameters={"settings_tab": "Export and backup"})  # fmt: skip

@@ -10,8 +10,8 @@ from atlas.views.charts.palette import GREY, PALETTE
 from atlas.views.charts.split import Part
 from atlas.views.lists.queries import Row
 from atlas.views.overview.randomised import RandomisedView, randomised_sentence, randomised_view, rate_text
-from atlas.views.shared.rates import range_text
-from atlas.views.shared.wording import counted, percent
+from atlas.views.shared.rates import points, range_text
+from atlas.views.shared.wording import counted, percent, whole_percent
 
 SURELY, LIKELY = 0.05, 0.2
 """Significance levels of the verdicts."""
@@ -50,12 +50,11 @@ class EffectView:
     randomised: RandomisedView | None
     """The randomised comparison, which is the main figure, or None if no attempts were held out."""
 
-    without: str
-    """`35%`, the mean success rate of the compared tasks without memory, or a dash if no task can be compared."""
+    rates: str
+    """`On average, 35% succeeded without memory and 68% with it.`, or empty if no task can be compared."""
 
-    with_memory: str
-    gain: str
-    """`likely +5 to +58 points`, the mean difference of the rates, or empty if too few tasks can be compared."""
+    difference: str
+    """`+33 points at 18 tasks tried both ways, likely +5 to +58 points.`, without the points if these tell little."""
 
     parts: tuple[Part, ...]
     """The compared tasks that went better, equally and worse. They claim no gain, but a higher rate, if the comparison
@@ -90,12 +89,10 @@ def effect_view(memory: MemorySystem) -> EffectView:
     latest = _latest(memory, [task.task_id for task in found.tasks])
     titles = memory.experience.titles(list(latest.values()))
     rows = [_row(task, latest.get(task.task_id, ""), titles) for task in found.tasks]
-    average = found.mean_rates[::-1] if found.n_tasks else (0.0, 0.0)
     return EffectView(
         randomised=randomised_view(found.randomised) if found.randomised is not None else None,
-        without=percent(average[0]) if found.n_tasks else "–",
-        with_memory=percent(average[1]) if found.n_tasks else "–",
-        gain=gain_text(found),
+        rates=_rates_sentence(found),
+        difference=difference_sentence(found),
         parts=_parts(found),
         caution=caution(found),
         verdict=verdict(found),
@@ -108,14 +105,26 @@ def effect_view(memory: MemorySystem) -> EffectView:
     )
 
 
-def gain_text(effect: MemoryEffect) -> str:
-    """Return `likely +5 to +58 points` for the mean difference of the rates, or nothing if the tasks do not show it."""
-    interval = effect.gain.interval if effect.gain is not None else None
-    if interval is None or not effect.is_enough or effect.has_selection_bias:
+def difference_sentence(effect: MemoryEffect) -> str:
+    """Return `+33 points at 18 tasks tried both ways, likely +5 to +58 points.`: the mean difference of the rates.
+
+    Without the points if the tasks do not show it.
+    """
+    tasks = f"{counted(effect.n_tasks, 'task')} tried both ways"
+    gain = effect.gain
+    if gain is None or gain.interval is None or not effect.is_enough or effect.has_selection_bias:
+        return f"{tasks}."
+    if gain.interval.low == gain.interval.high:  # all tasks differ by as much, and say nothing of other tasks
+        return f"{tasks}."
+    used, not_used = map(whole_percent, effect.mean_rates)
+    return f"{points((used - not_used) / 100)} at {tasks}, {range_text(gain.interval.low, gain.interval.high)}."
+
+
+def _rates_sentence(effect: MemoryEffect) -> str:
+    if not effect.n_tasks:
         return ""
-    if interval.low == interval.high:  # all tasks differ by as much, and say nothing of other tasks
-        return ""
-    return range_text(interval.low, interval.high)
+    used, not_used = map(percent, effect.mean_rates)
+    return f"On average, {not_used} succeeded without memory and {used} with it."
 
 
 def _parts(effect: MemoryEffect) -> tuple[Part, ...]:

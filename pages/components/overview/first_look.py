@@ -8,7 +8,6 @@ import streamlit as st
 
 from atlas import MemorySystem
 from atlas.views.charts.split import split_bar
-from atlas.views.curate.attention import AttentionRow
 from atlas.views.curate.health import Health
 from atlas.views.kinds.columns import Column
 from atlas.views.lists.rate_rows import RATE_COLUMNS, rate_row
@@ -25,11 +24,7 @@ from pages.components.overview.parts import draw_domains, draw_remembered, draw_
 from pages.components.shared.narrowing import go_from_click
 from pages.components.shared.snapshot import store_state
 
-NAME = "ATLAS memory"
 ABOUT = "The long-term memory of your AI agents: every task they attempted, how it went, and what they learned from it."
-
-SPLIT_PIXELS = 226
-"""Width of the bar of tasks beside the rates."""
 
 TASK_COLUMNS = (
     Column("task", "Task", 240),
@@ -38,19 +33,12 @@ TASK_COLUMNS = (
 )
 
 
-def draw_finding(memory: MemorySystem, view: Overview, rows: Sequence[AttentionRow]) -> None:
-    """Draw whether memory helps, or else how many attempts succeeded, and what to do next.
-
-    Args:
-        memory: The memories.
-        view: Their figures.
-        rows: What needs attention, worst first.
-    """
+def draw_finding(memory: MemorySystem, view: Overview) -> None:
+    """Draw whether memory helps, or else how many attempts succeeded."""
     effect = current_effect(memory)
     verdict = effect.randomised.verdict if effect.randomised is not None else effect.verdict
-    next_step = [f"Next: {rows[0].next_step}."] if rows else []
     help_text = None if verdict or not view.rate.n_known else LIKELY_MEANS
-    st.subheader(" ".join([verdict or rate_finding(view.rate), *next_step]), anchor=False, help=help_text)
+    st.subheader(verdict or rate_finding(view.rate), anchor=False, help=help_text)
 
 
 def draw_answers(memory: MemorySystem, view: Overview, health: Health) -> None:
@@ -65,7 +53,7 @@ def draw_answers(memory: MemorySystem, view: Overview, health: Health) -> None:
             draw_effect(memory, effect)
         if effect.rows:
             label = f"The {counted(effect.n_tasks, 'task')}, with and without memory"
-            with st.expander(label, icon=":material/table_rows:"):
+            with st.expander(label):
                 _draw_tasks(effect.rows)
     with right:
         with st.container(gap="xxsmall"):
@@ -101,14 +89,10 @@ def draw_effect(memory: MemorySystem, view: EffectView) -> None:
 
 
 def _draw_comparison(view: EffectView) -> None:
-    """Draw the success rates without memory and with it, and beside them at how many tasks these differ."""
-    with st.container(horizontal=True):
-        st.metric("Without memory", view.without, width="content")
-        st.metric("With memory", view.with_memory, delta=view.gain or None, delta_color="off", delta_arrow="off",
-                  width="content", help=LIKELY_MEANS if view.gain else None)  # fmt: skip
-        with st.container(width=SPLIT_PIXELS, gap="xsmall"):
-            st.caption(f"{counted(view.n_tasks, 'task')} tried both ways")
-            st.html(split_bar(view.parts))
+    """Draw the difference of the success rates, these rates, and at how many tasks they differ."""
+    st.markdown(f":small[**{view.difference}**]", help=LIKELY_MEANS if view.grounds else None)
+    st.caption(view.rates)
+    st.html(split_bar(view.parts))
 
 
 def _draw_randomised(view: RandomisedView) -> None:

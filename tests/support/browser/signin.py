@@ -61,4 +61,4 @@ def sign_in(page: Page, address: str, subject: str) -> None:
     page.goto(address)
     page.get_by_role("button", name="Sign in").click()
     page.get_by_role("button", name=subject, exact=True).click()
-    expect(page.get_by_role("heading", name="ATLAS memory")).to_be_visible()
+    expect(page.get_by_role("heading", name="Overview")).to_be_visible()

@@ -12,7 +12,8 @@ from atlas.core.types import JournalEntry
 from atlas.storage.maintenance.backup import backup
 from atlas.testing import FixedClock, HashEmbedder
 from atlas.views.curate.attention import AttentionRow, attention
-from atlas.views.curate.health import FAILING, NEVER, STALE, UNKNOWN
+from atlas.views.curate.cases import Case
+from atlas.views.curate.health import FAILING
 from tests.support.records import START, attempt
 
 
@@ -28,8 +29,17 @@ def memory(tmp_path, clock) -> Iterator[atlas.MemorySystem]:
         yield memory
 
 
+def cases(**n_of: int) -> list[Case]:
+    """Return so many cases of each queue, of records that do not exist."""
+    return [
+        Case(queue=queue, noun="experience", collection="atlas_experiences", ids=(f"{queue} {n}",))
+        for queue, n_cases in n_of.items()
+        for n in range(n_cases)
+    ]
+
+
 def test_nothing_is_listed_where_there_is_nothing_to_do(memory):
-    assert attention(memory, {}, n_own=0, now=START) == ()
+    assert attention(memory, n_own=0, now=START) == ()
 
 
 def test_the_strategy_that_fails_most_comes_first_with_its_last_failure(memory):
@@ -40,32 +50,35 @@ def test_the_strategy_that_fails_most_comes_first_with_its_last_failure(memory):
     for n in range(12):
         memory.strategies.update_stats(retry, n == 0)
         memory.strategies.update_stats(check, True)
-    (first,) = attention(memory, {}, n_own=0, now=START)
+    (first,) = attention(memory, n_own=0, now=START)
     assert (first.what, first.page, dict(first.parameters)) == (
         "Strategy that fails most: Retry at once",
         "strategies",
         {"id": retry},
     )
     assert first.detail == "1 of 12 uses succeeded, last failed on 1 Mar 2026 by ann"
+    case = Case(queue=FAILING, noun="strategy", collection="atlas_strategies", ids=(retry,))
+    *_, undecided = attention(memory, [case, *cases(failing=2, stale=1)], n_own=0, now=START)
+    assert undecided.detail == "3 failing (1 named above), 1 stale"
 
 
 def test_undecided_cases_are_counted_by_their_queue_and_add_up(memory):
-    (row,) = attention(memory, {FAILING: 3, UNKNOWN: 1_016, NEVER: 37}, n_own=0, now=START)
-    assert (row.what, row.next_step, row.page) == ("1,056 cases to decide", "decide 1,056 cases in Curate", "curate")
+    (row,) = attention(memory, cases(failing=3, unknown=1_016, never=37), n_own=0, now=START)
+    assert (row.what, row.page) == ("1,056 cases to decide", "curate")
     assert row.detail == "3 failing, 1,016 outcome unknown, 37 never retrieved"
 
 
 def test_a_failed_search_for_near_duplicates_is_told_beside_what_is_undecided(memory):
-    (row,) = attention(memory, {}, n_own=0, now=START, has_failed=True)
+    (row,) = attention(memory, n_own=0, now=START, has_failed=True)
     assert (row.detail, row.page) == ("the search for near-duplicates failed", "curate")
-    assert (row.what, row.next_step) == ("Near-duplicates unknown", "look for near-duplicates in Curate")
-    (row,) = attention(memory, {STALE: 2}, n_own=0, now=START, has_failed=True)
+    assert row.what == "Near-duplicates unknown"
+    (row,) = attention(memory, cases(stale=2), n_own=0, now=START, has_failed=True)
     assert row.detail == "2 stale, the search for near-duplicates failed"
 
 
 def test_a_missing_backup_is_named_until_one_is_made_and_again_when_it_is_old(memory, clock, tmp_path):
     def backups(now=START):
-        return [row.what for row in attention(memory, {}, n_own=1, now=now)]
+        return [row.what for row in attention(memory, n_own=1, now=now)]
 
     memory.store(attempt("Boil an egg"))
     assert backups() == ["No backup"]
@@ -86,10 +99,9 @@ def test_searches_that_should_change_come_after_a_missing_backup_and_before_reco
         what="Search hides much",
         detail="",
         action="Adjust",
-        next_step="make search less strict",
         page="evaluation",
     )
-    rows = attention(memory, {UNKNOWN: 1}, n_own=1, now=START, search=search)
+    rows = attention(memory, cases(unknown=1), n_own=1, now=START, search=search)
     assert [(row.id, row.severity) for row in rows] == [
         ("backup", "urgent"), ("search", "important"), ("undecided", "routine"),
     ]  # fmt: skip
@@ -104,9 +116,9 @@ def test_crashes_without_a_fix_are_counted_with_the_day_of_the_newest_and_open_t
 
     *crashes, fix = (add("crash_log" if n < 4 else "reflection", n) for n in range(5))
     journal.link(crashes[3], fix, "fixed_by")
-    (row,) = attention(memory, {}, n_own=0, now=START)
-    assert (row.what, row.detail, row.severity) == ("3 crashes without a fix", "newest 3 Mar 2026", "important")
+    (row,) = attention(memory, n_own=0, now=START)
+    assert (row.what, row.detail, row.severity) == ("3 crashes without a fix", "The newest on 3 Mar 2026", "important")
     assert (row.page, dict(row.parameters)) == ("journal", {"journal_fixes": "Crashes without a fix"})
     for crash in crashes[:3]:
         journal.link(crash, fix, "fixed_by")
-    assert attention(memory, {}, n_own=0, now=START) == ()
+    assert attention(memory, n_own=0, now=START) == ()

@@ -17,8 +17,8 @@ from atlas.views.overview.effect import (
     advice,
     better_text,
     caution,
+    difference_sentence,
     effect_sentence,
-    gain_text,
     grounds,
     interval_text,
     verdict,
@@ -42,12 +42,12 @@ def helped(n_tasks: int, n_better: int) -> MemoryEffect:
 
 
 def test_the_mean_difference_has_an_interval_once_there_are_tasks_enough_for_one():
-    assert gain_text(helped(12, 9)).startswith("likely +")
-    assert gain_text(helped(9, 7)) == ""
+    assert difference_sentence(helped(12, 9)).startswith("+50\xa0points at 12 tasks tried both ways, likely +")
+    assert difference_sentence(helped(9, 7)) == "9 tasks tried both ways."
 
 
 def test_tasks_that_all_agree_give_the_mean_difference_no_interval():
-    assert gain_text(helped(12, 12)) == ""
+    assert difference_sentence(helped(12, 12)) == "12 tasks tried both ways."
 
 
 @pytest.mark.parametrize(("low", "text"), [(-0.001, "likely +0 to +5\xa0points"), (-0.04, "likely −4 to +5\xa0points")])
