@@ -50,7 +50,7 @@ def test_a_long_attempt_leads_to_the_step_that_went_wrong(page: Page, serve: Ser
     steps[2:4] = [atlas.Step(action="test", observation="FAILED test_a"), atlas.Step("again", "test", "14 passed")]
     (opened,) = make_store(tmp_path, [attempt(success=False, steps=tuple(steps))])
     page.goto(f"{serve(tmp_path)}/experiences?id={opened}")
-    expect(page.get_by_text(f"{N} steps · 2 with an error, 1 passes later")).to_be_visible()
+    expect(page.get_by_text(f"{N} steps · 2 errors, 1 passes later")).to_be_visible()
     ending = page.locator(".st-key-opened_ending_red")
     expect(ending).to_contain_text("✗ failed")
     expect(ending).to_contain_text("ValueError: no rows")

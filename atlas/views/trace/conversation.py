@@ -82,7 +82,7 @@ def conversation_as_json(steps: Sequence[Step], reading: Reading = START) -> dic
         "n": len(steps),
         "first": first + 1,
         "last": first + len(shown),
-        "summary": _summary(steps, len(errors), sum(each.is_same for each in passes.values())),
+        "summary": _summary(steps, len(errors), [*passes.values()]),
         "errors": errors,
         "words": reading.words,
         "matches": list(steps_with(steps, reading.words)),
@@ -95,14 +95,20 @@ def conversation_as_json(steps: Sequence[Step], reading: Reading = START) -> dic
     }
 
 
-def _summary(steps: Sequence[Step], n_errors: int, n_passing: int) -> str:
-    """Return `31 steps · 2 with an error, 1 passes later · 1,991 tokens read`, or an empty string without steps."""
+def _summary(steps: Sequence[Step], n_errors: int, passes: Sequence[LaterPass]) -> str:
+    """Return `31 steps · 2 errors, 1 passes later · 1,991 tokens read`, or an empty string without steps."""
     if not steps:
         return ""
-    number = "" if n_errors == 1 else f"{n_passing:,} "
-    passing = f", {number}{'passes' if n_passing == 1 else 'pass'} later" if n_passing else ""
-    errors = (f"{n_errors:,} with an error{passing}",) if n_errors else ()
+    errors = (f"{counted(n_errors, 'error')}{_passing(n_errors, passes)}",) if n_errors else ()
     return " · ".join((counted(len(steps), "step"), *errors, *Cost.sum(Cost.of(step.metadata) for step in steps).parts))
+
+
+def _passing(n_errors: int, passes: Sequence[LaterPass]) -> str:
+    """Return `, passes in step 3` of a single error, `, 1 passes later` of several, or an empty string."""
+    if n_errors == 1 and passes:
+        return f", {'passes' if passes[0].is_same else 'tests pass'} in step {passes[0].step:,}"
+    n_passing = sum(each.is_same for each in passes)
+    return f", {n_passing:,} {'passes' if n_passing == 1 else 'pass'} later" if n_passing else ""
 
 
 def _step(

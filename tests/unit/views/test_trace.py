@@ -193,7 +193,7 @@ def test_a_long_attempt_comes_a_page_at_a_time_with_all_its_errors():
     steps = [atlas.Step(action=f"act {n}", observation="Error: no" if n in (5, 250) else "ok") for n in range(1, 351)]
     first = conversation_as_json(steps)
     assert (first["first"], first["last"], first["n"], first["errors"]) == (1, MAX_STEPS, 350, [5, 250])
-    assert first["summary"] == "350 steps · 2 with an error"
+    assert first["summary"] == "350 steps · 2 errors"
     third = conversation_as_json(steps, Reading().jump_to(250))
     assert (third["first"], third["last"], third["at"], third["jump"]) == (201, 300, 250, 1)
     assert [step["number"] for step in third["steps"] if step["is_error"]] == [250]
@@ -231,10 +231,11 @@ def test_an_error_passes_later_only_by_what_a_later_step_reports(steps, marks):
 
 def test_the_summary_counts_errors_and_those_that_pass_later():
     failed, passed, elsewhere = ("test", "FAILED a"), ("test", "2 passed"), ("check", "FAILED b")
-    assert conversation_as_json(steps_of(failed, passed))["summary"] == "2 steps · 1 with an error, passes later"
-    assert conversation_as_json(steps_of(failed, ("fix", "2 passed")))["summary"] == "2 steps · 1 with an error"
+    assert conversation_as_json(steps_of(failed, passed))["summary"] == "2 steps · 1 error, passes in step 2"
+    other = conversation_as_json(steps_of(failed, ("fix", "2 passed")))
+    assert other["summary"] == "2 steps · 1 error, tests pass in step 2"
     twice = conversation_as_json(steps_of(failed, passed, elsewhere))
-    assert twice["summary"] == "3 steps · 2 with an error, 1 passes later"
+    assert twice["summary"] == "3 steps · 2 errors, 1 passes later"
 
 
 def test_a_search_leads_to_the_first_step_that_contains_the_words():
