@@ -6,6 +6,7 @@ import re
 from collections.abc import Iterator
 
 from atlas.core.types import Experience
+from atlas.core.words import first_sentences
 from atlas.views.shared.texts import language_of
 from atlas.views.shared.wording import counted
 from atlas.views.trace.errors import contains_error, error_line
@@ -13,6 +14,7 @@ from atlas.views.trace.terminal import readable
 
 NAMES = {"python": "Python", "json": "JSON", "diff": "changed code"}
 LINE_CHARACTERS = 300
+VERDICT_CHARACTERS = 160
 LOOKED_AT = 20_000
 """The part of a text at its end that is read for its last line."""
 
@@ -28,14 +30,30 @@ _FUNCTION = re.compile(r"^(?:async )?def (\w+)", re.M)
 
 def ending_of(experience: Experience) -> str:
     """Return one line on how an attempt ended, or an empty string if nothing tells it. Untrusted text."""
-    line = next((line for text in _texts(experience) if (line := " ".join(readable(text).split()))), "")
+    line = next((line for text in _texts(experience) if (line := _on_one_line(text))), "")
     return line[:LINE_CHARACTERS]
+
+
+def verdict_of(experience: Experience) -> str:
+    """Return `Feedback: the keys were wrong`, one line on how an attempt ended with its source.
+
+    What the attempt produced itself has no source, and the line is empty if nothing tells the end. Untrusted text.
+    """
+    error = experience.outcome.error_info or ""  # which stands for the feedback where nobody gave any
+    judged = {"Feedback": experience.feedback if experience.feedback != error else "", "Error": error}
+    lines = ((name, _on_one_line(_first_line(text))) for name, text in judged.items())
+    named = (f"{name}: {first_sentences(line, VERDICT_CHARACTERS)}" for name, line in lines if line)
+    return next(named, "") or ending_of(experience)
+
+
+def _on_one_line(text: str) -> str:
+    return " ".join(readable(text).split())
 
 
 def _texts(experience: Experience) -> Iterator[str]:
     """Yield what may tell the end, the most telling first."""
-    yield _first_line(experience.outcome.error_info or "")
     yield _first_line(experience.feedback)
+    yield _first_line(experience.outcome.error_info or "")
     outputs = [step.observation for step in reversed(experience.steps)]
     if experience.outcome.success is not True:
         yield from (text.split("\n")[error_line(text)] for text in outputs if contains_error(text))

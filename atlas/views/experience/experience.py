@@ -13,7 +13,7 @@ from atlas.maps.map import MemoryMap
 from atlas.memory.experience.extraction import SHOWN_RECORDS
 from atlas.memory.system import MemorySystem
 from atlas.storage.damage import stored_instant
-from atlas.views.experience.ending import ending_of
+from atlas.views.experience.ending import verdict_of
 from atlas.views.experience.list import ids_with_memory, outcome_of, took_text
 from atlas.views.kinds.concept import CONCEPT
 from atlas.views.kinds.experience import EXPERIENCE
@@ -25,11 +25,13 @@ from atlas.views.lists.facts import Fact, Part, RecordLink, facts_of, parts_of
 from atlas.views.lists.uses import uses_of
 from atlas.views.shared.rates import record_of
 from atlas.views.shared.scope import domain_names
-from atlas.views.shared.texts import Text, as_json, text_of
+from atlas.views.shared.texts import Headline, Text, as_json, text_of
 from atlas.views.shared.wording import OUTCOMES, SIGNS, attempts_text, counted, day_text, moment, signed
 from atlas.views.trace.terminal import readable
 
 MAX_ATTEMPTS = 12
+LONG_STEPS = 6
+"""Steps beyond which the outcome is repeated below them, as the head is out of view."""
 
 _SUCCESS = {"succeeded": True, "failed": False, "unknown": None}
 
@@ -77,6 +79,9 @@ class ExperienceDetail:
 
     id: str
     task: Text
+    headline: Headline
+    """The title of the task as its latest attempt has it, and the text of this one."""
+
     outcome: str
     """`succeeded`, `failed` or `unknown`."""
 
@@ -89,7 +94,7 @@ class ExperienceDetail:
     """Attempts beyond those."""
 
     ending: str
-    """How it ended, in one line of untrusted text, or empty if nothing tells it."""
+    """How it ended, in one line of untrusted text with its source, or empty if nothing tells it."""
 
     facts: tuple[Fact, ...]
     """The facts that are shown first."""
@@ -110,7 +115,9 @@ class ExperienceDetail:
 
     @property
     def closing(self) -> str:
-        """`Outcome: ✗ failed · Review: no expiry`, which stands below the steps."""
+        """`Outcome: ✗ failed · Feedback: no expiry`, which stands below many steps, and is empty for few."""
+        if len(self.steps) <= LONG_STEPS:
+            return ""
         return " · ".join(filter(None, [f"Outcome: {signed(self.outcome)}", readable(self.ending)]))
 
     @property
@@ -121,11 +128,11 @@ class ExperienceDetail:
 
     @property
     def place(self) -> str:
-        """`Attempt 2 of 3 at this task`, or `Attempts at this task` if it is none of the listed ones."""
+        """`Attempt 2 of 3`, or `Attempts at this task` if it is none of the listed ones."""
         number = next((n for n, attempt in enumerate(self.attempts, start=1) if attempt.id == self.id), None)
         if number is None:
             return "Attempts at this task"
-        return f"Attempt {number:,} of {len(self.attempts) + self.n_more_attempts:,} at this task"
+        return f"Attempt {number:,} of {len(self.attempts) + self.n_more_attempts:,}"
 
 
 def experience_detail(
@@ -144,15 +151,17 @@ def experience_detail(
     error = experience.outcome.error_info or ""
     domain = domain_names(memory_map, [experience_id]).get(experience_id, "")
     attempts, n_more = _attempts(memory, experience)
+    task = Text(experience.task.description)
     return ExperienceDetail(
         id=experience.id,
-        task=Text(experience.task.description),
+        task=task,
+        headline=_headline(task, _latest_title(memory, experience) if attempts else ""),
         outcome=experience.outcome.label,
         marks=marks,
         editable=Editable.of(experience),
         attempts=attempts,
         n_more_attempts=n_more,
-        ending=ending_of(experience),
+        ending=verdict_of(experience),
         facts=_facts(experience, usage, domain),
         more_facts=_more_facts(experience, usage),
         results=parts_of(
@@ -193,14 +202,32 @@ def _results_of(memory: MemorySystem, kind: Kind, ids: Sequence[str]) -> Mapping
 
 def _attempts(memory: MemorySystem, experience: Experience) -> tuple[tuple[Attempt, ...], int]:
     """Return the attempts at an experience's task, oldest first, and how many more there are."""
-    task = experience.task
-    same = {"task_id": task.id, **({"domain": task.domain} if task.domain else {})}
-    n_attempts = memory.experience.count(same) if task.id else 0
+    same = _same_task(experience)
+    n_attempts = memory.experience.count(same) if experience.task.id else 0
     if n_attempts < 2:
         return (), 0
     rows = memory.experience.browse(same, order_by="created_at", descending=False, limit=MAX_ATTEMPTS)
     users = ids_with_memory(memory, rows)
     return tuple(_attempt(row["id"], row["metadata"], row["id"] in users) for row in rows), n_attempts - len(rows)
+
+
+def _same_task(experience: Experience) -> dict[str, str]:
+    """Return the filter for the attempts at an experience's task."""
+    task = experience.task
+    return {"task_id": task.id, **({"domain": task.domain} if task.domain else {})}
+
+
+def _latest_title(memory: MemorySystem, experience: Experience) -> str:
+    """Return the title of the latest attempt at an experience's task, by which lists name the task."""
+    rows = memory.experience.browse(_same_task(experience), order_by="created_at", descending=True, limit=1)
+    latest = memory.experience.get_many([row["id"] for row in rows])
+    return Text(latest[0].task.description).headline.title if latest else ""
+
+
+def _headline(task: Text, title: str) -> Headline:
+    """Return the headline of a task, with another title if there is one, and then the whole text below it."""
+    own = task.headline
+    return own if title in ("", own.title) else Headline(title=title, rest=task.whole.strip())
 
 
 def _attempt(experience_id: str, metadata: Mapping[str, Any], has_memory: bool) -> Attempt:

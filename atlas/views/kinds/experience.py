@@ -37,7 +37,7 @@ MEMORY = Column(
 TOOK = Column("took", "Took", 52, is_optional=True)
 ENDING = Column(
     "ending", "Result", 330, is_optional=True, empty="–",
-    help_text="Its error, the feedback on it, its answer or its last output: of the attempt that opens with the row",
+    help_text="The feedback on it, its error, its answer or its last output: of the attempt that opens with the row",
 )  # fmt: skip
 
 ATTEMPT = "attempt"

@@ -38,7 +38,7 @@ def _delete(memory: MemorySystem, experience_id: str) -> None:
 
 def _head(detail: ExperienceDetail) -> Head:
     return Head(
-        headline=detail.task.headline,
+        headline=detail.headline,
         badges=(Badge(signed(detail.outcome), OUTCOME_COLOURS[detail.outcome]),),
         ending=detail.ending,
         facts=detail.facts,
@@ -76,8 +76,7 @@ def _draw_attempts(memory: MemorySystem, detail: ExperienceDetail) -> None:
                       on_click=open_experience, args=(attempt.id,))  # fmt: skip
         if detail.n_more_attempts:
             st.caption(f"and {detail.n_more_attempts:,} more", width="content")
-        if (other := detail.counterpart) and st.button(f"Compare with one that {other.outcome} …", type="tertiary",
-                                                       key="experience_compare"):  # fmt: skip
+        if (other := detail.counterpart) and st.button(f"Compare with {other.label}", key="experience_compare"):
             compare(memory, (detail.id, other.id))
 
 

@@ -6,7 +6,7 @@ import pytest
 
 import atlas
 from atlas.testing import HashEmbedder
-from atlas.views.experience.ending import ending_of
+from atlas.views.experience.ending import ending_of, verdict_of
 from tests.support.records import attempt
 
 PROGRAM = "def day(zone):\n    return now(zone).date()\n"
@@ -28,7 +28,8 @@ def memory(tmp_path):
     ("given", "line"),
     [
         ({"feedback": "\nThe keys\twere wrong.\nAsk first."}, "The keys were wrong."),
-        ({"error": "timeout after 900 s", "feedback": "Slow."}, "timeout after 900 s"),
+        ({"error": "timeout after 900 s", "feedback": "Slow."}, "Slow."),
+        ({"error": "timeout after 900 s", "solution": "Done."}, "timeout after 900 s"),
         ({"steps": (printing(FAILED_TEST),), "success": False}, "ValueError: no such day"),
         ({"steps": (printing(FAILED_TEST),), "success": True}, "1 failed"),
         ({"solution": PROGRAM}, "wrote day(), 2 lines of Python"),
@@ -46,3 +47,17 @@ def memory(tmp_path):
 def test_the_end_is_what_tells_most(memory, given, line):
     (stored,) = memory.experience.store_many([attempt(**given)])
     assert ending_of(memory.experience.get(stored)) == line
+
+
+@pytest.mark.parametrize(
+    ("given", "line"),
+    [
+        ({"feedback": f"The keys were wrong. {'Ask first. ' * 30}"}, "Feedback: The keys were wrong. Ask first."),
+        ({"error": "timeout after 900 s"}, "Error: timeout after 900 s"),
+        ({"solution": "Lady Derailla it is."}, "Lady Derailla it is."),
+    ],
+)
+def test_a_verdict_names_its_source(memory, given, line):
+    (stored,) = memory.experience.store_many([attempt(**given)])
+    assert verdict_of(memory.experience.get(stored)).startswith(line)
+    assert len(verdict_of(memory.experience.get(stored))) < 180

@@ -217,12 +217,12 @@ def test_a_detail_says_what_an_attempt_took_and_what_its_outcome_does_not(memory
     facts = {fact.name: fact.value for fact in detail.facts}
     assert (facts["Took"], facts["Tokens"], facts["Cost"]) == ("1 min", "2,110 read, 658 written", "$0.000711")
     assert "Partial score" not in facts
-    assert detail.ending == "All seats were taken"
+    assert detail.ending == "Feedback: All seats were taken"
 
 
 def test_a_detail_says_which_of_the_attempts_at_its_task_it_is(memory):
     ids = memory.experience.store_many(attempt("Boil an egg", task_id="egg", agent=name) for name in "abc")
-    assert experience_detail(memory, ids[1]).place == "Attempt 2 of 3 at this task"
+    assert experience_detail(memory, ids[1]).place == "Attempt 2 of 3"
 
 
 def test_an_attempt_is_compared_with_the_latest_of_the_other_outcome(memory):
@@ -233,9 +233,13 @@ def test_an_attempt_is_compared_with_the_latest_of_the_other_outcome(memory):
     assert [each and each.id for each in counterparts] == [ids[2], ids[0], ids[0], None]
 
 
-def test_the_line_below_the_steps_says_the_outcome_and_why(memory):
-    experience_id = memory.experience.store(attempt(success=False, feedback="It never expires"))
-    assert experience_detail(memory, experience_id).closing == "Outcome: ✗ failed · It never expires"
+def test_the_line_below_many_steps_says_the_outcome_and_why(memory):
+    long, short = memory.experience.store_many(
+        attempt(success=False, feedback="It never expires", task_id=str(n), steps=(atlas.Step(action="look"),) * n)
+        for n in (9, 2)
+    )
+    assert experience_detail(memory, long).closing == "Outcome: ✗ failed · Feedback: It never expires"
+    assert experience_detail(memory, short).closing == ""
 
 
 def test_a_partial_score_says_of_how_much_it_is(memory):

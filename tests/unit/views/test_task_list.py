@@ -183,3 +183,15 @@ def test_a_cell_leaves_out_pictographs_unless_they_are_all():
     table = table_as_json(EXPERIENCE, EXPERIENCE.tables.listed, made)
     assert [row["task"] for row in table["rows"]] == ["Order the tofu again ✓", "👍🏽"]
     assert [row["created_at"] for row in table["rows"]] == ["1 May 2026, 00:00"] * 2
+
+
+def test_an_opened_attempt_is_titled_as_its_row_and_keeps_its_own_words(memory):
+    early, late = memory.experience.store_many(
+        attempt(text, task_id="egg", agent=text, at=START + timedelta(hours=hours))
+        for hours, text in enumerate(("Boil an egg. It is soft.", "Boil the egg again. It is still soft."))
+    )
+    opened = [experience_detail(memory, each).headline for each in (early, late)]
+    assert [(each.title, each.rest) for each in opened] == [
+        ("Boil the egg again", "Boil an egg. It is soft."),
+        ("Boil the egg again", "It is still soft."),
+    ]
