@@ -45,8 +45,9 @@ NONSENSE = "lamb tagine with apricots, saffron and preserved lemon"
 
 IN_BLOCK, LEFT_OUT, ONLY_HERE = "in the context block", "not in the context block", "only here"
 
-JUST_ABOVE = 0.1
-"""Share of the way from the level of a memory to 1 up to which the relevance of a hit counts as weak."""
+WEAK = "weak"
+STRENGTHS = {"strong": 0.4, "medium": 0.1, WEAK: 0.0}
+"""Words for the relevance of a hit, and the share of the way from the level of its memory to 1 where each begins."""
 
 DIVERSITY = 0.2
 """Diversity of a search for distinct hits."""
@@ -138,14 +139,18 @@ class Part:
 
     @property
     def reach_sentence(self) -> str:
-        """`3 above the threshold of 0.13, 1 of them only just`."""
-        n, n_weak = len(self.hits), sum(map(self.is_weak, self.hits))
-        weak = "" if not n_weak else ", only just" if n == 1 else f", {n_weak:,} of them only just"
-        return f"{n:,} above the threshold of {self.level:.2f}{weak}"
+        """`3 hits, 1 weak`."""
+        n_weak = sum(map(self.is_weak, self.hits))
+        return f"{counted(len(self.hits), 'hit')}{f', {n_weak:,} {WEAK}' if n_weak else ''}"
+
+    def strength(self, hit: RankedHit) -> str:
+        """Return `strong`, `medium` or `weak` for the relevance of a hit, against the level of its memory."""
+        starts = {word: self.level + share * (1 - self.level) for word, share in STRENGTHS.items()}
+        return next((word for word, start in starts.items() if hit.hit.relevance >= start), WEAK)
 
     def is_weak(self, hit: RankedHit) -> bool:
         """Return whether a hit is just above the level."""
-        return hit.hit.relevance < self.level + JUST_ABOVE * (1 - self.level)
+        return self.strength(hit) == WEAK
 
     @property
     def is_failed(self) -> bool:

@@ -31,8 +31,9 @@ export default function ({ parentElement }) {
   root.className = 'atlas-copy'
   const button = root.appendChild(document.createElement('button'))
   button.type = 'button'
-  button.innerHTML = `${ICON}<span>Copy link</span>`
-  button.title = 'Opens this page with the same task and settings, for anyone who can open this dashboard.'
+  button.innerHTML = ICON
+  button.setAttribute('aria-label', 'Copy link')
+  button.title = 'Copy link. It opens this page with the same task and settings, for anyone who can open this dashboard.'
   const status = root.appendChild(document.createElement('span'))
   status.setAttribute('role', 'status')
   const address = root.appendChild(document.createElement('input'))

@@ -27,10 +27,10 @@ function scale(value, level) {
 
 function relevance(card) {
   if (card.relevance === null) return null
-  const { level, weak } = card.place ?? {}
-  const element = made('div', weak ? 'relevance weak' : 'relevance', made('b', '', card.relevance),
-    level ? scale(card.relevance, level) : ' relevance', weak ? 'weak match' : null)
-  element.title = [card.bar?.words, weak && 'Weak: just above the level', level && `Relevance, from 0 to 1. This memory's hits are shown from ${level.toFixed(2)}, the mark on the line`].filter(Boolean).join('. ')
+  const { level, strength } = card.place ?? {}
+  const element = strength ? made('div', 'relevance', made('b', '', strength), scale(card.relevance, level), card.relevance)
+    : made('div', 'relevance', made('b', 'figure', card.relevance), ' relevance')
+  element.title = [card.bar?.words, strength && `Relevance, from 0 to 1. This memory's hits are shown from ${level.toFixed(2)}, the mark on the line`].filter(Boolean).join('. ')
   return element
 }
 
@@ -48,16 +48,53 @@ function placed({ number, memory, side, note }) {
   return [made('span', 'note', note), button]
 }
 
-const passage = (card) => made('p', card.lead ? 'passage second' : 'passage',
-  ...(card.title ? [made('span', 'record', ...outcome(card))] : []),
+const passage = (card) => cuttable(made('p', card.lead ? 'passage second' : 'passage'), card.pieces, (pieces, isCut) => [
   made('span', 'source', card.source),
   card.before ? '… ' : '',
-  ...words(card.pieces, card.parameters),
-  card.after ? ' …' : '')
+  ...words(pieces, card.parameters),
+  isCut ? '…' : card.after ? ' …' : ''])
 
 /** What the record says to do. */
-const lead = (card) => card.lead && made('p', 'passage',
-  made('span', 'source', card.lead.source), ...words(card.lead.pieces, card.parameters))
+const lead = (card) => card.lead && cuttable(made('p', 'passage lead'), card.lead.pieces, (pieces, isCut) => [
+  made('span', 'source', card.lead.source), ...words(pieces, card.parameters), isCut ? '…' : ''])
+
+function cuttable(element, pieces, draw) {
+  const put = (shown, isCut) => element.replaceChildren(...draw(shown, isCut).filter((child) => child !== ''))
+  put(pieces, false)
+  return Object.assign(element, { pieces, put })
+}
+
+/** The first words of a passage, without a sign at their end. */
+function beginning(pieces, n) {
+  const shown = []
+  for (const [text, isMatch] of pieces) {
+    const parts = text.match(/\s*\S+|\s+$/g) ?? []
+    if (parts.length >= n) return [...shown, [parts.slice(0, n).join('').replace(/[\s,;:.(–-]+$/, ''), isMatch]]
+    n -= parts.length
+    shown.push([text, isMatch])
+  }
+  return shown
+}
+
+/** A passage that its lines cut ends with a whole word. */
+function fit(element) {
+  element.put(element.pieces, false)
+  element.style.webkitLineClamp = ''
+  const height = element.clientHeight + 1
+  element.style.webkitLineClamp = 'none' // what a clamp cuts does not count as overflow
+  const isHigh = () => element.clientHeight > height
+  if (isHigh()) {
+    let most = 0, least = element.pieces.reduce((n, [text]) => n + text.split(/\s+/).length, 0)
+    while (least - most > 1) {
+      const middle = (most + least) >> 1
+      element.put(beginning(element.pieces, middle), true)
+      if (isHigh()) least = middle
+      else most = middle
+    }
+    element.put(beginning(element.pieces, most || 1), true)
+  }
+  element.style.webkitLineClamp = ''
+}
 
 const words = (pieces, parameters) => pieces.flatMap((_, at) => piece(pieces, parameters, at))
 
@@ -92,29 +129,26 @@ function track(bar) {
 
 function legend(bar) {
   const entries = bar.segments.map((segment) => {
-    return made('li', segment.width ? '' : 'nothing', `${segment.name} `, made('b', '', segment.value))
+    const entry = made('li', segment.width ? '' : 'nothing', `${segment.name} `, made('b', '', segment.value))
+    if (segment.name === 'use') entry.title = 'The share of its uses that succeeded, or one half before its first use'
+    return entry
   })
   return made('ul', 'legend', ...entries, made('li', 'total', '= ', made('b', '', bar.total)))
 }
 
-const STRONGEST = 3
-
-/** The names of the strongest signals, the strongest first. */
-function strongest(bar) {
-  const seen = bar.segments.filter((segment) => segment.width > 0).sort((one, other) => other.width - one.width)
-  return made('span', 'signals', seen.slice(0, STRONGEST).map(({ name }) => name).join(', '))
-}
-
+/** How the record went, beside why it was found. */
 function why(card) {
-  if (!card.bar && !card.sentence) return null
-  const summary = made('summary', '', made('span', 'asked', 'Why'), card.bar ? strongest(card.bar) : null)
+  const record = card.title ? made('span', 'record', ...outcome(card)) : null
+  if (!card.bar && !card.sentence) return record
+  const summary = made('summary', '', made('span', 'asked', 'Why'), record)
   summary.title = 'All signals of its rank'
   return made('details', 'why', summary, ...(card.bar ? [track(card.bar), legend(card.bar)] : []),
     card.sentence ? made('p', 'sentence', card.sentence) : null)
 }
 
 export default function ({ data, parentElement }) {
-  const classes = ['atlas-hit', data.relevance === null ? '' : 'scored', data.place ? (data.place.number ? `shown ${data.place.memory}` : 'left-out') : '']
+  const { number, side, memory, strength, looks } = data.place ?? {}
+  const classes = ['atlas-hit', data.relevance === null ? '' : 'scored', data.place ? (number ? `shown ${memory}` : 'left-out') : '', strength ?? '', ...looks ?? []]
   const card = made('article', classes.join(' '),
     relevance(data),
     made('div', 'body',
@@ -127,7 +161,11 @@ export default function ({ data, parentElement }) {
   if (details) details.open = was?.querySelector('.why')?.open ?? data.open
   was?.remove()
   parentElement.append(card)
-  const { number, side } = data.place ?? {}
+  let width = 0
+  const refit = () => card.querySelectorAll('.passage').forEach(fit)
+  const watcher = new ResizeObserver(() => card.clientWidth !== width && ((width = card.clientWidth), refit()))
+  watcher.observe(card)
+  details?.addEventListener('toggle', refit)
   const light = ({ detail }) => {
     const isMeant = detail.side === side && detail.place === number
     card.classList.toggle('pointed', isMeant)
@@ -139,6 +177,7 @@ export default function ({ data, parentElement }) {
     card.addEventListener('pointerleave', () => point(side, 0, false))
   }
   return () => {
+    watcher.disconnect()
     window.removeEventListener('atlas-place', light)
     card.remove()
   }

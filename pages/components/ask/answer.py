@@ -34,8 +34,9 @@ FIRST, FIRST_PRESENTED = 3, 2
 """Number of hits per memory that are shown at first, normally and when presenting."""
 
 SCALE = (
-    "The number on a card is its relevance, from 0 to 1. The mark below it is the least that this memory shows. "
-    "Weak matches are just above the mark."
+    "How relevant a hit is to the task, in a word and as a number from 0 to 1. The mark on its line is the least that "
+    "its memory shows. The strictness sets it, under *Search settings* below and on [Evaluation](evaluation). "
+    "Weak hits are just above the mark."
 )
 
 DIFFERENCE_PIXELS = 300
@@ -91,19 +92,23 @@ def draw_found_heading(caption: str, missing: str = "") -> None:
     st.caption(caption, help=SCALE)
 
 
-def draw_parts(memory: MemorySystem, text: str, side: Side, answer: Answer) -> None:
-    """Draw the hits as cards, memory by memory, and a line for each memory without hits."""
+def draw_parts(memory: MemorySystem, text: str, side: Side, answer: Answer, advised: int = 0) -> None:
+    """Draw the hits as cards, memory by memory, and a line for each memory without hits.
+
+    Args:
+        advised: Place of the hit whose advice stands above already, or 0 for none. Its card is shorter.
+    """
     judged = judgements_of(memory, text)
     for part in answer.ordered_parts:
         if part.hits:
-            _draw_part(memory, text, side, part, judged)
+            _draw_part(memory, text, side, part, judged, advised)
         else:
             _draw_absence(part)
     if answer.n_hits and not is_presenting():
         draw_about(memory)
 
 
-def _draw_part(memory: MemorySystem, text: str, side: Side, part: Part, judged: Judged) -> None:
+def _draw_part(memory: MemorySystem, text: str, side: Side, part: Part, judged: Judged, advised: int) -> None:
     with st.container(
         horizontal=True, vertical_alignment="center", gap="small", key=f"ask_part_{side.name}_{part.name}"
     ):
@@ -115,11 +120,14 @@ def _draw_part(memory: MemorySystem, text: str, side: Side, part: Part, judged: 
     )
     with cards:
         for hit in part.hits if is_all else part.hits[:first]:
-            _draw_judged_hit(memory, text, side, part, hit, judged)
+            is_advised = hit.is_shown and hit.place == advised
+            acts = _draw_hit(memory, text, side, part, hit, is_advised=is_advised)
+            _draw_acts(acts, memory, text, side, part, hit, judged)
 
 
-def _draw_judged_hit(memory: MemorySystem, text: str, side: Side, part: Part, hit: RankedHit, judged: Judged) -> None:
-    acts = _draw_hit(memory, text, side.name, side.configuration.weights, part, hit)
+def _draw_acts(
+    acts: DeltaGenerator, memory: MemorySystem, text: str, side: Side, part: Part, hit: RankedHit, judged: Judged
+) -> None:
     if is_presenting():
         return
     draw_open(acts, part.name, hit.id)
@@ -154,13 +162,14 @@ def draw_open(container: DeltaGenerator, name: str, record_id: str) -> None:
 
 
 def _draw_hit(
-    memory: MemorySystem, text: str, side: Name, weights: RankingWeights, part: Part, hit: RankedHit
+    memory: MemorySystem, text: str, side: Side, part: Part, hit: RankedHit, *, is_advised: bool
 ) -> DeltaGenerator:
     """Draw a hit, and return the row of its actions."""
-    card = card_of(memory, text, weights, part, hit)
-    place = {"number": hit.place, "memory": part.name, "side": side, "note": hit.form or hit.reason,
-             "level": part.level, "weak": part.is_weak(hit)}  # fmt: skip
-    acts = hit_card(card, key=f"ask_{side}_{part.name}_{hit.id}", place=place)
+    card = card_of(memory, text, side.configuration.weights, part, hit)
+    place = {"number": hit.place, "memory": part.name, "side": side.name, "note": hit.form or hit.reason,
+             "level": part.level, "strength": part.strength(hit),
+             "looks": [*["advised"] * is_advised, *["brief"] * (hit.rank > 1)]}  # fmt: skip
+    acts = hit_card(card, key=f"ask_{side.name}_{part.name}_{hit.id}", place=place)
     if hit.move:
         acts.badge(f"{hit.rank}", color="gray")
         acts.badge(hit.move, color="blue" if hit.move == ONLY_HERE else MOVES.get(hit.move[0], "gray"))  # type: ignore[arg-type]

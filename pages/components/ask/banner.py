@@ -21,6 +21,7 @@ COLOURS: dict[str, Literal["violet", "blue", "orange"]] = {
 }
 """Colours of the memories, as their places in the block have them."""
 
+CAVEAT = "One recorded case, not an experiment."
 IN_BLOCK = "It succeeded before: read its answer in place {}."
 
 
@@ -54,4 +55,4 @@ def _draw_evidence(proof: Proof) -> None:
         without, with_memory = map(outcomes_phrase, proof.outcomes)
         link = f"[See both side by side\u00a0↓](#{ANCHOR})"
         st.markdown(f"A similar task {without} without memory and {with_memory} with it. {link}")
-        st.text(f"“{proof.quotation}”")
+        st.text(f"“{proof.quotation}” {CAVEAT}")

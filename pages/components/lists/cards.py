@@ -33,7 +33,8 @@ def hit_card(
     Args:
         key: Unique key on the page.
         on_open: Called with the id of a hit that is opened.
-        place: Its position in the context block on the page, and the least relevance of a hit, for the browser.
+        place: Its position in the context block on the page, its strength and the least relevance of a hit, and how it
+            looks, for the browser.
         is_open: Whether the signals of its rank are unfolded at first.
 
     Returns:

@@ -80,14 +80,15 @@ def test_a_hit_just_above_the_level_is_weak(memory):
     weak = replace(part.hits[1], hit=replace(part.hits[1].hit, relevance=second))
     sure = replace(part.hits[0], hit=replace(part.hits[0].hit, relevance=1.0))
     for level, n_weak, words in (
-        (second / 3, 0, f"2 above the threshold of {second / 3:.2f}"),
-        (second / 1.01, 1, f"2 above the threshold of {second / 1.01:.2f}, 1 of them only just"),
+        (second / 3, 0, "2 hits"),
+        (second / 1.01, 1, "2 hits, 1 weak"),
     ):
         measured = replace(part, level=level, hits=(sure, weak))
         assert sum(map(measured.is_weak, measured.hits)) == n_weak
         assert measured.reach_sentence == words
-    alone = replace(part, level=second / 1.01, hits=(weak,))
-    assert alone.reach_sentence == f"1 above the threshold of {second / 1.01:.2f}, only just"
+    assert [measured.strength(hit) for hit in measured.hits] == ["strong", "weak"]
+    between = replace(measured, level=0.0, hits=(replace(weak, hit=replace(weak.hit, relevance=0.3)),))
+    assert [between.strength(hit) for hit in between.hits] == ["medium"]
 
 
 def test_the_call_that_gives_an_agent_the_same_is_named(memory):
