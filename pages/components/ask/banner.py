@@ -21,7 +21,7 @@ COLOURS: dict[str, Literal["violet", "blue", "orange"]] = {
 }
 """Colours of the memories, as their places in the block have them."""
 
-CAVEAT = "One recorded case, not an experiment."
+CAVEAT = "One case only."
 IN_BLOCK = "It succeeded before: read its answer in place {}."
 
 
