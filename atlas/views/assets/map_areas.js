@@ -3,13 +3,12 @@
 
 const REACH_PIXELS = 19 // about a point, where all of the map is seen
 const GAP_PIXELS = 2.5 // from the border of an area to its line, so that neighbours stand apart
-const WEAK_STRENGTH = 0.13, WEAK_STRENGTH_ON_DARK = 0.2, OTHER_STRENGTH = 0.06, MARKED_STRENGTH = 0.2 // opacities
-const WEAK_LINE = 0.85, OTHER_LINE = 0.4 // opacities of the lines about them
+const WEAK_STRENGTH = 0.13, WEAK_STRENGTH_ON_DARK = 0.2, OTHER_STRENGTH = 0.07, OTHER_STRENGTH_ON_DARK = 0.13, MARKED_STRENGTH = 0.2 // opacities
+const WEAK_LINE = 0.85, OTHER_LINE = 0.75 // opacities of the lines about them
 const AREA_MOST = 3000 // points of domains up to which they have areas
 
 function mapAreas(map) {
   let members = null, drawn = null, marked
-  const reach = () => REACH_PIXELS * map.camera.magnification() * map.camera.markScale()
 
   /** All points of each domain, in the order of the labels. */
   function membersNow() {
@@ -21,33 +20,39 @@ function mapAreas(map) {
     return members.lists
   }
 
-  const hasAreas = () => map.colours.domains && membersNow().reduce((n, list) => n + list.length, 0) <= AREA_MOST
+  const hasContours = () => membersNow().reduce((n, list) => n + list.length, 0) <= AREA_MOST
+  const hasAreas = () => map.colours.domains && hasContours()
   const isOutlined = ({ weak, colour }) => !weak && colour == null // where no colour tells it apart
   /** Which areas there are, for the legend. */
   const kinds = () => (hasAreas() ? { outlined: map.colours.labels.some(isOutlined), weak: map.colours.labels.some(({ weak }) => weak) } : {})
-  /** The points of weak domains that are to be seen. None where these have no area. */
-  const weakPoints = () => (hasAreas() ? membersNow().flatMap((list, place) => (map.colours.labels[place].weak ? list.filter(map.isVisible) : [])) : [])
 
-  /** The path about each domain, in pixels from the origin of the map where all of it is seen. */
-  function pathsNow() {
+  /** The contours of the domains, in pixels from the origin of the map where all of it is seen. */
+  function contoursNow() {
     const { camera, points, hidden, days, marks } = map, scale = camera.fittedScale(), upwards = scale * camera.stretch()
     const lists = membersNow(), size = camera.markScale(), key = [points.key, scale, upwards, size, [...hidden], days, marks.shown].join()
     if (drawn?.of !== lists || drawn.key !== key) {
       const place = (i) => [points.xy[2 * i] * scale, -points.xy[2 * i + 1] * upwards]
       const places = lists.map((list) => list.filter(map.isVisible).map(place))
-      drawn = { of: lists, key, paths: contoursAbout(places, REACH_PIXELS * size) }
+      drawn = { of: lists, key, contours: contoursAbout(places, REACH_PIXELS * size) }
     }
-    return drawn.paths
+    return drawn.contours
+  }
+
+  /** What finds the domain in whose area a place on the stage lies: its place among the labels, or -1. Null where there are too many points for areas. */
+  function finder() {
+    if (!hasContours()) return null
+    const { groupAt } = contoursNow(), [left, top] = map.camera.toScreen(0, 0), factor = map.camera.magnification()
+    return (px, py) => groupAt((px - left) / factor, (py - top) / factor)
   }
 
   /** Draw them. Amid a domain its area would tint all. */
   function draw() {
     const { theme, colours, camera } = map, share = Math.min(1, 3 - camera.magnification())
     if (share <= 0 || !hasAreas()) return
-    pathsNow().forEach((path, place) => {
+    contoursNow().paths.forEach((path, place) => {
       const label = colours.labels[place], isMarked = label.number === marked
       if (!label.weak && !isMarked && !isOutlined(label)) return
-      const strength = label.weak ? (theme.isDark ? WEAK_STRENGTH_ON_DARK : WEAK_STRENGTH) : isMarked ? MARKED_STRENGTH : OTHER_STRENGTH
+      const strength = label.weak ? (theme.isDark ? WEAK_STRENGTH_ON_DARK : WEAK_STRENGTH) : isMarked ? MARKED_STRENGTH : theme.isDark ? OTHER_STRENGTH_ON_DARK : OTHER_STRENGTH
       const line = label.weak || isMarked ? WEAK_LINE : OTHER_LINE
       map.overlay.shade(path, camera.magnification(), camera.toScreen(0, 0), GAP_PIXELS, label.weak ? theme.red : theme.grey, strength * share, line * share)
     })
@@ -60,5 +65,5 @@ function mapAreas(map) {
     map.dirty()
   }
 
-  return { draw, mark, reach, kinds, weakPoints, members: membersNow }
+  return { draw, mark, kinds, finder }
 }

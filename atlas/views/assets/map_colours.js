@@ -25,7 +25,7 @@ function readTheme(root, pen) {
   const listed = style.getPropertyValue('--st-chart-categorical-colors').match(/#[0-9a-f]{6}/gi)
   const base = (listed ?? BLUE_TO_GREY).map(read)
   const red = read(style.getPropertyValue('--st-red-text-color') || '#a8321f')
-  return { text, ground, accent, red, isDark, base, grey: mix(text, ground, isDark ? 0.4 : 0.5), neutral: mix(text, ground, isDark ? 0.18 : 0.42), font: style.fontFamily }
+  return { text, ground, accent, red, isDark, base, grey: mix(text, ground, isDark ? 0.4 : 0.5), quiet: mix(text, ground, 0.25), neutral: mix(text, ground, isDark ? 0.18 : 0.42), font: style.fontFamily }
 }
 
 // The first round takes the theme's colours as they are; later rounds are darker, then paler, so that none comes twice. On

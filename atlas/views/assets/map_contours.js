@@ -9,11 +9,11 @@ const SPACING = 0.7 // widths of a bell within which several places count as one
 const NECK = 0.5 // half the width of a neck, as a share of the reach
 const NECK_MOST = 5 // reaches from one place to the next up to which a neck joins them
 
-/** A path about each group of places; parts of a group that lie near each other are joined by necks. */
+/** A path about each group of places, and the group in whose path a place lies, or -1; parts of a group that lie near each other are joined by necks. */
 function contoursAbout(groups, reach) {
   const width = BELL * reach, fields = groups.map((places) => fieldOf(sourcesOf(places, reach, width), width))
   const highest = highestOf(fields)
-  return fields.map((field, number) => tracedPath(field, heightsOf(field, number, highest)))
+  return { paths: fields.map((field, number) => tracedPath(field, heightsOf(field, number, highest))), groupAt: highest.groupAt }
 }
 
 /** What a field is the sum of: places, and weaker steps along the necks between them. */
@@ -58,7 +58,12 @@ function highestOf(fields) {
         else if (value > second[node]) second[node] = value
       }
   })
-  return { first, second, owner, startOf }
+  /** The field that is highest at a place and above the edge, or -1. */
+  const groupAt = (x, y) => {
+    const [across, down] = [Math.round(x / CELL) - left, Math.round(y / CELL) - top], node = down * wide + across
+    return n && across >= 0 && across < wide && down >= 0 && down < tall && first[node] > EDGE ? owner[node] : -1
+  }
+  return { first, second, owner, startOf, groupAt }
 }
 
 /** How far a field is above the edge of an area and above all other fields: positive within its area. */

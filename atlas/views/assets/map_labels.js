@@ -1,23 +1,23 @@
-// The names of the domains on the map. Each stands beside the area of its domain, off the points, off other areas, off the
-// other names and off the tools. It keeps its place while the map is moved, as long as that stays free.
+// The names of the domains on the map. Each stands at the top of the area of its domain or close to it, off other areas, off
+// the points, off the other names and off the tools, and nearer to its own area than to any other. It keeps its place while
+// the map is moved, as long as that stays free.
 
 const LABEL_CHARACTERS = 40
 const FORMED = 4 // members from which a domain is named while the memory grows
 const SURE = 3 // labels that stand on the map even if no free place is left: those of the worst domains, which come first
 const FEW = 20 // names up to which all are sure
+const PASSES = 3 // over the names, while they are few: the later ones find better places for those that were put first
 const CELL_PIXELS = 6
-const ANGLES = 16, SEEDS = 24, SEEDS_OF_MANY = 6 // directions from a point of a domain in which places are looked for, and points from which they are, for few names and for many
-const GAPS = [-9, 3, 14, 30, 50, 80, 120] // pixels from the reach of that point to a place, first within it
-const FAR = 110 // pixels from a domain at which a name may stand that need not
-const NAME_SIZE = 13, NOTE_SIZE = 11
-const LEADER_FROM = 9, LEADER_INSIDE = 5 // pixels from an area to its name from which a line joins them, and of that line within the area
-// Costs of a place: for each pixel from the middle of the domain, and to the area; below the middle; for each point that is covered, for
-// each one whose area is covered, of its own domain or of others, and for each one of others close by; with a line, and for each crossing.
-const ASIDE = 0.25, AWAY = 1, BELOW = 12, COVERED = 60, OWN_AREA = 1, OTHER_AREA = 40, CLOSE = 4, LED = 40, CROSSING = 300, UNDER_LINE = 30
-const BORDER = 0.6 // share of the reach within which a name lies over an area rather than at its border
-const CLOSE_PIXELS = 16 // from an area to a name that might seem to be its own
-const STEPS = [...Array(17).keys()].map((step) => step / 16) // shares of a line at which it is looked at
-const MEMBERS = 150 // points of a domain that are looked at for the nearest
+const PLACES = 2500, PLACES_OF_MANY = 300 // places that are looked at for a name, for few names and for many
+const FAR = 110, FAR_OF_FEW = 60 // pixels from an area to the places that are looked at, for many names and for few
+const NAME_SIZE = 13, NOTE_SIZE = 11, LINE_PIXELS = 15
+const LEADER_FROM = 10 // pixels from an area to its name from which a line joins them
+const CLOSE_PIXELS = 12 // by which another area is farther from a name than its own
+const TOP_CELLS = 6 // of an area in whose middle its name stands best
+// Costs of a place: for each pixel from the top of the area, aside and downwards, and to the area; for each point that is covered; for each
+// cell of other areas; if another area is as close, or nearly; with a line, and for each crossing; in two lines; and over a border rather than at it.
+const ASIDE = 0.2, DOWN = 0.45, AWAY = 1.5, COVERED = 40, OTHER_AREA = 40, UNCLEAR = 150, CLOSE = 15, LED = 40, CROSSING = 300, SECOND_LINE = 25, OVER_BORDER = 12
+const STEPS = [...Array(33).keys()].map((step) => step / 32) // shares of a line at which it is looked at
 
 const isApart = (box, taken) =>
   !taken.some((other) => box[0] < other[2] && box[2] > other[0] && box[1] < other[3] && box[3] > other[1])
@@ -29,74 +29,109 @@ const along = (line, share) => [0, 1].map((at) => line.from[at] + (line.to[at] -
 /** Whether a line, which may be missing, runs over a box. */
 const isOver = (line, box) => Boolean(line) && STEPS.some((share) => isIn(along(line, share), box))
 
+/** A name in one line, and in two of about the same length if it has several words. */
+function linesOfName(name) {
+  const spaces = [...name].flatMap((character, at) => (character === ' ' ? [at] : []))
+  const [middle] = spaces.sort((one, other) => Math.abs(one - name.length * 0.55) - Math.abs(other - name.length * 0.55))
+  return middle === undefined ? [[name]] : [[name], [name.slice(0, middle), name.slice(middle + 1)]]
+}
+
 function mapLabels(map) {
-  const spots = new Map() // of each domain the place of its name, from its own place
-  let standing = [], crowd = null
+  const spots = new Map() // of each domain the place of its name, from its own place, and its lines
+  let standing = [], ground = null
   const isFew = () => map.colours.labels.length <= FEW
   const isFree = (box, taken) => isWithin(box, map) && isApart(box, taken)
-
   const cell = (pixel) => Math.floor(pixel / CELL_PIXELS)
-  /** How many points are to be seen in a box: sums over a grid, of all points, of those of domains and of those that are shaded. Worked out anew where the view or the points change. */
-  function crowdNow() {
+
+  /** What is on the stage, in cells: the points that are to be seen and the areas. Worked out anew where the view or the points change. */
+  function groundNow() {
     const { points, colours, view, width, height, hidden, days, marks } = map
     const of = [points.key, colours.title, view.x, view.y, view.scale, width, height, [...hidden], days, marks.shown].join()
-    if (crowd?.of === of) return crowd
-    const wide = cell(width) + 2, tall = cell(height) + 2
-    const seen = Array.from({ length: points.n }, (_, i) => i).filter(map.isVisible)
-    const ofDomains = seen.filter((i) => colours.labels[colours.label_of?.[i]])
-    return (crowd = { of, wide, tall, all: sumsOf(seen, wide, tall), domains: sumsOf(ofDomains, wide, tall), shaded: sumsOf(map.areas.weakPoints(), wide, tall) })
+    if (ground?.of === of) return ground
+    const wide = cell(width) + 1, tall = cell(height) + 1, counts = new Uint32Array(wide * tall), owners = new Int16Array(wide * tall).fill(-1)
+    for (let i = 0; i < points.n; i++) {
+      const [px, py] = map.camera.where(i)
+      if (px < 0 || py < 0 || px >= width || py >= height || !map.isVisible(i)) continue
+      counts[cell(py) * wide + cell(px)]++
+      if (colours.labels[colours.label_of?.[i]]) owners[cell(py) * wide + cell(px)] = colours.label_of[i] // for want of areas
+    }
+    const areaAt = colours.label_of && map.areas.finder()
+    if (areaAt) owners.forEach((_, at) => (owners[at] = areaAt(((at % wide) + 0.5) * CELL_PIXELS, (Math.floor(at / wide) + 0.5) * CELL_PIXELS)))
+    return (ground = { of, wide, tall, owners, points: sumsOf(counts, wide, tall), areas: sumsOf(owners.map((owner) => owner >= 0), wide, tall), extents: extentsOf(owners, wide) })
   }
 
-  function sumsOf(numbers, wide, tall) {
-    const sums = new Uint32Array(wide * tall)
-    for (const i of numbers) {
-      const [px, py] = map.camera.where(i)
-      if (px >= 0 && py >= 0 && px < map.width && py < map.height) sums[(cell(py) + 1) * wide + cell(px) + 1]++
-    }
-    for (let row = 1; row < tall; row++) for (let at = 1; at < wide; at++) {
-      const here = row * wide + at
-      sums[here] += sums[here - 1] + sums[here - wide] - sums[here - wide - 1]
+  /** Sums over a grid, of the cells above and to the left of each node. */
+  function sumsOf(counts, wide, tall) {
+    const sums = new Uint32Array((wide + 1) * (tall + 1))
+    for (let row = 0; row < tall; row++) for (let at = 0; at < wide; at++) {
+      const node = (row + 1) * (wide + 1) + at + 1
+      sums[node] = counts[row * wide + at] + sums[node - 1] + sums[node - wide - 1] - sums[node - wide - 2]
     }
     return sums
   }
 
+  /** Of each area that is to be seen: the box about it, and the middle of its top, in pixels. */
+  function extentsOf(owners, wide) {
+    const extents = new Map()
+    owners.forEach((owner, at) => {
+      if (owner < 0) return
+      const [x, y] = [at % wide, Math.floor(at / wide)], extent = extents.get(owner) ?? { box: [x, y, x, y], n: 0, sum: 0 }
+      const { box: [left, top, right] } = extent
+      extent.box = [Math.min(left, x), top, Math.max(right, x), y]
+      if (y < top + TOP_CELLS) extent.n++, (extent.sum += x)
+      extents.set(owner, extent)
+    })
+    for (const extent of extents.values()) {
+      extent.box = extent.box.map((side, at) => (side + (at > 1)) * CELL_PIXELS)
+      extent.middle = (extent.sum / extent.n + 0.5) * CELL_PIXELS
+    }
+    return extents
+  }
+
   /** The cells of a box with its surroundings. */
   function cellsOf([left, top, right, bottom], pad) {
-    const { wide, tall } = crowdNow(), within = (pixel, n) => Math.min(n - 2, Math.max(0, cell(pixel)))
+    const { wide, tall } = groundNow(), within = (pixel, n) => Math.min(n - 1, Math.max(0, cell(pixel)))
     return [within(left - pad, wide), within(right + pad, wide) + 1, within(top - pad, tall), within(bottom + pad, tall) + 1]
   }
 
   function countIn(sums, [x0, x1, y0, y1]) {
-    const { wide } = crowdNow()
+    const wide = groundNow().wide + 1
     return sums[y1 * wide + x1] - sums[y0 * wide + x1] - sums[y1 * wide + x0] + sums[y0 * wide + x0]
   }
 
-  const ownIn = (places, [x0, x1, y0, y1]) => places.filter(([px, py]) => cell(px) >= x0 && cell(px) < x1 && cell(py) >= y0 && cell(py) < y1).length
-
-  /** How many points of domains lie within some pixels of a box: of its own domain, whose places are given, and of others. */
-  function countAbout(box, pad, places, sums = crowdNow().domains) {
-    const cells = cellsOf(box, pad), n = countIn(sums, cells), own = n ? ownIn(places, cells) : 0
-    return { own, others: Math.max(0, n - own) }
+  /** How many cells of its own area, whose place is given, and of others are in some cells. */
+  function areasIn(cells, place) {
+    const { wide, owners, areas } = groundNow(), [x0, x1, y0, y1] = cells, n = countIn(areas, cells)
+    let own = 0
+    if (n) for (let y = y0; y < y1; y++) for (let x = x0; x < x1; x++) own += owners[y * wide + x] === place ? 1 : 0
+    return { own, others: n - own }
   }
 
-  /** How many points a name would cover. The shade of a weak domain is no ground for the name of another. */
-  function coveredBy(box, weak, places) {
-    const { own, others } = countAbout(box, map.camera.pointSize() / 2, places, crowdNow().all)
-    return { own, others: others + (weak ? 0 : countIn(crowdNow().shaded, cellsOf(box, map.areas.reach()))) }
+  /** Pixels from a box to its own area and to the nearest other one, in steps of a cell. Infinity where that is far. */
+  function gapsOf(box, place) {
+    const gaps = { own: Infinity, others: Infinity }
+    for (let pad = 0; pad <= Math.min(FAR, gaps.own + CLOSE_PIXELS); pad += CELL_PIXELS) {
+      const { own, others } = areasIn(cellsOf(box, pad), place)
+      if (own) gaps.own = Math.min(gaps.own, pad)
+      if (others) gaps.others = Math.min(gaps.others, pad)
+    }
+    return gaps
   }
 
-  const isBare = ({ own, others }) => !others && !own
-
-  /** Points of a domain that are to be seen: all, or some of very many. */
-  function placesOf(number) {
-    const list = map.areas.members()[map.colours.labels.findIndex((label) => label.number === number)] ?? [], apart = Math.ceil(list.length / MEMBERS)
-    return list.filter((i, at) => at % apart === 0 && map.isVisible(i)).map(map.camera.where)
+  const coveredBy = (box) => countIn(groundNow().points, cellsOf(box, map.camera.pointSize() / 2))
+  /** Whether a name covers no point and no area of others, and is nearer to its own. */
+  const isBare = (box, place) => {
+    const gaps = gapsOf(box, place)
+    return !coveredBy(box) && gaps.own < gaps.others
   }
 
-  /** The shortest line from a box to a point of a domain, and its length. Undefined where no point is to be seen. */
-  function leaderFrom([left, top, right, bottom], places) {
+  /** The shortest line from a box to its area, whose place is given. Undefined where that is not to be seen. */
+  function leaderFrom([left, top, right, bottom], place) {
+    const { wide, owners, extents } = groundNow(), [x0, y0, x1, y1] = (extents.get(place)?.box ?? [0, 0, 0, 0]).map((side) => side / CELL_PIXELS)
     let best
-    for (const [px, py] of places) {
+    for (let y = y0; y < y1; y++) for (let x = x0; x < x1; x++) {
+      if (owners[y * wide + x] !== place) continue
+      const [px, py] = [(x + 0.5) * CELL_PIXELS, (y + 0.5) * CELL_PIXELS]
       const from = [Math.min(Math.max(px, left), right), Math.min(Math.max(py, top), bottom)], length = Math.hypot(px - from[0], py - from[1])
       if (!best || length < best.length) best = { from, to: [px, py], length }
     }
@@ -105,85 +140,101 @@ function mapLabels(map) {
 
   /** Draw them, and return the boxes that are taken then. */
   function draw() {
-    const taken = [...map.covered]
-    standing = []
-    labelsNow().forEach((label, place) => {
+    placeAll()
+    for (const found of standing) write(found)
+    return [...map.covered, ...standing.map(({ box }) => box)]
+  }
+
+  /** Find a place for each, the first ones first, and better ones for few as long as there are some. */
+  function placeAll() {
+    const shown = labelsNow().flatMap((label, rank) => {
       const [px, py] = map.camera.toScreen(label.x, label.y)
-      if (px < 0 || py < 0 || px > map.width || py > map.height) return
-      const found = put(label, px, py, taken, place < SURE || isFew())
-      if (found) taken.push(found.box), standing.push(found)
+      return px < 0 || py < 0 || px > map.width || py > map.height ? [] : [layoutsOf(label, rank, px, py)]
     })
-    return taken
+    standing = []
+    const isKept = shown.map((each) => put(each, spots.get(each.label.number)))
+    for (let pass = 1; isFew() && isKept.includes(false) && pass < PASSES; pass++) shown.forEach((each, at) => isKept[at] || put(each))
   }
 
-  /** Draw one, and return where. Null where there is no room. */
-  function put(label, px, py, taken, isSure) {
+  /** What one may look like: in one line or in two, with half its width and half its height. */
+  function layoutsOf(label, rank, px, py) {
     const { name, note, number, weak } = label, { overlay } = map
-    const text = name.length > LABEL_CHARACTERS ? `${name.slice(0, LABEL_CHARACTERS - 1)}…` : name
-    const wide = overlay.measure(text, NAME_SIZE, 600), beside = overlay.measure(rateText(note), NOTE_SIZE, 400)
-    const half = (weak && note ? Math.max(wide, overlay.measure(note, NOTE_SIZE, 600) + 8) : wide + beside) / 2 + 4, low = weak && note ? 18 : 11
-    const box = ([dx, dy]) => [px + dx - half, py + dy - low, px + dx + half, py + dy + low]
-    const before = spots.get(number), places = placesOf(number)
-    const spot = before && isFree(box(before), taken) && isBare(coveredBy(box(before), weak, places)) ? before : nearest(box, [px, py], places, taken, [half, low], isSure, weak)
-    if (!spot) return null
-    spots.set(number, spot)
-    const leader = leaderFrom(box(spot), places), gap = leader ? leader.length - map.areas.reach() : 0
-    const isClear = gap < LEADER_FROM && !countAbout(box(spot), map.areas.reach() + LEADER_FROM, places).others
-    write(label, text, px, py, spot, isClear || gap <= 0 ? null : inside(leader, gap))
-    return { box: box(spot), number, name, note, covered: coveredBy(box(spot), weak, places), leader: isClear ? null : leader }
+    const text = name.length > LABEL_CHARACTERS ? `${name.slice(0, LABEL_CHARACTERS - 1)}…` : name, isBadged = weak && note
+    const layouts = linesOfName(text).map((lines) => {
+      const widths = lines.map((line, at) => overlay.measure(line, NAME_SIZE, 600) + (isBadged || at < lines.length - 1 ? 0 : overlay.measure(rateText(note), NOTE_SIZE, 400)))
+      const wide = Math.max(...widths, isBadged ? overlay.measure(note, NOTE_SIZE, 600) + 8 : 0)
+      return { lines, widths, half: wide / 2 + 4, low: (lines.length * LINE_PIXELS + (isBadged ? 19 : 3)) / 2 }
+    })
+    return { label, rank, layouts, px, py, place: map.colours.labels.findIndex((each) => each.number === number), isSure: rank < SURE || isFew() }
   }
 
-  /** A line that ends within the area, short of the point. */
-  const inside = (leader, gap) => ({ ...leader, to: along(leader, Math.min(1, (gap + LEADER_INSIDE) / leader.length)) })
+  /** Put one on the stage where it stood before if it can, else at the best place. Returns whether it could. */
+  function put(each, before) {
+    const { label, rank, layouts, px, py, place } = each, { number, name, note } = label
+    standing = standing.filter((other) => other.number !== number)
+    const taken = [...map.covered, ...standing.map(({ box }) => box)]
+    const boxOf = ({ dx, dy, layout: { half, low } }) => [px + dx - half, py + dy - low, px + dx + half, py + dy + low]
+    const kept = before && { ...before, layout: layouts[before.number] }
+    const isKept = Boolean(kept?.layout) && isFree(boxOf(kept), taken) && isBare(boxOf(kept), place)
+    const spot = isKept ? kept : bestSpot(each, taken, boxOf)
+    if (!spot) return false
+    spots.set(number, { dx: spot.dx, dy: spot.dy, number: layouts.indexOf(spot.layout) })
+    const box = boxOf(spot), gaps = gapsOf(box, place), leader = gaps.own > LEADER_FROM ? leaderFrom(box, place) : null
+    standing.push({ box, rank, number, name, note, label, layout: spot.layout, covered: coveredBy(box), gaps, leader })
+    return isKept
+  }
 
   /** Whether the line from a name to its domain would cross another name, or the name another line. */
   const isCrossed = (box, leader) => standing.some((other) => isOver(leader, other.box) || isOver(other.leader, box))
 
-  /** The best free place about the points of a domain. Undefined where none is bare of points and near, unless the name has to stand. */
-  function nearest(box, [px, py], places, taken, [half, low], isSure, weak) {
-    const reach = map.areas.reach(), step = Math.ceil(places.length / (isFew() ? SEEDS : SEEDS_OF_MANY))
+  /** The best free place about an area. Undefined where none is bare and near, unless the name has to stand. */
+  function bestSpot(each, taken, boxOf) {
+    const { layouts, px, py, place, isSure } = each, extent = groundNow().extents.get(place), far = isFew() ? FAR_OF_FEW : FAR
+    if (!extent) return undefined
     let best, least = Infinity
-    for (const [x, y] of places.filter((_, at) => at % step === 0))
-      for (const gap of GAPS)
-        for (let turn = 0; turn < ANGLES; turn++) {
-          const angle = (2 * Math.PI * turn) / ANGLES, across = Math.cos(angle), down = Math.sin(angle)
-          const spot = [x - px + across * (reach + gap + half), y - py + down * (reach + gap + low)]
-          if (!isFree(box(spot), taken)) continue
-          const cost = costOf(box(spot), spot, places, reach, isSure, weak)
-          if (cost < least) (least = cost), (best = spot)
-        }
+    layouts.forEach((layout, number) => {
+      const [left, top, right, bottom] = [extent.box[0] - layout.half - far, extent.box[1] - layout.low - far, extent.box[2] + layout.half + far, extent.box[3] + layout.low + far]
+      const step = Math.max(CELL_PIXELS / 2, Math.sqrt((right - left) * (bottom - top) / (2 * (isFew() ? PLACES : PLACES_OF_MANY))))
+      for (let y = top; y <= bottom; y += step) for (let x = extent.middle - Math.ceil((extent.middle - left) / (2 * step)) * 2 * step; x <= right; x += 2 * step) {
+        const cost = SECOND_LINE * number + ASIDE * Math.abs(x - extent.middle) + DOWN * Math.max(0, y + layout.low - extent.box[1])
+        const spot = { dx: x - px, dy: y - py, layout }
+        if (cost >= least || !isFree(boxOf(spot), taken)) continue
+        const whole = cost + costOf(boxOf(spot), place, isSure, least - cost)
+        if (whole < least) (least = whole), (best = spot)
+      }
+    })
     return best
   }
 
-  /** The cost of a place. Infinity for one that a name may not have. */
-  function costOf(box, [dx, dy], places, reach, isSure, weak) {
-    const covered = coveredBy(box, weak, places)
-    if (!isSure && !isBare(covered)) return Infinity
-    const leader = leaderFrom(box, places), gap = Math.max(0, (leader?.length ?? 0) - reach), crosses = isCrossed(box, leader)
-    if (!isSure && (crosses || gap > FAR)) return Infinity
-    const touched = countAbout(box, reach * BORDER, places), close = countAbout(box, reach + CLOSE_PIXELS, places).others
-    const ledCost = gap > LEADER_FROM ? LED + UNDER_LINE * strangersUnder(leader, gap, places) : 0
-    return COVERED * (covered.others + covered.own) + OWN_AREA * touched.own + OTHER_AREA * touched.others + CLOSE * close +
-      AWAY * gap + ASIDE * Math.hypot(dx, dy) + (dy > 0 ? BELOW : 0) + (crosses ? CROSSING : 0) + ledCost
+  /** The cost of a place besides its distance from the best one. Infinity for one that a name may not have, and where it is no less than the most. */
+  function costOf(box, place, isSure, most) {
+    const cells = cellsOf(box, 0), within = areasIn(cells, place), size = (cells[1] - cells[0]) * (cells[3] - cells[2])
+    const covered = coveredBy(box), isOverBorder = within.own > 0 && within.own < 0.9 * size
+    const cost = COVERED * covered + OTHER_AREA * within.others + (isOverBorder ? OVER_BORDER : 0)
+    if (cost >= most || (!isSure && covered)) return Infinity
+    const gaps = gapsOf(box, place), isClose = gaps.own + CLOSE_PIXELS > gaps.others, isLed = gaps.own > LEADER_FROM
+    const whole = cost + (gaps.own >= gaps.others ? UNCLEAR : isClose ? CLOSE : 0) + AWAY * Math.min(gaps.own, 2 * FAR) + (isLed ? LED : 0)
+    if (whole >= most || (!isSure && gaps.own >= gaps.others)) return Infinity
+    const leader = isLed ? leaderFrom(box, place) : null, crosses = isCrossed(box, leader)
+    return crosses && !isSure ? Infinity : whole + (crosses ? CROSSING : 0) + (leader ? OTHER_AREA * strangersUnder(leader, place) : 0)
   }
 
-  /** How many points of others lie about the part of a line that is outside of the area, each at every step that is near. */
-  function strangersUnder(leader, gap, places) {
-    const shares = STEPS.filter((share) => share * leader.length < gap)
-    return shares.reduce((n, share) => n + countAbout([...along(leader, share), ...along(leader, share)], map.areas.reach() / 2, places).others, 0)
+  /** At how many of its steps a line runs over areas of others. */
+  function strangersUnder(leader, place) {
+    const { wide, owners } = groundNow(), owner = ([px, py]) => owners[cell(py) * wide + cell(px)]
+    return STEPS.filter((share) => ![-1, place, undefined].includes(owner(along(leader, share)))).length
   }
 
-  function write({ note, colour, weak }, text, px, py, [dx, dy], leader) {
-    const { theme, overlay } = map
+  function write({ label: { note, colour, weak }, layout: { lines, widths, half, low }, box: [left, top], leader }) {
+    const { theme, overlay } = map, middle = left + half
     const rgb = colour == null ? theme.text : legible(theme, entryColour(theme, { colour }))
     if (leader) overlay.line([[leader.from, leader.to]], 1, rgb, 0.7)
-    if (weak && note) {
-      overlay.write(text, px + dx, py + dy - 8, NAME_SIZE, 600, rgb)
-      return overlay.badge(note, px + dx, py + dy + 9, NOTE_SIZE, theme.red, theme.ground)
-    }
-    const wide = overlay.measure(text, NAME_SIZE, 600), left = px + dx - (wide + overlay.measure(rateText(note), NOTE_SIZE, 400)) / 2
-    overlay.write(text, left, py + dy, NAME_SIZE, 600, rgb, 1, 'left')
-    overlay.write(rateText(note), left + wide, py + dy, NOTE_SIZE, 400, legible(theme, theme.grey), 1, 'left')
+    lines.forEach((line, at) => {
+      const start = middle - widths[at] / 2, py = top + 1.5 + (at + 0.5) * LINE_PIXELS, isLast = at === lines.length - 1
+      overlay.write(line, start, py, NAME_SIZE, 600, rgb, 1, 'left')
+      if (isLast && !(weak && note)) overlay.write(rateText(note), start + overlay.measure(line, NAME_SIZE, 600), py, NOTE_SIZE, 400, theme.quiet, 1, 'left')
+    })
+    if (weak && note) overlay.badge(note, middle, top + 2 * low - 9.5, NOTE_SIZE, theme.red, theme.ground)
   }
 
   // While the memory grows, a domain's label stands there once enough of it does, with its rate by then.
@@ -214,5 +265,5 @@ function mapLabels(map) {
     map.callbacks.onDomain?.({ number })
   }
 
-  return { draw, isFree, at, open, forget: () => spots.clear(), look: () => standing }
+  return { draw, isFree, at, open, forget: () => spots.clear(), look: () => [...standing].sort((one, other) => one.rank - other.rank) }
 }
