@@ -1,4 +1,4 @@
-"""The map spread over its window: crowded parts grow into empty ones, and neighbours stay neighbours."""
+"""The map spread over its window: crowded parts grow into empty ones, marks stand side by side, and neighbours stay near."""
 
 from __future__ import annotations
 
@@ -24,6 +24,18 @@ EMPTY = 3.0
 
 TIMES = (0.0, *np.geomspace(0.25, 2_000, 60).tolist())
 """Moments of the diffusion, in squared cells. At the last one the density is even."""
+
+MARK = 0.25
+"""Width of a mark times the root of the number of marks, as a share of the window's side: all together cover a small part."""
+
+SEPARATED_MOST = 3_000
+"""Number of points up to which marks are moved apart. More are drawn too small to hide each other."""
+
+SEPARATIONS = 40
+"""Rounds in which marks that overlap are moved apart by a part of what is missing."""
+
+GOLDEN_ANGLE = np.pi * (3 - np.sqrt(5))
+"""Turn between the directions in which marks at one place part, so that they part evenly."""
 
 Places = npt.NDArray[np.float64]
 """Shape (n, 2). While they are spread, in cells from the corner of the window."""
@@ -54,7 +66,9 @@ def spread_places(memory_map: MemoryMap) -> Places:
     fitted = positions[:n][is_fitted]
     low, sides = fitted.min(axis=0), np.maximum(np.ptp(fitted, axis=0), 1e-9)
     places = (MARGIN + (1 - 2 * MARGIN) * (positions - low) / sides) * CELLS
-    spread: Places = low + _spread(places, places[:n][is_fitted]) / CELLS * sides
+    places = _spread(places, places[:n][is_fitted])
+    places[:n][is_fitted] = _separate(places[:n][is_fitted])
+    spread: Places = low + places / CELLS * sides
     return spread
 
 
@@ -78,6 +92,29 @@ def _spread(places: Places, fitted: Places) -> Places:
         flow = -np.stack(np.gradient(density), axis=-1) / np.maximum(density, 1e-9)[..., None]
         moves = np.clip(_interpolate(flow, places) * (now - before), -1, 1)
         places = np.clip(places + moves, 0, CELLS)
+    return places
+
+
+def _separate(places: Places) -> Places:
+    """Return places moved until hardly a mark lies over another."""
+    from scipy.spatial import cKDTree
+
+    n = len(places)
+    if n > SEPARATED_MOST:
+        return places
+    width = CELLS * MARK / np.sqrt(n + 30)
+    angles = np.arange(n) * GOLDEN_ANGLE
+    places = places + np.stack([np.cos(angles), np.sin(angles)], axis=-1) * width * 1e-3
+    for _ in range(SEPARATIONS):
+        pairs = cKDTree(places).query_pairs(width, output_type="ndarray")
+        if not len(pairs):
+            break
+        one, other = pairs.T
+        apart = places[one] - places[other]
+        distances = np.maximum(np.linalg.norm(apart, axis=1, keepdims=True), 1e-9)
+        pushes = apart / distances * (width - distances) / 3
+        np.add.at(places, one, pushes)
+        np.add.at(places, other, -pushes)
     return places
 
 

@@ -55,6 +55,14 @@ def test_crowded_islands_grow_into_the_empty_room_and_neighbours_stay_neighbours
     assert first[:, 0].max() < min(second[:, 0].min(), third[:, 0].min())
 
 
+def test_marks_at_one_place_are_moved_apart():
+    at_one_place = np.concatenate([islands(), np.repeat([[0.2, 0.3]], 17, axis=0)])
+    after = spread_map(make_map(at_one_place)).coordinates
+    side = np.ptp(after, axis=0).max()
+    closest = [np.linalg.norm(after[i] - after[near(after, i, 1)[0]]) for i in range(len(after))]
+    assert min(closest) > 0.005 * side
+
+
 def test_the_centre_of_a_domain_moves_with_its_members():
     members = islands()[:60]
     domain = Domain(
