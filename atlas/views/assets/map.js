@@ -31,7 +31,7 @@
 //
 // Each map_*.js beside this holds one part. A part is made with the map, on which it finds what all parts share and one another.
 
-const ABOUT = 'Each mark is an attempt at a task. Similar tasks lie near each other.'
+const ABOUT = 'Each mark is an attempt. Similar tasks lie near each other. Directions and gaps between groups mean little.'
 const VIEW_MILLISECONDS = 500
 const LEGEND_ROW = 40 // pixels of the legend while it is folded, with what lies around it
 
@@ -104,7 +104,7 @@ function mountMap(element, payload, callbacks = {}) {
   function draw() {
     const { theme, view, width, height, ratio, days, hidden, marks, overlay, camera } = map
     const ring = [...theme.ground, 1], faint = [...theme.grey, map.replay.isPlaying() ? 0 : 0.22] // what is not there yet is not to be seen at all
-    const bold = [...theme.text, map.colours.domains ? (theme.isDark ? 0.75 : 0.45) : 0] // other colours have a scale, which stays as it is
+    const bold = [...theme.text, map.colours.domains ? (theme.isDark ? 0.25 : 0.45) : 0] // other colours have a scale, which stays as it is
     const someOut = map.shown || hidden.size || days[0] > 0 || days[1] < OPEN_END
     const someChosen = map.selection.n() > 0, someHit = Boolean(marks.hits?.length), size = camera.pointSize()
     renderer.draw({ view, stretch: camera.stretch(), width, height, ratio, size, days, palette: paletteOf(map), faint, ring, bold, someOut, someChosen, someHit })

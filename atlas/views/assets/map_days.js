@@ -2,6 +2,7 @@
 
 const TALL = 44 // pixels of the bars over time
 const BARS = 120
+const MARK_APART = 12 // pixels between what stands on the scale
 const DATES = 4 // steps between the dates below the bars
 const YEAR_FROM = 300 // days from which these dates are months of a year
 const OPEN_END = 65535
@@ -42,14 +43,15 @@ function mapDays(map, brush) {
     rates = ratesSoFar()
     counts = countsByBar()
     const ends = makeEnds()
-    const track = make('div', 'track', null), told = make('div', 'told', null)
-    track.append(bars, ...ends, makeCaption(), makeScale(), ...makeDates())
+    const track = make('div', 'track', null), scale = makeScale(), told = make('div', 'told', null)
+    track.append(bars, ...ends, makeCaption(), scale, ...makeDates())
     told.append(words, rate)
     brush.replaceChildren(map.replay.button(), track, told)
     tell = () => {
       words.textContent = `${dayText(ends[0].value)} – ${dayText(ends[1].value)}`
       ends.forEach((slider) => slider.setAttribute('aria-valuetext', dayText(slider.value)))
       drawBars(bars)
+      tellEnd(scale)
       rate.textContent = rateText(map.days[0], until())
     }
     grow = (day) => ((ends[0].value = 0), (ends[1].value = day), tell())
@@ -59,18 +61,34 @@ function mapDays(map, brush) {
   /** What the bars and the line over time are. Where time runs by rank, all bars would be alike, so there are none. */
   function makeCaption() {
     const caption = make('div', 'caption', null)
-    if (!isRanked()) make('i', 'bar', caption), caption.append(last() < BARS ? `experiences a day, at most ${Math.max(...counts).toLocaleString('en')}` : 'experiences over time')
+    if (!isRanked()) make('i', 'bar', caption), caption.append(last() < BARS ? `per day (max ${Math.max(...counts).toLocaleString('en')})` : 'experiences over time')
     make('i', '', caption)
     caption.append('success rate so far')
     return caption
   }
 
-  /** The scale of the success rate, beside its line. */
+  /** The scale of the success rate, beside its line. Where the line ends is told there. */
   function makeScale() {
     const scale = make('div', 'scale', null)
-    for (const words of ['100%', '0%']) make('span', '', scale, words)
+    for (const share of [1, 0]) addMark(scale, share, '')
     return scale
   }
+
+  function addMark(scale, share, kind) {
+    const mark = make('span', kind, scale, `${Math.round(100 * share)}%`)
+    mark.style.top = `${rateHeight(share)}px`
+    return mark
+  }
+
+  /** Write where the line ends now, instead of an end of the scale that is too near. */
+  function tellEnd(scale) {
+    const known = rates.known[until()], share = known ? rates.succeeded[until()] / known : null
+    scale.querySelector('.now')?.remove()
+    scale.childNodes.forEach((mark, at) => (mark.hidden = share !== null && Math.abs(rateHeight(share) - rateHeight(1 - at)) < MARK_APART))
+    if (share !== null) addMark(scale, share, 'now')
+  }
+
+  const rateHeight = (share) => 2 + (1 - share) * (TALL - 4)
 
   /** Some dates below the bars. None where these stand for ranks. */
   function makeDates() {
@@ -145,7 +163,7 @@ function mapDays(map, brush) {
     pencil.lineWidth = 1.8
     for (let day = 0; day <= until(); day++) {
       if (!rates.known[day]) continue
-      pencil.lineTo(((day + 0.5) / all) * wide, 2 + (1 - rates.succeeded[day] / rates.known[day]) * (TALL - 4))
+      pencil.lineTo(((day + 0.5) / all) * wide, rateHeight(rates.succeeded[day] / rates.known[day]))
     }
     pencil.stroke()
   }
