@@ -62,7 +62,7 @@ def test_a_store_is_drawn_with_its_domains_worst_first(dashboard: Dashboard, tmp
     assert len(layer(app, "map_colours")["labels"]) == len(domains(app))
     assert_no_problem(app)
     assert "**1 of 3 domains is clearly below the average of 67%.**" in [each.value for each in app.markdown]
-    assert "60 experiences · 0 in no domain" in [each.value for each in app.caption]
+    assert "0 of 60 in no domain" in [each.value for each in app.caption]
     [heading] = [each for each in app.markdown if each.value == "**Domains, weakest first**"]
     assert "The lowest success rate first." in heading.help
 

@@ -121,9 +121,10 @@ const FORMS = {
   meter: ({ share, text, weak, tick }) => {
     const meter = FORMS.share(share)[0] ?? made('span', 'meter none')
     meter.classList.toggle('weak', Boolean(weak))
-    if (share !== null && tick !== null) {
+    if (share !== null && tick != null) {
       const mark = made('span', 'tick')
       mark.style.left = percent(tick)
+      mark.title = `average ${percent(tick)}`
       meter.append(mark)
     }
     return [meter, made('span', weak ? 'bad' : '', text)]

@@ -29,6 +29,10 @@ LISTED = 4
 FAILED = 1
 """Number of the outcome `failed` in `OUTCOMES`."""
 
+NAMES_HELP = (
+    "The name of a domain is made of words that its tasks share and the other tasks do not. Open a domain to rename it."
+)
+
 DOMAIN_COLUMNS = (
     Column("name", "Domain", 120),
     Column(
@@ -36,8 +40,8 @@ DOMAIN_COLUMNS = (
         "Succeeded",
         96,
         "meter",
-        "Of the attempts whose outcome is known. The true rate lies in the likely range with a probability of 95%. Red "
-        "is clearly below the average: even the upper end of that range is",
+        "Of the attempts whose outcome is known. The true rate lies in the likely range with a probability of 95%. The "
+        "line across each bar is the average. Red is clearly below it: even the upper end of that range is",
     ),
 )
 TASK_COLUMNS = (OUTCOME, TASK)
@@ -61,6 +65,9 @@ class DomainRow:
 
     typical: tuple[str, ...]
     """Ids of typical experiences of the domain."""
+
+    average: float | None = None
+    """Success rate of all experiences on the map, or None if no outcome is known."""
 
     is_weak: bool = False
     """True if its rate is below that of all experiences, by more than chance explains."""
@@ -93,7 +100,9 @@ class DomainRow:
         n = self.rate.n_known
         text = f"{rate_text(self.rate)} of {n:,}\nlikely {interval_text(self.rate)}" if n else "–"
         return DomainLine(
-            id=str(self.number), name=self.name, rate={"share": self.rate.share, "text": text, "weak": self.is_weak}
+            id=str(self.number),
+            name=self.name,
+            rate={"share": self.rate.share, "text": text, "weak": self.is_weak, "tick": self.average},
         )
 
 
@@ -164,8 +173,9 @@ def domain_sentence(row: DomainRow, average: SuccessRate) -> str:
         parts += [f"likely {interval_text(row.rate)}", f"average {rate_text(average)}"]
     else:
         parts = [f"{counted(row.n, 'experience')} of unknown outcome"]
-    suggested = [f"name suggested by {row.suggested_by}"] if row.suggested_by else []
-    return " · ".join([*parts, *suggested])
+    if not row.is_named_by_person:
+        parts.append(f"name suggested by {row.suggested_by}" if row.suggested_by else "automatic name")
+    return " · ".join(parts)
 
 
 def members_read(memory_map: MemoryMap, row: DomainRow) -> list[str]:
@@ -240,6 +250,7 @@ def _row(memory_map: MemoryMap, outcomes: Categories, domain: Domain, average: f
         centre=domain.centre,
         radius=float(np.median(apart)) if len(apart) else 0.0,
         typical=domain.typical,
+        average=average,
         is_weak=rate.interval is not None and average is not None and rate.interval.high < average,
         suggested_by=domain.suggested_by,
     )

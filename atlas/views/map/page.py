@@ -245,15 +245,18 @@ QUALITY_HELP = (
 
 def shown_text(memory_map: MemoryMap) -> str:
     """Return how much is on the map."""
-    n_placed = int(memory_map.is_placed.sum())
-    placed = f" · {n_placed:,} placed since the map was made" if n_placed else ""
-    return f"{counted(len(memory_map.ids), 'experience')}{placed}"
+    return f"{counted(len(memory_map.ids), 'experience')}{_placed_text(memory_map)}"
 
 
 def members_text(memory_map: MemoryMap) -> str:
-    """Return how much is on the map, and how much of it is in no domain."""
+    """Return how much of the map is in no domain."""
     n_outside = int((memory_map.labels == UNCLUSTERED).sum())
-    return f"{shown_text(memory_map)} · {n_outside:,} in no domain"
+    return f"{n_outside:,} of {len(memory_map.ids):,} in no domain{_placed_text(memory_map)}"
+
+
+def _placed_text(memory_map: MemoryMap) -> str:
+    n_placed = int(memory_map.is_placed.sum())
+    return f" · {n_placed:,} placed since the map was made" if n_placed else ""
 
 
 def quality_text(memory_map: MemoryMap) -> str:

@@ -10,6 +10,7 @@ from atlas import AtlasError, MemorySystem
 from atlas.views.curate.health import DOMAIN_ORDER
 from atlas.views.map.domains import (
     DOMAIN_COLUMNS,
+    NAMES_HELP,
     TASK_COLUMNS,
     DomainRow,
     domain_sentence,
@@ -49,11 +50,11 @@ def draw_domains(memory: MemorySystem, sheet: Sheet) -> None:
     if domain is not None:
         _draw_domain(memory, sheet, domain)
         return
-    st.markdown("**Domains, weakest first**", help=DOMAIN_ORDER)
+    st.markdown("**Domains, weakest first**", help=f"{DOMAIN_ORDER} {NAMES_HELP}")
     if not sheet.domains:
         st.caption(no_domains_sentence(sheet.map))
         return
-    st.caption("Click one to see its tasks.")
+    st.caption("Click one to see its tasks, or to rename it.")
     plain_table(
         [row.as_line() for row in sheet.domains],
         columns=DOMAIN_COLUMNS,
@@ -83,11 +84,11 @@ def _draw_domain(memory: MemorySystem, sheet: Sheet, domain: DomainRow) -> None:
                   on_click=_select_all, args=(memory, sheet, domain))  # fmt: skip
         is_listed = st.button("List them", key="map_domain_list", icon=":material/list:", on_click=narrow_to,
                               args=(Scope(domains=(domain.number,)),))  # fmt: skip
+        with st.popover("Rename", icon=":material/edit:", key="map_domain_rename"):
+            _draw_name(memory, sheet, domain)
     if is_listed:
         go_to("pages/experiences.py")
     _draw_tasks(memory, sheet, domain)
-    with st.expander("Rename"):
-        _draw_name(memory, sheet, domain)
 
 
 def _draw_tasks(memory: MemorySystem, sheet: Sheet, domain: DomainRow) -> None:

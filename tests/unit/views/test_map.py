@@ -193,11 +193,11 @@ def test_domains_come_worst_first_with_their_interval(points):
     rows = domain_rows(make_map(), points.outcomes)
     assert [row.name for row in rows] == ["web", "tax", "soup"]
     assert domain_sentence(rows[0], success_rate(points.outcomes)) == (
-        "2 of 2 experiences with a known outcome · likely 0–71% · average 82%"
+        "2 of 2 experiences with a known outcome · likely 0–71% · average 82% · automatic name"
     )
     assert [row.as_label()["note"] for row in rows] == ["0% succeeded", "100%", "100%"]
     assert (rows[0].as_line().id, rows[0].as_line().name) == (str(rows[0].number), "web")
-    assert rows[0].as_line().rate == {"share": 0.0, "text": "0% of 2\nlikely 0–71%", "weak": True}
+    assert rows[0].as_line().rate == {"share": 0.0, "text": "0% of 2\nlikely 0–71%", "weak": True, "tick": 9 / 11}
 
 
 def test_a_domain_of_which_no_outcome_is_known_comes_last():
@@ -205,7 +205,7 @@ def test_a_domain_of_which_no_outcome_is_known_comes_last():
     columns = {**COLUMNS, "outcome": {f"id{i}": "succeeded" for i in range(5)}}
     rows = domain_rows(memory_map, points_of(memory_map, columns).outcomes)
     assert [row.name for row in rows] == ["tax", "soup", "web"]
-    assert domain_sentence(rows[1], rows[0].rate) == "4 experiences of unknown outcome"
+    assert domain_sentence(rows[1], rows[0].rate) == "4 experiences of unknown outcome · automatic name"
     assert rows[1].note == ""
 
 
@@ -213,7 +213,9 @@ def test_what_waits_for_an_outcome_counts_in_no_rate_of_a_domain():
     columns = {**COLUMNS, "outcome": {"id0": "succeeded", "id1": "failed", "id5": "unknown"}}
     row = next(row for row in domain_rows(make_map(), points_of(make_map(), columns).outcomes) if row.name == "tax")
     assert (row.n, row.rate.n_known, row.rate.n_unknown) == (5, 2, 3)
-    assert domain_sentence(row, row.rate) == ("2 of 5 experiences with a known outcome · likely 9–91% · average 50%")
+    assert domain_sentence(row, row.rate) == (
+        "2 of 5 experiences with a known outcome · likely 9–91% · average 50% · automatic name"
+    )
     assert row.note == "50%"
     assert row.as_line().rate["text"] == "50% of 2\nlikely 9–91%"
 
@@ -441,7 +443,7 @@ def test_what_is_drawn_takes_the_place_of_is_added_to_or_taken_from_the_selectio
 def test_quality_says_what_made_the_map_and_how_much_came_since():
     memory_map = make_map()
     assert quality_text(memory_map) == "12 experiences · UMAP (built in)"
-    assert members_text(memory_map) == "12 experiences · 1 in no domain"
+    assert members_text(memory_map) == "1 of 12 in no domain"
     assert quality_help(memory_map).startswith("98% of neighbours are true, and the seed is 42.")
     memory_map.is_placed[:3] = True
     assert shown_text(memory_map) == "12 experiences · 3 placed since the map was made"
