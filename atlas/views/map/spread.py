@@ -1,4 +1,4 @@
-"""The map spread over its window: crowded parts grow into empty ones, and marks stand side by side."""
+"""The map spread over its window: crowded parts grow into empty ones, marks stand apart, neighbours stay near."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ TIMES = (0.0, *np.geomspace(0.25, 2_000, 60).tolist())
 """Moments of the diffusion, in squared cells. At the last one the density is even."""
 
 MARK = 0.25
-"""Width of a mark times the root of the number of marks, as a share of the window's side."""
+"""Width of a mark times the root of the number of marks, as a share of the window's side. All cover a small part."""
 
 SEPARATED_MOST = 3_000
 """Number of points up to which marks are moved apart. More are drawn too small to hide each other."""
