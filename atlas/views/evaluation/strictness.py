@@ -21,16 +21,19 @@ from atlas.views.shared.wording import counted, percent, shortened
 MOST, STEP = 3.0, 0.1
 """The end of the slider and of the chart, and how finely the slider moves."""
 
-HEIGHT_PIXELS = 290
+HEIGHT_PIXELS = 240
 """Height of the chart."""
 
-LABEL_GAP = 0.09
+LEFT_PIXELS, RIGHT_PIXELS = 44, 220
+"""Room at its sides for the axis and for the names of the curves. The slider below begins and ends with the axis."""
+
+LABEL_GAP = 0.1
 """Least distance of two labels, as a share of the chart's height."""
 
-BESIDE = 0.05
+BESIDE = 0.06
 """Distance of a value from its curve, as a share of the chart's height."""
 
-TOP = 1.06
+TOP = 1.07
 """Height of the highest label."""
 
 MARGIN = 0.25
@@ -97,7 +100,7 @@ def curves_chart(curves: Curves, before: float, after: float) -> Chart:
     """Return the curves, a dotted line at the present strictness and a full one at another, each with its values."""
     end = max(MOST, before, after)
     above: Chart = {"y": 1.0, "yref": "paper", "yanchor": "bottom", "showarrow": False}
-    labels, lines = [{**above, "x": before, "text": f"now {before:g}"}], [_line(before, "dot")]
+    labels, lines = [{**above, "x": before, "text": f"now: {before:g}"}], [_line(before, "dot")]
     labels += _values(curves, before, end, is_left=True)
     if after != before:
         labels.append({**above, "x": after, "text": f"{after:g}"})
@@ -115,13 +118,11 @@ def curves_chart(curves: Curves, before: float, after: float) -> Chart:
             for name, shares in curves.items()
         ],
         "layout": {
-            "height": HEIGHT_PIXELS, "margin": {"l": 10, "r": 220, "t": 24, "b": 10}, "hovermode": "x unified",
+            "height": HEIGHT_PIXELS, "margin": {"l": LEFT_PIXELS, "r": RIGHT_PIXELS, "t": 20, "b": 20},
+            "hovermode": "x unified",
             "dragmode": False, "showlegend": False,
-            "xaxis": {
-                "title": {"text": "strictness", "standoff": 4}, "range": [0, end], "fixedrange": True,
-                "zeroline": False, "automargin": True,
-            },
-            "yaxis": {"range": [0, TOP + 0.02], **PERCENT_AXIS, "automargin": True},
+            "xaxis": {"range": [0, end], "fixedrange": True, "zeroline": False},
+            "yaxis": {"range": [0, TOP + 0.02], **PERCENT_AXIS},
             "shapes": lines,
             "annotations": [*labels, *_end_labels(curves)],
         },
@@ -177,7 +178,7 @@ def _apart(heights: Mapping[str, float]) -> dict[str, float]:
 
 
 def _colour(name: str) -> str:
-    return PALETTE[1] if name == FOREIGN else PALETTE[0]
+    return {FOREIGN: PALETTE[1], JUDGED: PALETTE[2]}.get(name, PALETTE[0])
 
 
 def plan_sentence(plan: StrictnessPlan) -> str:
