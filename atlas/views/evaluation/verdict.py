@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from atlas.core.statistics import Estimate
 from atlas.evaluation.foreign import StrictnessStep
@@ -13,6 +13,7 @@ from atlas.evaluation.measures import TaskResult
 from atlas.evaluation.metrics import EMPTY_SHARE
 from atlas.evaluation.report import OwnEvaluation
 from atlas.evaluation.tasks import AGENT
+from atlas.memory.context.block import BUDGET_TOKENS
 from atlas.views.evaluation.own import (
     foreign_rate,
     foreign_result,
@@ -22,7 +23,7 @@ from atlas.views.evaluation.own import (
 )
 from atlas.views.lists.cells import FAIR, GOOD, POOR, Meter
 from atlas.views.lists.queries import Row
-from atlas.views.shared.wording import counted, percent
+from atlas.views.shared.wording import counted, percent, share_in_words
 
 MANY_ANSWERED = 0.1
 """Share of foreign questions with an answer above which searches should be stricter. The level is chosen for 0.03."""
@@ -71,9 +72,13 @@ MARKS_MEAN = (
     f"answered. Poor: less than {percent(POOR_BELOW)} right, or more than {percent(POOR_ABOVE)} answered. Fair: "
     "between these. The limits are a convention of ATLAS."
 )
+GIVEN_MEANS = (
+    f"How often a right memory is in the {BUDGET_TOKENS:,} tokens of memories that an agent gets, at any rank."
+)
 OWN_LABEL, JUDGED_LABEL = "Own attempts: first hit right", "Judged queries: first hit right"
 OFF_TOPIC_LABEL, NOTHING_LABEL = "Off-topic questions: answered", "Own attempts: nothing found"
-HIGHER, LOWER = "higher is better", "lower is better"
+JUDGED_NOTE = "On Ask, people marked which hits are right"
+OFF_TOPIC_NOTE, NOTHING_NOTE = "About other subjects; lower is better", "Lower is better"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -81,7 +86,7 @@ class Verdict:
     """How well a store is searched, in words of our own."""
 
     headline: str
-    """The figures, those of judged queries first where there are enough."""
+    """The figures in words, with those of judged queries where there are enough."""
 
     finding: str
     """Meaning of the figures: `Search hides too much of what this store holds.`."""
@@ -109,6 +114,15 @@ class Stricter:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class TradeOff:
+    """The next stricter search that answers clearly fewer off-topic questions, which is not advised."""
+
+    strictness: float
+    sentence: str
+    """`At 1.1, off-topic answers would fall to 56%, and 3 more of 113 judged queries would be wrong.`."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class FigureRow(Row):
     """One figure of a measurement, as a line of a table."""
 
@@ -123,11 +137,20 @@ class FigureRow(Row):
     mark: str
     """`GOOD`, `FAIR` or `POOR`, or empty if there are too few queries to tell."""
 
-    better: str
-    """`HIGHER` or `LOWER`."""
+    note: str
+    """What it is measured on, and whether less of it is better."""
+
+    given: str = ""
+    """Share of these queries with a right record in the context block of an agent, or empty if that was not measured at
+    the present strictness."""
 
     words_alone: str = ""
     """The figure of a search by words alone, or empty if that was not measured."""
+
+    @property
+    def facts(self) -> tuple[str, ...]:
+        """The note, which stands below the label."""
+        return (self.note,)
 
 
 def verdict(evaluation: OwnEvaluation, strictness: float) -> Verdict | None:
@@ -140,34 +163,30 @@ def verdict(evaluation: OwnEvaluation, strictness: float) -> Verdict | None:
     if first is None and answered is None:
         return None
     finding, advice, part = _finding(evaluation, strictness)
-    right = _right_first_part(first, _judged_rate(evaluation, strictness))
-    headline = _headline(right, nothing, answered)
+    headline = _headline(first, _judged_rate(evaluation, strictness), nothing, answered)
     return Verdict(headline=headline, finding=finding, advice=advice, part=part)
 
 
-def _headline(right: str, nothing: Estimate | None, answered: Estimate | None) -> str:
-    parts = [right] if right else []
+def _headline(
+    own: Estimate | None, judged: Estimate | None, nothing: Estimate | None, answered: Estimate | None
+) -> str:
+    """Return the figures in words. Own attempts, which are easier, count only without judged queries."""
+    parts = list[str]()
+    if judged is not None:
+        parts.append(f"is right first for {share_in_words(judged.mean)} of the judged queries")
+    elif own is not None:
+        parts.append(f"is right first for {share_in_words(own.mean)} of the attempts that are looked up again")
     if nothing is not None and nothing.mean > MUCH_HIDDEN:
-        parts.append(f"nothing is found for {percent(nothing.mean)} of attempts")
+        parts.append(f"finds nothing for {share_in_words(nothing.mean)} of the attempts")
     if answered is not None:
-        still = "still get" if answered.mean > MANY_ANSWERED else "get"
-        parts.append(f"{percent(answered.mean)} of off-topic questions {still} an answer")
-    return _sentence(parts)
+        parts.append(f"answers {share_in_words(answered.mean)} of the off-topic questions")
+    return f"Search {_joined(parts)}."
 
 
-def _right_first_part(own: Estimate | None, judged: Estimate | None) -> str:
-    """Return how often the first hit is right. Own attempts, which are easier, come second."""
-    if judged is None:
-        return f"the first hit is right for {percent(own.mean)} of attempts that are looked up again" if own else ""
-    again = f" ({percent(own.mean)} when an attempt is looked up again)" if own is not None else ""
-    return f"the first hit is right for {percent(judged.mean)} of judged queries{again}"
-
-
-def _sentence(parts: Sequence[str]) -> str:
-    """Return clauses as a sentence."""
+def _joined(parts: Sequence[str]) -> str:
+    """Return clauses with a comma before each further one."""
     *before, last = parts
-    text = f"{', '.join(before)}, and {last}" if before else last
-    return f"{text[0].upper()}{text[1:]}."
+    return f"{', '.join(before)}, and {last}" if before else last
 
 
 def n_judgements_missing(evaluation: OwnEvaluation) -> int:
@@ -238,31 +257,48 @@ def figures(evaluation: OwnEvaluation, strictness: float) -> list[FigureRow]:
     own, step = _task(evaluation, OWN_ATTEMPTS), measured_step(evaluation, strictness)
     rows = list[FigureRow]()
     if own is not None and first is not None:
-        rows.append(_found_row(OWN_LABEL, first, own.n_queries, own.n_groups, noun="attempt", task=own))
+        note = f"{own.n_queries:,} of {own.n_records:,}: those at tasks tried more than once"
+        found = _found_row(OWN_LABEL, first, own.n_queries, own.n_groups, noun="attempt", note=note, task=own)
+        rows.append(replace(found, given=_given(evaluation, OWN_ATTEMPTS, strictness)))
     if step is not None and step.judged_right is not None:
         judged, n = _task(evaluation, JUDGED_TASK), step.n_judged
-        rows.append(_found_row(JUDGED_LABEL, step.judged_right, n, n, noun="query", task=judged))
+        found = _found_row(JUDGED_LABEL, step.judged_right, n, n, noun="query", note=JUDGED_NOTE, task=judged)
+        rows.append(replace(found, given=_given(evaluation, JUDGED_TASK, strictness)))
     questions = foreign_result(evaluation)
     if answered is not None and questions is not None:
         n = questions.n_queries
         mark = GOOD if answered.mean <= GOOD_TO else POOR if answered.mean > POOR_ABOVE else FAIR
-        rows.append(_row(OFF_TOPIC_LABEL, answered, n, n, noun="question", mark=mark, better=LOWER))
+        rows.append(_row(OFF_TOPIC_LABEL, answered, n, n, noun="question", note=OFF_TOPIC_NOTE, mark=mark))
     if own is not None and nothing is not None and nothing.mean > MUCH_HIDDEN:
         n, n_groups = own.n_queries, own.n_groups
-        rows.append(_row(NOTHING_LABEL, nothing, n, n_groups, noun="attempt", mark=POOR, better=LOWER))
+        rows.append(_row(NOTHING_LABEL, nothing, n, n_groups, noun="attempt", note=NOTHING_NOTE, mark=POOR))
     return rows
 
 
-def _found_row(label: str, rate: Estimate, n: int, n_groups: int, *, noun: str, task: TaskResult | None) -> FigureRow:
+def _given(evaluation: OwnEvaluation, task_name: str, strictness: float) -> str:
+    """Return for how many queries a context block of the usual size has a right record.
+
+    Empty if that was not measured at this strictness. Only a report with judged queries tells at which it was.
+    """
+    missed, blocks = evaluation.report.missed, evaluation.report.blocks
+    if missed is None or missed.strictness != strictness:
+        return ""
+    shares = [each.in_block for each in blocks if (each.task, each.budget_tokens) == (task_name, BUDGET_TOKENS)]
+    return percent(shares[0].mean) if shares else ""
+
+
+def _found_row(
+    label: str, rate: Estimate, n: int, n_groups: int, *, noun: str, note: str, task: TaskResult | None
+) -> FigureRow:
     """Return how often the first hit is right."""
     mark = GOOD if rate.mean >= GOOD_FROM else POOR if rate.mean < POOR_BELOW else FAIR
     by_words = next((row for row in task.rows if row.name == BY_WORDS), None) if task is not None else None
     words_alone = percent(by_words.estimates["hit@1"].mean) if by_words is not None else ""
-    return _row(label, rate, n, n_groups, noun=noun, mark=mark, better=HIGHER, words_alone=words_alone)
+    return _row(label, rate, n, n_groups, noun=noun, note=note, mark=mark, words_alone=words_alone)
 
 
 def _row(
-    label: str, rate: Estimate, n: int, n_groups: int, *, noun: str, mark: str, better: str, words_alone: str = ""
+    label: str, rate: Estimate, n: int, n_groups: int, *, noun: str, note: str, mark: str, words_alone: str = ""
 ) -> FigureRow:
     interval = rate_interval(rate, n_groups)
     return FigureRow(
@@ -272,7 +308,7 @@ def _row(
         counts=f"{round(rate.mean * n):,} of {counted(n, noun)}",
         interval=interval_text(interval) or "too few to tell",
         mark=mark if interval is not None else "",
-        better=better,
+        note=note,
         words_alone=words_alone,
     )
 
@@ -320,7 +356,7 @@ def _answering(evaluation: OwnEvaluation, strictness: float) -> tuple[str, str, 
         queries = f"{n_missing} queries" if n_missing == ENOUGH_JUDGED else f"{n_missing} more"
         advice = f"Judge {queries} to learn whether it should be stricter."
         return "Search answers many off-topic questions.", advice, JUDGED
-    return f"{_limit(evaluation, strictness, now)}{_loss(evaluation, strictness, now)}", "", ""
+    return _limit(evaluation, strictness, now), "", ""
 
 
 def _limit(evaluation: OwnEvaluation, strictness: float, now: StrictnessStep) -> str:
@@ -339,22 +375,29 @@ def _loses_none_judged(evaluation: OwnEvaluation, now: StrictnessStep) -> bool:
     return all(other < right if is_stricter else other <= right for is_stricter, other in steps)
 
 
-def _loss(evaluation: OwnEvaluation, strictness: float, now: StrictnessStep) -> str:
-    """Return what the next clearly stricter search would answer and lose, as a sentence, or empty without one."""
+def trade_off(evaluation: OwnEvaluation, strictness: float) -> TradeOff | None:
+    """Return what the next clearly stricter search would answer and lose.
+
+    None where searches answer few off-topic questions, a stricter search is advised, or too few queries were judged.
+    """
+    now = measured_step(evaluation, strictness)
+    if now is None or now.foreign_answered.mean <= MANY_ANSWERED or n_judgements_missing(evaluation):
+        return None
     then = next(iter(_clearly_stricter(evaluation, strictness, now)), None)
-    if then is None:
-        return ""
+    if then is None or stricter(evaluation, strictness) is not None:
+        return None
     own = _task(evaluation, OWN_ATTEMPTS)
     n_judged = _n_fewer(now.judged_right, then.judged_right, now.n_judged)
     n_own = _n_fewer(now.first_right, then.first_right, own.n_queries if own is not None else 0)
     nothing = f"nothing would be found for {percent(then.found_nothing.mean)} of attempts"
     parts = [
-        f"at {then.strictness:g}, off-topic answers would fall to {percent(then.foreign_answered.mean)}",
+        f"off-topic answers would fall to {percent(then.foreign_answered.mean)}",
         f"{n_judged} more of {now.n_judged:,} judged queries would be wrong" if n_judged else "",
         f"{n_own} more of {counted(own.n_queries, 'own attempt')} would be wrong" if own is not None and n_own else "",
         nothing if then.found_nothing.mean > MUCH_HIDDEN else "",
     ]
-    return f" {_sentence([*filter(None, parts)])}"
+    sentence = f"At {then.strictness:g}, {_joined([*filter(None, parts)])}."
+    return TradeOff(strictness=then.strictness, sentence=sentence)
 
 
 def _n_fewer(now: Estimate | None, then: Estimate | None, n: int) -> int:

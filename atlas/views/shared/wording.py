@@ -39,6 +39,22 @@ def whole_percent(share: float) -> int:
     return math.floor(100 * share + 0.5)
 
 
+_FRACTIONS = {
+    1 / 10: "a tenth", 1 / 5: "a fifth", 1 / 4: "a quarter", 1 / 3: "a third", 2 / 5: "two fifths", 1 / 2: "half",
+    3 / 5: "three fifths", 2 / 3: "two thirds", 3 / 4: "three quarters", 4 / 5: "four fifths", 9 / 10: "nine tenths",
+}  # fmt: skip
+
+
+def share_in_words(share: float) -> str:
+    """Return `half`, `about a third`, `hardly any` below 5% and `nearly all` above 95%: what stands before `of`."""
+    if share in (0, 1):
+        return "all" if share else "none"
+    if not 0.05 <= share <= 0.95:
+        return "hardly any" if share < 0.5 else "nearly all"
+    nearest = min(_FRACTIONS, key=lambda each: abs(each - share))
+    return f"{'' if abs(nearest - share) <= 0.025 else 'about '}{_FRACTIONS[nearest]}"
+
+
 def share_text(share: float) -> str:
     """Return `62%`, or `under 1%` for less that is not nothing."""
     return "under 1%" if 0 < share < 0.01 else percent(share)

@@ -26,7 +26,9 @@ def measurable(memory: MemorySystem) -> Prospects:
 def draw_measured(memory: MemorySystem, evaluation: OwnEvaluation) -> bool:
     """Draw when a measurement was made and what has changed since, and return whether anything has."""
     changed = staleness(memory, evaluation)
-    st.caption(" ".join(filter(None, [measured_caption(memory, evaluation), changed])), width="content")
+    st.caption(measured_caption(memory, evaluation), width="content")
+    if changed:
+        st.markdown(f":small[:orange[:material/warning:] {changed}]", width="content")
     return bool(changed)
 
 

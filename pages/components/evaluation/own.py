@@ -22,6 +22,7 @@ from atlas.views.evaluation.own import (
 )
 from atlas.views.evaluation.strictness import HOW_SURE
 from atlas.views.evaluation.verdict import (
+    GIVEN_MEANS,
     MARKS_MEAN,
     RULE,
     Stricter,
@@ -29,6 +30,7 @@ from atlas.views.evaluation.verdict import (
     figures,
     nearby_sentence,
     stricter,
+    trade_off,
     verdict,
 )
 from atlas.views.kinds.columns import Column
@@ -50,15 +52,18 @@ ABOUT = (
     "are about other subjects, so the right answer is nothing."
 )
 FIGURES = (
-    Column("label", "Measured", 240, help_text=ABOUT),
+    Column("label", "Measured", 280, help_text=ABOUT),
     Column("rate", "Result", 104, "meter"),
     Column("counts", "", 140),
     Column("mark", "Verdict", 92, "badge", help_text=MARKS_MEAN),
-    Column("better", "", 116),
     Column("interval", "Likely", 80, help_text=LIKELY_MEANS),
     Column(
-        "words_alone", "Words alone", 100, help_text="The result of a search by words alone, on the same queries.",
-        is_optional=True,
+        "given", "Given to agents", 125, help_text=GIVEN_MEANS, is_optional=True, empty="–",
+        empty_means="There is no right memory to be given.",
+    ),
+    Column(
+        "words_alone", "Words alone", 110, help_text="The result of a search by words alone, on the same queries.",
+        is_optional=True, empty="–", empty_means="A search by words alone hides nothing, so it was not asked these.",
     ),
 )  # fmt: skip
 COMPARED = (
@@ -94,7 +99,7 @@ def draw_own(memory: MemorySystem) -> None:
     if evaluation is not None:
         draw_evaluation(memory, evaluation)
     else:
-        draw_strictness(memory, None)
+        draw_strictness(memory)
 
 
 def draw_head(memory: MemorySystem, prospects: Prospects, evaluation: OwnEvaluation | None) -> None:
@@ -159,7 +164,11 @@ def draw_evaluation(memory: MemorySystem, evaluation: OwnEvaluation) -> None:
             st.caption(nearby)
     if better is not None:
         _draw_stricter(memory, better)
-    draw_strictness(memory, better.strictness if better is not None else None)
+    draw_strictness(
+        memory,
+        better.strictness if better is not None else None,
+        trade_off(evaluation, now) if not is_outdated(memory, evaluation) else None,
+    )
     draw_misses(memory, evaluation.report.missed)
     with st.expander("All figures", key="evaluation_figures"):
         if compared := simpler_searches(evaluation, now):

@@ -29,6 +29,7 @@ from atlas.views.evaluation.strictness import (
     strictness_plan,
     strictness_queries,
 )
+from atlas.views.evaluation.verdict import TradeOff
 from atlas.views.shared.state import StoreState
 from pages.components.lists.editing import READ_ONLY
 from pages.components.overview.parts import CHART
@@ -48,23 +49,27 @@ COLUMNS = {
 MAX_LOST = 5
 
 
-def draw_strictness(memory: MemorySystem, suggested: float | None) -> None:
+def draw_strictness(memory: MemorySystem, suggested: float | None = None, trade: TradeOff | None = None) -> None:
     """Draw the answers by strictness with a slider, and the queries of the store whose answers its value changes.
 
     Args:
+        memory: The memories.
         suggested: The strictness that the measurement advises, or None.
+        trade: Where no strictness is advised, what the next stricter one would win and lose, or None.
     """
     now, slider = memory.strictness(), _slider(store_state(memory))
     chosen: float = st.session_state.setdefault(slider, now)
-    with st.container(horizontal=True, vertical_alignment="bottom", key="evaluation_strictness_title"):
-        st.markdown("##### What another strictness would change", width="content")
-        st.caption(HOW_SURE, width="content")
-    _draw_curves(memory, now, suggested if suggested is not None and chosen == now else chosen)
-    most = max(MOST, now)
-    with st.container(horizontal=True, vertical_alignment="bottom", wrap=False, key="evaluation_strictness_ends"):
-        st.caption("0", width="content")
-        st.slider("Try another strictness", 0.0, most, step=STEP, format="%.1f", key=slider, help=ABOUT)
-        st.caption(f"{most:g}", width="content")
+    with st.container(horizontal=True, vertical_alignment="center", gap="small", key="evaluation_strictness_title"):
+        st.markdown("##### What another strictness would change", width="content", help=ABOUT)
+        if trade is not None:
+            st.caption(trade.sentence, width="content")
+            st.button(f"Try {trade.strictness:g}", key="evaluation_strictness_try", on_click=preview_strictness,
+                      args=(memory, trade.strictness))  # fmt: skip
+        else:
+            st.caption(HOW_SURE, width="content")
+    with st.container(gap=None, key="evaluation_strictness_chart"):
+        _draw_curves(memory, now, suggested if suggested is not None and chosen == now else chosen)
+        st.slider("Try another strictness", 0.0, max(MOST, now), step=STEP, format="%.1f", key=slider)
     if chosen != now:
         _draw_plan(memory, chosen)
     elif now != DEFAULT_STRICTNESS:

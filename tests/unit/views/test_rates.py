@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import pytest
+
 from atlas.core.statistics import SuccessRate
 from atlas.views.shared.rates import interval_text, rate_text
+from atlas.views.shared.wording import share_in_words
 
 
 def test_unknown_outcomes_are_in_no_rate():
@@ -22,3 +25,22 @@ def test_the_interval_reads_as_a_range():
 
 def test_a_half_is_rounded_up_as_browsers_do():
     assert rate_text(SuccessRate.of({"succeeded": 1, "failed": 7})) == "13%"
+
+
+@pytest.mark.parametrize(
+    ("share", "words"),
+    [
+        (0.0, "none"),
+        (0.04, "hardly any"),
+        (0.05, "about a tenth"),
+        (0.325, "a third"),
+        (0.51, "half"),
+        (0.54, "about half"),
+        (0.645, "two thirds"),
+        (0.95, "about nine tenths"),
+        (0.98, "nearly all"),
+        (1.0, "all"),
+    ],
+)
+def test_a_share_in_words_is_the_nearest_simple_fraction(share: float, words: str):
+    assert share_in_words(share) == words

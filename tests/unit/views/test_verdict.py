@@ -12,6 +12,7 @@ import atlas
 from atlas.core.statistics import Estimate, Interval
 from atlas.evaluation.foreign import BUNDLED_QUERIES, ForeignResult, StrictnessStep
 from atlas.evaluation.job import evaluate_now
+from atlas.evaluation.judged import MissedQueries
 from atlas.evaluation.metrics import EMPTY_SHARE
 from atlas.evaluation.report import OwnEvaluation
 from atlas.evaluation.tasks import AGENT, FUSED_ROW
@@ -19,7 +20,16 @@ from atlas.testing import HashEmbedder
 from atlas.views.charts.split import split_bar
 from atlas.views.curate.attention import search_row
 from atlas.views.evaluation.own import simpler_searches
-from atlas.views.evaluation.verdict import LESS_STRICT, STRICTER, figures, nearby_sentence, stricter, verdict
+from atlas.views.evaluation.verdict import (
+    LESS_STRICT,
+    STRICTER,
+    TradeOff,
+    figures,
+    nearby_sentence,
+    stricter,
+    trade_off,
+    verdict,
+)
 from atlas.views.lists.cells import GOOD, POOR
 from atlas.views.overview.effect import effect_view
 from tests.support.records import START, attempt
@@ -62,38 +72,39 @@ def values(found: OwnEvaluation, strictness: float) -> list[str]:
     return [figure.rate.text for figure in figures(found, strictness)]
 
 
+OFTEN_RIGHT = "Search is right first for nearly all of the attempts that are looked up again"
+
+
 @pytest.mark.parametrize(
     ("nothing", "foreign", "headline", "finding", "advice"),
     [
         (
             0.0,
             0.64,
-            "The first hit is right for 98% of attempts that are looked up again, and 64% of off-topic questions still "
-            "get an answer.",
+            f"{OFTEN_RIGHT}, and answers about two thirds of the off-topic questions.",
             "Search answers many off-topic questions.",
             "",
         ),
         (
             0.5,
             0.02,
-            "The first hit is right for 98% of attempts that are looked up again, nothing is found for 50% of "
-            "attempts, and 2% of off-topic questions get an answer.",
+            f"{OFTEN_RIGHT}, finds nothing for half of the attempts, and answers hardly any of the off-topic "
+            "questions.",
             "Search hides too much of what this store holds.",
             LESS_STRICT,
         ),
         (
             0.1,
-            0.05,
-            "The first hit is right for 98% of attempts that are looked up again, and 5% of off-topic questions get an "
-            "answer.",
+            0.04,
+            f"{OFTEN_RIGHT}, and answers hardly any of the off-topic questions.",
             "Keep strictness 1: search finds the right memories, and little that is off topic.",
             "",
         ),
         (
             0.5,
             0.64,
-            "The first hit is right for 98% of attempts that are looked up again, nothing is found for 50% of "
-            "attempts, and 64% of off-topic questions still get an answer.",
+            f"{OFTEN_RIGHT}, finds nothing for half of the attempts, and answers about two thirds of the off-topic "
+            "questions.",
             "Search cannot tell well what this store holds from what it does not.",
             "",
         ),
@@ -132,17 +143,26 @@ def test_every_figure_has_its_counts_and_a_range_that_no_rate_of_zero_narrows_to
     }
     rows = tuple(replace(row, estimates={**row.estimates, **rates}) if row.name == AGENT else row for row in task.rows)
     asked = replace(asked, n_queries=200, told_something={AGENT: Estimate(mean=1.0, interval=Interval(1.0, 1.0))})
-    report = replace(found.report, tasks=(replace(task, rows=rows, n_queries=222, n_groups=90),), foreign=(asked,))
+    task = replace(task, rows=rows, n_queries=222, n_groups=90, n_records=400)
+    report = replace(found.report, tasks=(task,), foreign=(asked,))
     own, off_topic = figures(replace(found, report=report), 1.0)
-    assert (own.counts, own.interval, own.mark, own.better) == (
-        "216 of 222 attempts",
-        "96–99%",
-        GOOD,
-        "higher is better",
-    )
+    assert (own.counts, own.interval, own.mark) == ("216 of 222 attempts", "96–99%", GOOD)
+    assert own.facts == ("222 of 400: those at tasks tried more than once",)
     assert (own.words_alone, off_topic.words_alone) == ("100%", ""), "no search by words was asked these questions"
     assert (off_topic.counts, off_topic.interval, off_topic.mark) == ("200 of 200 questions", "98–100%", POOR)
-    assert (off_topic.better, off_topic.rate.weak, own.rate.weak) == ("lower is better", True, False)
+    assert (off_topic.note, off_topic.rate.weak, own.rate.weak) == (
+        "About other subjects; lower is better", True, False
+    )  # fmt: skip
+
+
+def test_what_agents_are_given_is_told_only_at_the_strictness_at_which_it_was_measured(measured):
+    found = with_steps(measured, *STEPS)
+    missed = MissedQueries(strictness=1.0, n_judged=20, n_missed=0, worst=())
+    told = replace(found, report=replace(found.report, missed=missed))
+    assert [figure.given for figure in figures(told, 1.0)] == ["100%", "", ""]
+    assert [figure.given for figure in figures(told, 1.8)] == ["", "", ""]
+    older = replace(found, report=replace(found.report, missed=None))
+    assert [figure.given for figure in figures(older, 1.0)] == ["", "", ""]
 
 
 def test_simpler_searches_differ_only_where_their_interval_leaves_no_doubt(measured):
@@ -164,7 +184,7 @@ def test_simpler_searches_differ_only_where_their_interval_leaves_no_doubt(measu
 
 def test_what_was_not_measured_is_not_judged(measured):
     found = without_steps(with_rates(measured, first=0.98, nothing=0.0, foreign=None))
-    assert verdict(found, 1.0).headline == "The first hit is right for 98% of attempts that are looked up again."
+    assert verdict(found, 1.0).headline == f"{OFTEN_RIGHT}."
     assert verdict(replace(found, report=replace(found.report, tasks=())), 1.0) is None
 
 
@@ -204,11 +224,20 @@ def test_the_advised_strictness_hides_hardly_a_right_first_hit(measured):
 def test_no_stricter_search_is_advised_that_hides_what_was_judged_right(measured):
     loses = with_steps(measured, STEPS[0], step(1.8, 0.97, 0.14, judged=0.3))
     assert stricter(loses, 1.0) is None
-    assert verdict(loses, 1.0).finding == (
-        "Strictness 1 is the strictest that loses no judged query. At 1.8, off-topic answers would fall to 14%, and 12 "
-        "more of 20 judged queries would be wrong."
+    assert verdict(loses, 1.0).finding == "Strictness 1 is the strictest that loses no judged query."
+    assert trade_off(loses, 1.0) == TradeOff(
+        strictness=1.8,
+        sentence="At 1.8, off-topic answers would fall to 14%, and 12 more of 20 judged queries would be wrong.",
     )
-    assert search_row(loses, 1.0) is None
+    assert search_row(loses, 1.0) is None, "too few questions to tell"
+    poor = replace(STEPS[0], foreign_answered=Estimate(mean=0.65, interval=Interval(0.58, 0.71)))
+    row = search_row(with_steps(measured, poor, step(1.8, 0.97, 0.14, judged=0.3)), 1.0)
+    assert (row.what, row.detail, row.severity, row.page) == (
+        "65% of off-topic questions get an answer",
+        "Strictness 1 is the strictest that loses no judged query",
+        "important",
+        "evaluation",
+    )
     keeps_some = with_steps(measured, STEPS[0], step(1.5, 0.98, 0.3), step(1.8, 0.97, 0.14, judged=0.3))
     assert stricter(keeps_some, 1.0).strictness == 1.5
 
@@ -216,10 +245,9 @@ def test_no_stricter_search_is_advised_that_hides_what_was_judged_right(measured
 def test_a_search_that_misses_judged_queries_is_not_said_to_find_the_right_memories(measured):
     found = with_steps(measured, step(1.0, 0.98, 0.65, judged=0.51), step(1.8, 0.97, 0.14, judged=0.27))
     judged = verdict(found, 1.0)
-    assert judged.finding.startswith("Strictness 1 is the strictest that loses no judged query. At 1.8,")
+    assert judged.finding == "Strictness 1 is the strictest that loses no judged query."
     assert judged.headline == (
-        "The first hit is right for 51% of judged queries (98% when an attempt is looked up again), and 65% of "
-        "off-topic questions still get an answer."
+        "Search is right first for half of the judged queries, and answers two thirds of the off-topic questions."
     )
 
     precise = with_steps(measured, step(1.0, 0.98, 0.05, judged=0.3))
@@ -242,7 +270,8 @@ def test_with_few_judged_queries_the_advice_is_to_judge_more(measured, n_judged,
     found = with_steps(measured, *(replace(each, n_judged=n_judged) for each in STEPS))
     assert stricter(found, 1.0) is None
     judged = verdict(found, 1.0)
-    assert judged.headline.startswith("The first hit is right for 98% of attempts that are looked up again, and 65%")
+    assert judged.headline == f"{OFTEN_RIGHT}, and answers two thirds of the off-topic questions."
+    assert trade_off(found, 1.0) is None
     assert judged.finding == "Search answers many off-topic questions."
     assert judged.advice == f"Judge {queries} to learn whether it should be stricter."
     row = search_row(found, 1.0)
@@ -255,10 +284,11 @@ def test_at_the_advised_strictness_nothing_is_advised_and_its_figures_are_shown(
     found = with_steps(measured, *STEPS)
     assert stricter(found, 1.8) is None
     assert search_row(found, 1.8) is None
-    assert verdict(found, 1.8).finding == (
-        "Each search that answers clearly fewer off-topic questions hides too much. At 2, off-topic answers would fall "
-        "to 0%, and 1 more of 12 own attempts would be wrong."
+    assert verdict(found, 1.8).finding == "Each search that answers clearly fewer off-topic questions hides too much."
+    assert trade_off(found, 1.8).sentence == (
+        "At 2, off-topic answers would fall to 0%, and 1 more of 12 own attempts would be wrong."
     )
+    assert trade_off(found, 1.0) is None, "a stricter search is advised"
     assert values(found, 1.8) == ["97%", "90%", "14%"]
 
 
@@ -297,9 +327,8 @@ def test_nothing_stricter_is_offered_where_search_hides_much_or_would(measured):
     steps = step(1.0, 0.8, 0.5, nothing=0.15), step(1.2, 0.8, 0.3, nothing=0.2), step(1.5, 0.8, 0.0, nothing=0.35)
     would_hide = with_steps(measured, *steps)
     assert stricter(would_hide, 1.0).strictness == 1.2
-    assert verdict(would_hide, 1.2).finding == (
-        "Each search that answers clearly fewer off-topic questions hides too much. At 1.5, off-topic answers would "
-        "fall to 0%, and nothing would be found for 35% of attempts."
+    assert trade_off(would_hide, 1.2).sentence == (
+        "At 1.5, off-topic answers would fall to 0%, and nothing would be found for 35% of attempts."
     )
     assert stricter(with_steps(measured, steps[0], steps[2]), 1.0) is None
 
