@@ -23,10 +23,10 @@ from atlas.storage.store import Store
 logger = logging.getLogger(__name__)
 
 COUNT_NOTE = "automatic_compression:counted"
-"""Store note with two numbers: all successes at the last count, and successes with programs since the last search."""
+"""Key of a store note with two numbers: all successes, and successes with programs since the last search."""
 
 RESULT = "automatic_compression:result"
-"""Store note with a sentence on the result of the last search."""
+"""Key of a store note with a sentence on the result of the last search."""
 
 MODULE = "atlas.jobs.compression.automatic"
 """Module that the search process runs."""
@@ -56,14 +56,14 @@ def _may_compress() -> bool:
 
 
 def problem_file(directory: Path) -> Path:
-    """Return the path of the file with the error of the last search for concepts that could not open the store."""
+    """Return the path of the file with the error, if the last search for concepts could not open the store."""
     return directory / CACHE / "compression.problem"
 
 
 def search_environment(storage: Store) -> dict[str, str]:
     """Return the environment variables of a store's search process.
 
-    They contain the options with which the store was opened, and its address with the password.
+    The variables contain the options with which the store was opened, and the store's address with the password.
     """
     from atlas.infra.child_process import import_environment  # late: opening starts no search
 
@@ -111,10 +111,8 @@ def _has_programs(attempt: Trajectory | Experience) -> bool:
 class AutomaticCompression:
     """A counter of a store's new successes that starts a search for reusable functions when enough were stored.
 
-    Thread-safe.
-
-    All processes share the count, which is a note in the store. Without a note, counting starts now, and existing
-    attempts are not counted.
+    Thread-safe. All processes share the count, which is a note in the store. Without a note, counting starts now, and
+    existing attempts are not counted.
     """
 
     def __init__(
@@ -136,7 +134,7 @@ class AutomaticCompression:
         self._every = every
         self._begin = begin
         self._n_before_count = 1
-        """Number of programs that this process stores before it counts the programs of the whole store."""
+        """Number of programs that this process still stores before it reads the count of the whole store."""
 
         self._lock = threading.Lock()
 
@@ -162,7 +160,7 @@ class AutomaticCompression:
                 return False
 
     def status(self) -> str:
-        """Return a sentence on the last search, or on how many successes start the next one."""
+        """Return sentences on the last search, and on the successes until the next one."""
         if not self._every:
             return "The automatic search for concepts is off (ATLAS_COMPRESS_EVERY=0)."
         if not self._storage.read_only and self._is_searching():
@@ -182,10 +180,11 @@ class AutomaticCompression:
         return is_due and self._begin(self._storage)
 
     def _count_successes(self, note: str, *, default: int) -> tuple[int, int]:
-        """Return the number of all successes, and the number with programs that have been stored since the last search.
+        """Return the number of all successes, and the number of those with programs since the last search.
 
         Args:
-            default: The second number in case that there is no note.
+            note: The note at `COUNT_NOTE`, or empty.
+            default: The second number if there is no note.
         """
         attempts = self._attempts()
         waiting = set(attempts.ids({"$and": [_IS_SUCCESS, IS_NOT_TRUSTED]}))

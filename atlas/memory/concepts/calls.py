@@ -32,9 +32,9 @@ class ConceptUses:
 
 
 def read_concepts(store: Collection, rows: Sequence[Row]) -> list[CodeConcept]:
-    """Return rows as concepts, with the names that their code calls resolved to ids of the current library.
+    """Return rows as concepts. Their `calls` are resolved again from the names that the code calls.
 
-    A callee may have been deleted, and its name reused.
+    A called concept may have been deleted since, and its name given to another concept.
     """
     usage = store.usage([row["id"] for row in rows])
     concepts = [from_row(row, usage[row["id"]]) for row in rows]
@@ -64,7 +64,7 @@ def collect_callees(concept: CodeConcept, read: Callable[[list[str]], list[CodeC
     """Return the transitive dependencies of a concept: the concepts that it calls or was composed of, nearest first.
 
     Args:
-        read: Function that returns the concepts with the given ids. It skips unknown ids.
+        read: Function that returns the concepts with the given ids, skipping unknown ids.
     """
     callees: dict[str, CodeConcept] = {}
     waiting = [concept]
@@ -76,7 +76,7 @@ def collect_callees(concept: CodeConcept, read: Callable[[list[str]], list[CodeC
 
 
 def with_calls(store: Collection, concepts: Sequence[CodeConcept]) -> list[CodeConcept]:
-    """Return concepts with the names that their code calls resolved to ids, of these or of the library's concepts."""
+    """Return concepts with `calls` filled in: the ids of the given or stored concepts that their code calls by name."""
     titles = store.column("title") | {concept.id: concept.name for concept in concepts}
     defines = store.column("defines") | {concept.id: [*defined_names(concept)] for concept in concepts}
     return [
@@ -88,10 +88,10 @@ def with_calls(store: Collection, concepts: Sequence[CodeConcept]) -> list[CodeC
 def resolve_calls(
     concept: CodeConcept, needed: Set[str], titles: Mapping[str, str], defines: Mapping[str, Any]
 ) -> CodeConcept:
-    """Return a concept with the names that its code calls resolved to ids in `calls`.
+    """Return a concept with `calls` filled in: the ids of the concepts that its code calls by name.
 
-    A name that a listed concept defines keeps that id. Any other name gets the id of the last concept that defines it,
-    which replaces a listed id of a deleted concept, if any.
+    Existing ids in `calls` stay. A name that none of them defines gets the id of the last concept that defines it. This
+    id replaces the id of a deleted concept in `calls`, if there is one.
 
     Args:
         needed: The names that the concept's code calls.

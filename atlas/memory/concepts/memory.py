@@ -33,8 +33,8 @@ from atlas.memory.concepts.plugged import check_plugged, select_successes, with_
 from atlas.memory.concepts.primitives import find_updates, mark_shipped
 from atlas.memory.concepts.records import (
     FIELDS,
-    stated_usage,
     to_entry,
+    usage_from_fields,
     validate,
 )
 from atlas.memory.concepts.writing import ConceptWriter
@@ -54,7 +54,7 @@ logger = logging.getLogger(__name__)
 COLLECTION = "atlas_concepts"
 
 MAX_REASONS = 100
-"""Number of reasons for an empty composition or compression that are cached, so that each is logged once."""
+"""Maximum number of logged reasons for an empty composition or compression, which are not logged again."""
 
 EDITABLE: Editable = {
     "name": str,
@@ -109,7 +109,7 @@ class ChromaConceptLibrary(Memory[CodeConcept]):
     # Adding
 
     def add(self, concept: CodeConcept) -> str:
-        """Add a concept and return its id. Names that its code calls become its `calls`, unless it lists calls itself.
+        """Add a concept and return its id. Empty `calls` are filled in from the names that the code calls.
 
         Raises:
             InvalidInput: The code is empty or does not parse, the name is not an identifier, or the library has a
@@ -126,13 +126,13 @@ class ChromaConceptLibrary(Memory[CodeConcept]):
     aadd = twin(add)
 
     def add_many(self, concepts: Sequence[CodeConcept], reason: str = "") -> list[str]:
-        """Add concepts as one operation, skip known ids and code, and return the ids of those added.
+        """Add concepts as one operation, and return the ids of the new ones. Known ids and known code are skipped.
 
         Raises:
             InvalidInput: A concept is invalid; none was added.
         """
         valid = [assign_actor_scope(validate(concept)) for concept in concepts]
-        restored = {concept.id: RestoredHistory(marks=NO_MARKS, usage=stated_usage(concept)) for concept in valid}
+        restored = {concept.id: RestoredHistory(marks=NO_MARKS, usage=usage_from_fields(concept)) for concept in valid}
         return self._writer.add(valid, restored, reason)
 
     aadd_many = twin(add_many)
@@ -155,7 +155,7 @@ class ChromaConceptLibrary(Memory[CodeConcept]):
     aupdate_primitives = twin(update_primitives)
 
     def primitive_updates(self, loader: PrimitiveLoader) -> list[CodeConcept]:
-        """Return a loader's primitives that differ from the library's, each in the form that an update would store.
+        """Return the loader's version of each primitive that differs from the library's, in the form that is stored.
 
         Primitives edited since they were loaded are left out.
         """
@@ -196,9 +196,9 @@ class ChromaConceptLibrary(Memory[CodeConcept]):
         """Return a plan to merge groups of duplicate concepts. The store is not changed.
 
         The most used concept of each group, or the oldest in a tie, stays with its own code. It takes over the sources,
-        parts, uses, tags and notes of the others, and the examples that call a function of its name. Calls of the
-        others become calls of the kept concept if the caller's code uses its name. The plan lists the callers that
-        would break.
+        parts, uses, tags and notes of the removed concepts, and the examples that call a function of its name. Calls of
+        a removed concept become calls of the kept one if the caller's code uses the kept name. The plan lists the
+        callers that would break.
 
         Raises:
             InvalidInput: A group has fewer than two concepts, or a concept is in two groups or does not exist.
@@ -230,7 +230,7 @@ class ChromaConceptLibrary(Memory[CodeConcept]):
     aapply_merge = twin(apply_merge)
 
     def merge(self, ids: Sequence[str]) -> CodeConcept:
-        """Merge duplicate concepts into the most used of them. See `plan_merge`. `undo` restores them."""
+        """Merge duplicate concepts into the most used one, and return that. See `plan_merge`. `undo` reverts it."""
 
         def plan_and_apply() -> CodeConcept:
             return self.apply_merge(self.plan_merge([ids]))[0]
@@ -242,7 +242,7 @@ class ChromaConceptLibrary(Memory[CodeConcept]):
     # Composing and compressing
 
     def compose(self, concept_ids: Sequence[str]) -> CodeConcept | None:
-        """Return a new concept composed of several by the strategy, or None. The library is not changed.
+        """Return a new concept that the strategy composes of several, or None. The library is not changed.
 
         Store the concept with `add`. The reason for None is logged. The result is also None if `composable` raises.
         """
@@ -272,7 +272,7 @@ class ChromaConceptLibrary(Memory[CodeConcept]):
     aexplain_composition = twin(explain_composition)
 
     def composable(self, concept_ids: Sequence[str]) -> list[CodeConcept]:
-        """Return the distinct concepts with these ids, as `compose` passes them to its strategy.
+        """Return the distinct concepts with these ids, which `compose` passes to the composition strategy.
 
         Raises:
             NotFound: A concept does not exist.
@@ -287,7 +287,7 @@ class ChromaConceptLibrary(Memory[CodeConcept]):
     acomposable = twin(composable)
 
     def compress(self, trajectories: Sequence[Trajectory]) -> list[CodeConcept]:
-        """Return the concepts that the compression strategy finds in successes. Store them with `add_many`.
+        """Return the concepts that the compression strategy finds in successful attempts. `add_many` stores them.
 
         A library without a strategy logs a warning, and returns an empty list.
 
@@ -328,9 +328,9 @@ class ChromaConceptLibrary(Memory[CodeConcept]):
     aexport = twin(export)
 
     def restore_many(self, exported: Sequence[ExportedConcept]) -> list[str]:
-        """Restore exported concepts with their ids, lineage, marks and uses, and return the ids of those restored.
+        """Restore exported concepts with their ids, lineage, marks and uses, and return the restored ids.
 
-        Concepts that exist by id or by code are skipped.
+        Concepts whose id or code is stored already are skipped.
 
         Raises:
             InvalidInput: A concept is invalid; none was restored.
@@ -350,7 +350,7 @@ class ChromaConceptLibrary(Memory[CodeConcept]):
     asearch = twin(search)
 
     def versions(self, concept_id: str) -> list[ItemVersion[CodeConcept]]:
-        """Return the earlier versions of a concept, latest first. Empty if it was never edited."""
+        """Return the earlier versions of a concept, latest first. Empty if the concept was never edited."""
         return item_versions(self._store.versions(concept_id), decode_concept)
 
     aversions = twin(versions)
@@ -374,9 +374,9 @@ class ChromaConceptLibrary(Memory[CodeConcept]):
     auses = twin(uses)
 
     def depends_on(self, concept_id: str) -> list[CodeConcept]:
-        """Return the transitive dependencies of a concept, which it calls or was composed of.
+        """Return the transitive dependencies of a concept, nearest first: concepts that it calls or was composed of.
 
-        Nearest first, without duplicates and deleted concepts.
+        Deleted concepts are left out.
 
         Raises:
             NotFound: The concept does not exist.

@@ -42,7 +42,7 @@ class ConceptMergeGroup:
     """The kept concept's marks after the merge."""
 
     n_examples_left: int
-    """Number of lost examples, which call a function with another name."""
+    """Number of examples that are lost, because they call a function with another name."""
 
     @property
     def kept_id(self) -> str:
@@ -67,7 +67,7 @@ class ConceptMergePlan(GroupsPlan[ConceptMergeGroup]):
     memory: ClassVar[str] = "concepts"
 
     linked: tuple[ConceptSubject, ...]
-    """Callers of removed concepts, with the kept concept in their place."""
+    """Callers of removed concepts, with references to the kept concept instead."""
 
     lacking: tuple[BrokenCaller, ...]
     """Callers whose code must be changed by hand."""
@@ -107,7 +107,7 @@ def plan_concept_merge(
 
 
 def build_merges(plan: ConceptMergePlan, rows: Mapping[str, Mapping[str, Any]]) -> list[Merge]:
-    """Return the merges of a plan for the store: one for each group, and one for each caller that changes.
+    """Return the merges of a plan in the form of the store: one for each group and one for each changed caller.
 
     Args:
         rows: Rows of the kept and the linked concepts, keyed by id.
@@ -126,7 +126,7 @@ def _to_store_merge(
 
 
 def _split_off_best(subjects: Sequence[ConceptSubject]) -> tuple[ConceptSubject, list[ConceptSubject]]:
-    """Return the concept to keep, which is the most used or the oldest in a tie, and the other concepts."""
+    """Return the concept to keep, and the other concepts. The most used is kept, or the oldest in a tie."""
     best = max(subjects, key=lambda subject: (subject.concept.usage_count, -_age_key(subject.concept)))
     return best, [subject for subject in subjects if subject is not best]
 
@@ -177,7 +177,7 @@ def _reason_kept(survivor: CodeConcept, duplicates: Sequence[CodeConcept]) -> st
 def _relink(
     concept: CodeConcept, survivors: Mapping[str, CodeConcept], subjects: Mapping[str, ConceptSubject]
 ) -> CodeConcept:
-    """Return a concept whose references to removed concepts are replaced by references to the kept ones."""
+    """Return a concept with references to removed concepts replaced by references to the kept concepts."""
     calls = list[str]()
     for called_id in concept.calls:
         survivor = survivors.get(called_id)
@@ -192,7 +192,7 @@ def _distinct_except(ids: Iterable[str], left_out: str) -> tuple[str, ...]:
 
 
 def _undefined_names(caller: CodeConcept, duplicate: CodeConcept, survivor: CodeConcept) -> set[str]:
-    """Return the names by which a caller calls a removed concept and that the kept concept does not define."""
+    """Return the names under which a caller calls a removed concept, without names that the kept concept defines."""
     if caller.language != PYTHON:
         return {duplicate.name} - {survivor.name}
     return (undefined_calls(caller) & defined_names(duplicate) or {duplicate.name}) - defined_names(survivor)

@@ -21,7 +21,7 @@ def check_plugged(protocol: type, plugged: object, name: str, method: str) -> No
 def with_default_lookup(
     strategy: CompositionStrategy | None, find: Callable[[str], CodeConcept | None]
 ) -> CompositionStrategy | None:
-    """Return a composition strategy that looks up concepts by `find`, unless it has its own lookup."""
+    """Return a composition strategy that looks up concepts with `find`, unless it has a lookup of its own."""
     looks_up = PipelineCompositionStrategy | LLMCompositionStrategy
     if isinstance(strategy, looks_up) and strategy.find is find_nothing:
         strategy = copy(strategy)

@@ -1,4 +1,4 @@
-"""Updates of primitives in a library to their loader's version."""
+"""Updates of a library's primitives to the versions of their loader."""
 
 from __future__ import annotations
 
@@ -13,13 +13,13 @@ from atlas.memory.concepts.records import validate
 from atlas.protocols.strategies import PrimitiveLoader
 
 SHIPPED_DIGEST = "shipped"
-"""Metadata key for the digest of a primitive's loaded version."""
+"""Metadata key for the digest of the version of a primitive that was loaded."""
 
 IGNORED_FIELDS = ("id", "created_at", "calls", "found_in", "composed_of")
 
 
 def mark_shipped(concept: CodeConcept) -> CodeConcept:
-    """Return a loader's concept with the digest of its content in its metadata."""
+    """Return a loader's concept with a digest of the content in the metadata."""
     return replace(concept, metadata={**concept.metadata, SHIPPED_DIGEST: _digest(concept)})
 
 
@@ -28,7 +28,7 @@ def find_updates(
     get_many: Callable[[Sequence[str]], list[CodeConcept]],
     has_versions: Callable[[CodeConcept], bool],
 ) -> list[CodeConcept]:
-    """Return the loader's primitives that differ from the library's, each in the form that an update would store.
+    """Return the loader's version of each primitive that differs from the library's, in the form that is stored.
 
     Args:
         get_many: Function that returns the library's concepts with the given ids.
@@ -45,7 +45,7 @@ def find_updates(
 
 
 def plan_update(concept: CodeConcept, latest: CodeConcept, *, was_edited: bool) -> CodeConcept | None:
-    """Return the updated form of a primitive, or None if it is current or was edited.
+    """Return the updated form of a primitive, or None if the stored one is current or was edited.
 
     Args:
         latest: The loader's version, with its digest.

@@ -29,7 +29,7 @@ SOURCES = ("primitive", "learned", "composed", "imported")
 NAME_CHARACTERS = 200
 
 NO_NEEDS = "-"
-"""Value of `needs` for code without calls. Rows of earlier versions have no `needs`."""
+"""Value of `needs` for code that calls no concept. Rows of earlier versions of ATLAS have no `needs`."""
 
 _NUMBERED_NAME = re.compile(r"(?:concept|function|value|workflow)?_?\d*")
 
@@ -38,7 +38,7 @@ ALSO_PYTHON = ("py", "python3")
 
 
 def validate(concept: CodeConcept) -> CodeConcept:
-    """Return a concept with its language in lower case after checking it.
+    """Return a concept after checking it, with the language in lower case.
 
     Raises:
         InvalidInput: The name, description or code is blank, the source is not in `SOURCES`, the examples are not pairs
@@ -101,7 +101,7 @@ def normal_form(concept: CodeConcept) -> str:
 
 
 def undefined_calls(concept: CodeConcept) -> set[str]:
-    """Return the names of functions that a concept's Python code calls but does not define, without builtins and tools.
+    """Return the names of the functions that a concept's code calls but does not define, except builtins and tools.
 
     Empty for other languages, and for code that only a newer Python parses.
     """
@@ -136,7 +136,7 @@ FIELDS = frozenset(
 
 
 def to_entry(concept: CodeConcept) -> Entry:
-    """Return a concept in stored form. Its metadata has keys to filter and sort by, and the concept as `content`."""
+    """Return a concept as an entry for a store. The metadata has keys to filter and sort by, and the whole concept."""
     if concept.created_at is None:
         raise InvalidInput(f"expected a time for the created_at of concept {concept.name!r}, got None; set it")
     metadata = {
@@ -183,7 +183,7 @@ def _significant_names(concept: CodeConcept) -> list[str]:
 
 
 def content_hash(concept: CodeConcept) -> str:
-    """Return the content hash of a concept: of its language, its code and, if there is one, its scope."""
+    """Return a hash of a concept's language, code and, if there is one, scope."""
     parts = [concept.language, normal_form(concept)]
     if scope := scope_of(concept.metadata):
         parts.append(dump(scope))
@@ -191,7 +191,7 @@ def content_hash(concept: CodeConcept) -> str:
 
 
 def merged_hashes(concept: CodeConcept) -> list[str]:
-    """Return the content hashes of concepts merged into a concept, so that adding their code again finds it."""
+    """Return the content hashes of the concepts merged into a concept. Adding their code again then finds it."""
     hashes = concept.metadata.get("merged_hashes")
     if isinstance(hashes, list | tuple):
         return [text for text in hashes if isinstance(text, str)]
@@ -199,22 +199,22 @@ def merged_hashes(concept: CodeConcept) -> list[str]:
 
 
 def from_row(row: Mapping[str, Any], usage: Usage) -> CodeConcept:
-    """Return the concept of a row, with its usage."""
+    """Return the concept of a row, with the given usage."""
     concept = decode_content(decode_concept, row["metadata"])
     rate = usage.n_successes / usage.n_uses if usage.n_uses else 0.0
     return replace(concept, usage_count=usage.n_uses, success_rate=rate)
 
 
 def undefined_calls_of_row(row: Mapping[str, Any], concept: CodeConcept) -> set[str]:
-    """Return the `undefined_calls` of a row's concept, as stored in the row or else computed."""
+    """Return the `undefined_calls` of a concept, as stored in its row, or else computed."""
     needs = row["metadata"].get("needs")
     if needs is None:
         return undefined_calls(concept)
     return {needs} - {NO_NEEDS} if isinstance(needs, str) else {*needs} - {NO_NEEDS}
 
 
-def stated_usage(concept: CodeConcept) -> Usage:
-    """Return the usage in a concept's fields `usage_count` and `success_rate`.
+def usage_from_fields(concept: CodeConcept) -> Usage:
+    """Return the fields `usage_count` and `success_rate` of a concept as usage.
 
     Raises:
         InvalidInput: The count or the rate is out of range.
@@ -227,10 +227,10 @@ def stated_usage(concept: CodeConcept) -> Usage:
 
 
 def with_time(concept: CodeConcept, now: datetime) -> CodeConcept:
-    """Return the concept with `created_at` set."""
+    """Return a concept with `created_at` set to now if it is None."""
     return concept if concept.created_at else replace(concept, created_at=now)
 
 
 def _words(name: str) -> str:
-    """Return an identifier split into words separated by blanks, which embedding models understand better."""
+    """Return the words of an identifier, separated by blanks, which embedding models understand better."""
     return re.sub(r"(?<=[a-z0-9])(?=[A-Z])|_+", " ", name).strip().lower() or name

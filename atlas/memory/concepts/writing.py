@@ -12,7 +12,7 @@ from atlas.core.types import CodeConcept
 from atlas.memory.base.memory import not_found_error
 from atlas.memory.base.records import drop_known, encode_entries
 from atlas.memory.concepts.calls import read_concepts, with_calls
-from atlas.memory.concepts.records import PYTHON, stated_usage, to_entry, validate, with_time
+from atlas.memory.concepts.records import PYTHON, to_entry, usage_from_fields, validate, with_time
 from atlas.protocols.infra import Clock, WholeEmbedder
 from atlas.storage.collection import Collection
 from atlas.storage.records import RestoredHistory
@@ -34,7 +34,7 @@ class ConceptWriter:
         *,
         unique_key: str = "",
     ) -> list[str]:
-        """Add concepts with their usage, and return the ids of those added. Known ids and known code are skipped."""
+        """Add concepts with their usage, and return the ids of the new ones. Known ids and known code are skipped."""
         dated = [with_time(concept, self.clock.now()) for concept in concepts]
         present_ids = self.store.existing_ids([concept.id for concept in dated])
         entries = drop_known([to_entry(concept) for concept in dated if concept.id not in present_ids], self.store)
@@ -47,11 +47,11 @@ class ConceptWriter:
         return scoped.add_missing(*arguments, restored, unique_key=unique_key)
 
     def add_alone(self, concept: CodeConcept) -> list[str]:
-        """Add a concept and return its id, or raise `PlanOutdated` if a concurrent write has taken its name."""
+        """Add one concept, and return its id in a list. Raise `PlanOutdated` if a concurrent write took its name."""
         if concept.id not in self.store.existing_ids([concept.id]):
             self._check_hash(concept)
             self._check_name(concept)
-        restored = {concept.id: RestoredHistory(marks=NO_MARKS, usage=stated_usage(concept))}
+        restored = {concept.id: RestoredHistory(marks=NO_MARKS, usage=usage_from_fields(concept))}
         return self.add([concept], restored, unique_key="title")
 
     def edit(self, concept_id: str, changes: Mapping[str, Any]) -> CodeConcept:
