@@ -20,7 +20,7 @@ from atlas.storage.damage import decode_content
 def to_exported(
     row: Mapping[str, Any], marks: Marks, usage: Usage, uses: Sequence[Use] = (), model: str = ""
 ) -> ExportedExperience:
-    """Return an experience in export form, with its vectors and their model if a model is given."""
+    """Return the experience of a row in export form. The vectors are exported too if their model is given."""
     return ExportedExperience(
         experience=decode_content(decode_experience, row["metadata"]),
         marks=marks,

@@ -24,15 +24,14 @@ ARM, SHARE = "holdout", "holdout_share"
 """Metadata keys of an attempt for its randomly assigned group, and for the share of held-out attempts."""
 
 HELD_OUT, SHOWN = "held out", "shown"
-"""Values of `ARM`: the groups without and with memories."""
+"""Values of `ARM`: the group without memories, and the group with memories."""
 
 
 SHOWN_RECORDS, SHOWN_TOKENS, UNUSED_TOKENS = "shown_records", "shown_tokens", "unused_tokens"
-"""Metadata keys of an attempt for the number of records that it received, their tokens in its context block, and the
-tokens of the records among them that it did not use."""
+"""Metadata keys of an attempt: number of received records, their tokens in the block, and tokens of unused ones."""
 
 INCIDENTAL = (SUMMARISED_BY, SHOWN_RECORDS, SHOWN_TOKENS, UNUSED_TOKENS)
-"""Metadata keys that do not count as content of an attempt."""
+"""Metadata keys that are not part of an attempt's content hash."""
 
 RULE = "rule"
 """Key in the details of an outcome with the name of the rule that decided it when the attempt was imported."""
@@ -47,7 +46,10 @@ class SimpleExperienceExtractor:
 
 
 class ContextExperienceExtractor:
-    """An extractor that returns the task's description, domain and context. Use it for short descriptions."""
+    """An extractor that returns the task's description, domain and context as the text to embed.
+
+    Use it if descriptions are short.
+    """
 
     def extract(self, trajectory: Trajectory) -> str:
         """Return the text to embed."""
@@ -92,7 +94,7 @@ def to_trajectory(experience: Experience) -> Trajectory:
 
 
 def with_text(experience: Experience, extracted: ExtractedText) -> Experience:
-    """Return an experience with another text to embed, and with the text's author in the metadata."""
+    """Return an experience with another text to embed. The metadata names the text's author."""
     metadata = {name: value for name, value in experience.metadata.items() if name != SUMMARISED_BY}
     made_by = {SUMMARISED_BY: extracted.made_by} if extracted.made_by else {}
     return replace(experience, embedding_text=extracted.text, metadata={**metadata, **made_by})
@@ -101,7 +103,7 @@ def with_text(experience: Experience, extracted: ExtractedText) -> Experience:
 def with_changes(
     experience: Experience, changes: Mapping[str, Any], extract: Callable[[Trajectory], ExtractedText]
 ) -> Experience:
-    """Return an experience with changed fields, and with its summary and text to embed updated."""
+    """Return an experience with changed fields, and with summary and text to embed derived again."""
     changed = replace(experience, **changes)
     trajectory = to_trajectory(changed)
     summary = summarise(trajectory, changed.feedback)
@@ -116,7 +118,7 @@ def summarise(trajectory: Trajectory, feedback: str) -> str:
 
 
 def _content_hash(encoded: Json) -> str:
-    """Return the content hash of an encoded experience. Its ids, times and derived texts have no effect."""
+    """Return a hash of an encoded experience that does not depend on ids, times and derived texts."""
     incidental = ("id", "trajectory_id", "created_at", "embedding_text", "trajectory_summary")
     content = {name: value for name, value in encoded.items() if name not in incidental}
     content["metadata"] = {name: value for name, value in content["metadata"].items() if name not in INCIDENTAL}
@@ -125,9 +127,9 @@ def _content_hash(encoded: Json) -> str:
 
 
 def _drop_import_rule(outcome: Json) -> Json:
-    """Return an encoded outcome as the agent logged it, without what an import rule decided.
+    """Return an encoded outcome as the agent logged it, without the decision of an import rule.
 
-    The same attempt may be imported again with another rule.
+    So an attempt has the same hash if it is imported again with another rule.
     """
     details = outcome.get("verification_details") or {}
     if RULE not in details:
@@ -146,10 +148,10 @@ FIELDS = frozenset(
 
 
 def to_metadata(experience: Experience) -> dict[str, Any]:
-    """Return the metadata to store for an experience: keys to filter and sort by, and all of it as `content`.
+    """Return the metadata to store for an experience: keys to filter and sort by, and the whole record as `content`.
 
     Raises:
-        InvalidInput: The scope in its metadata is malformed.
+        InvalidInput: The scope in the experience's metadata is malformed.
     """
     parse_scope(experience.metadata)
     outcome, encoded = experience.outcome, encode_experience(experience)
@@ -177,12 +179,12 @@ def to_metadata(experience: Experience) -> dict[str, Any]:
 
 
 def title_of(task: Task) -> str:
-    """Return the title of an experience: the beginning of its task's description, on one line."""
+    """Return the title for an experience of a task: the beginning of the description, on one line."""
     return _shorten(task.description, TITLE_CHARACTERS)
 
 
 def merged_attempts(metadata: Mapping[str, Any]) -> dict[str, dict[str, str]]:
-    """Return the stored data of each attempt that was merged into an experience, keyed by the id of its experience.
+    """Return the data of the attempts that were merged into an experience, keyed by the id of the removed experience.
 
     The data are `outcome`, `content_hash` and, if known, `trajectory_id`. Malformed data are left out.
     """
@@ -193,7 +195,7 @@ def merged_attempts(metadata: Mapping[str, Any]) -> dict[str, dict[str, str]]:
 
 
 def merged_hashes(metadata: Mapping[str, Any]) -> list[str]:
-    """Return the content hashes of the attempts that were merged into an experience, so that an import skips them."""
+    """Return the content hashes of the attempts merged into an experience. An import skips these attempts."""
     return [attempt["content_hash"] for attempt in merged_attempts(metadata).values()]
 
 

@@ -84,7 +84,7 @@ class ChromaExperienceMemory(Memory[Experience]):
     # Storing
 
     def store(self, trajectory: Trajectory) -> str:
-        """Remember an attempt, a success or a failure. Return the id of its experience.
+        """Store an attempt, successful or not, and return the id of its experience.
 
         Raises:
             InvalidInput: The attempt contains a value that JSON cannot encode, or its task has no description.
@@ -97,7 +97,7 @@ class ChromaExperienceMemory(Memory[Experience]):
     def store_many(
         self, trajectories: Iterable[Trajectory], on_progress: Progress | None = None, *, skip_known: bool = False
     ) -> list[str]:
-        """Remember attempts, committed in batches, and return the ids of their experiences.
+        """Store attempts, committed in batches, and return the ids of their experiences.
 
         Args:
             on_progress: Called after each batch with the number done and the total, which is 0 if unknown.
@@ -119,9 +119,10 @@ class ChromaExperienceMemory(Memory[Experience]):
 
     @operation()
     def restore_many(self, exported: Sequence[ExportedExperience]) -> list[str]:
-        """Restore exported experiences with ids, marks and usage, and with vectors if the model is the same.
+        """Restore exported experiences with ids, marks and usage, and return the ids of the restored ones.
 
-        Return the ids of the restored experiences. Those with an id or content that is stored already are skipped.
+        Vectors are restored too if the model is the same. Experiences whose id or content is stored already are
+        skipped.
         """
         from atlas.memory.base.export import restored_history
         from atlas.memory.experience.export import reusable_vectors
@@ -145,7 +146,7 @@ class ChromaExperienceMemory(Memory[Experience]):
     def search(self, task: Task, k: int = 4) -> list[Experience]:
         """Return the k experiences most useful for a task, best first. Successes rank above similar failures.
 
-        The list is shorter if the memory has fewer, and empty for k = 0 or a task without a description.
+        The list is shorter if the memory has fewer experiences, and empty for k = 0 or a task without a description.
         """
         return [hit.item for hit in self.search_hits(task.description, k)]
 
@@ -156,7 +157,7 @@ class ChromaExperienceMemory(Memory[Experience]):
     def edit(self, /, experience_id: str, **changes: Any) -> Experience:
         """Change an experience and return it. A changed text is embedded again.
 
-        Without changes, its text is extracted again, for example after the model's summary timed out.
+        Without changes, the text to embed is extracted again, for example after the model's summary timed out.
 
         Args:
             changes: New values of `task`, `outcome`, `solution_output`, `feedback`, `steps`, `metadata` or `agent_id`.
@@ -181,7 +182,7 @@ class ChromaExperienceMemory(Memory[Experience]):
     aplan_outcomes = twin(plan_outcomes)
 
     def apply_outcomes(self, plan: OutcomePlan) -> int:
-        """Set the outcomes as planned, as one operation, and return the number of changed experiences.
+        """Set the planned outcomes as one operation, and return the number of changed experiences.
 
         Raises:
             PlanOutdated: An experience has changed since; the store was not changed.
@@ -216,10 +217,7 @@ class ChromaExperienceMemory(Memory[Experience]):
     areport_outcomes = twin(report_outcomes)
 
     def _edit(self, experience_id: str, changes: Mapping[str, Any]) -> Experience:
-        """Edit an experience, or raise `PlanOutdated` if a concurrent write has changed it.
-
-        Without changes, its text is extracted again.
-        """
+        """Edit an experience and return it, or raise `PlanOutdated` after a concurrent change. See `edit`."""
         with self._store.reading():
             moment, row = self._store.moment(), self._row(experience_id)
         before = self._read([row])[0]
@@ -233,7 +231,7 @@ class ChromaExperienceMemory(Memory[Experience]):
         return changed
 
     def refine(self, experiences: list[Experience], context: Task | None = None) -> list[Experience]:
-        """Return the given experiences that the refine strategy keeps, in its order. The memory is not changed."""
+        """Return those of the given experiences that the refine strategy keeps, in the strategy's order."""
         with operation():
             return call(self._refine_strategy.refine, experiences, context)
 
@@ -293,8 +291,8 @@ class ChromaExperienceMemory(Memory[Experience]):
         """Return a plan to merge groups of duplicate experiences. The store is not changed.
 
         The best attempt of each group stays, under its own id. Its metadata lists the merged ids under `merged_from`
-        and their outcomes under `merged_outcomes`. Their uses count as its own. It gets all tags and notes, is pinned
-        if any of them is, and is buried or sample data if all are.
+        and counts all outcomes under `merged_outcomes`. It takes over the uses, tags and notes of the others. It is
+        pinned if any attempt of the group is, and buried or sample data if all are.
 
         Raises:
             InvalidInput: A group has fewer than two experiences, or an experience is in two groups or does not exist.
@@ -328,7 +326,7 @@ class ChromaExperienceMemory(Memory[Experience]):
     aapply_merge = twin(apply_merge)
 
     def merge(self, ids: Sequence[str]) -> Experience:
-        """Merge duplicate experiences into the best of them. See `plan_merge`. `undo` restores them."""
+        """Merge duplicate experiences into the best one, and return that. See `plan_merge`. `undo` reverts it."""
         return retry(lambda: self.apply_merge(self.plan_merge([ids]))[0])
 
     amerge = twin(merge)
@@ -338,8 +336,9 @@ class ChromaExperienceMemory(Memory[Experience]):
     ) -> RefinePlan:
         """Return a plan to refine these experiences. The store is not changed.
 
-        The strategy judges them in sets of similar ones. A set whose judgement fails is kept; after `FAILURES_IN_A_ROW`
-        failures no further set is judged. The plan is outdated when an experience that it touches changes.
+        The strategy judges the experiences in sets of similar ones. A set whose judgement fails is kept. After
+        `FAILURES_IN_A_ROW` failures no further set is judged. The plan is outdated when it would change an experience
+        that has changed since.
 
         Args:
             ids: Ids in the current order, such as newest first; unknown ids are skipped.
@@ -352,7 +351,7 @@ class ChromaExperienceMemory(Memory[Experience]):
     aplan_refine = twin(plan_refine)
 
     def check_refine(self, plan: RefinePlan) -> None:
-        """Raise `PlanOutdated` if a record that the plan touches has changed since."""
+        """Raise `PlanOutdated` if an experience that the plan changes or removes has changed since it was made."""
         self._store.check_unchanged(plan.changed_ids, plan.moment)
 
     acheck_refine = twin(check_refine)
@@ -415,7 +414,7 @@ class ChromaExperienceMemory(Memory[Experience]):
         return extracted
 
     def _with_embedding_text(self, experience: Experience) -> Experience:
-        """Return an experience with a text to embed, which is extracted if it has none."""
+        """Return an experience with a text to embed. A missing text is extracted."""
         if experience.embedding_text.strip():
             return experience
         return extraction.with_text(experience, self._extract(extraction.to_trajectory(experience)))
@@ -431,7 +430,7 @@ class ChromaExperienceMemory(Memory[Experience]):
     def _columns(
         self, experiences: Sequence[Experience], embedded: Mapping[str, Vectors] | None = None
     ) -> EncodedEntries:
-        """Return experiences in the form of the arguments of the store's `add` and `update`."""
+        """Return experiences as arguments for the store's `add` and `update`, with the vectors of their texts."""
         return encode_entries(
             [_entry(experience) for experience in experiences], self._store, self.embedder, embedded or {}
         )

@@ -21,7 +21,7 @@ from atlas.memory.experience.extraction import ARM, SHARE, merged_attempts, to_m
 from atlas.storage.records import Merge, Moment
 
 COMMON_KEY = "is_sample"
-"""Metadata kept only if all merged records have it, so that removing sample data removes no real attempt."""
+"""Metadata key that stays only if all merged records have it. So removing sample data removes no real attempt."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -144,17 +144,17 @@ def _ids(experience: Experience) -> list[str]:
 
 
 def _shared_metadata(best: MergeSubject, duplicates: Sequence[MergeSubject]) -> dict[str, Any]:
-    """Return the best record's metadata, with the scope and `COMMON_KEY` only if all records have them."""
+    """Return the best record's metadata. The scope and `COMMON_KEY` stay only as far as all records share them."""
     stays = all(duplicate.experience.metadata.get(COMMON_KEY) for duplicate in duplicates)
     metadata = {name: value for name, value in best.experience.metadata.items() if stays or name != COMMON_KEY}
     return with_shared_scope(metadata, (subject.experience.metadata for subject in (best, *duplicates)))
 
 
 def _attempts_by_experience(subjects: Sequence[MergeSubject]) -> dict[str, dict[str, str]]:
-    """Return the data of each attempt to keep in the merged metadata, keyed by the id of its experience.
+    """Return the data of each merged attempt for the metadata, keyed by the id of the attempt's experience.
 
-    The data are its outcome, content hash, id and holdout group. Attempts that were merged earlier are included. The
-    current data of a subject take precedence.
+    The data are outcome, content hash, id and holdout group. Attempts that were merged earlier are included. For
+    subjects, their current data take precedence.
     """
     attempts: dict[str, dict[str, str]] = {}
     for subject in subjects:

@@ -32,7 +32,7 @@ class OutcomePlan(Tabular):
     """A plan to set outcomes. Applying it makes exactly these changes, or fails if an experience has changed."""
 
     success: bool | None
-    """The new outcome. None resets it to unknown."""
+    """The new outcome. None is for unknown."""
 
     changes: tuple[OutcomeChange, ...]
     n_same: int = 0
@@ -79,7 +79,7 @@ def plan_outcomes(store: Collection, ids: Sequence[str], success: bool | None) -
 
 
 def apply_outcomes(store: Collection, plan: OutcomePlan) -> int:
-    """Set the outcomes as planned, and return the number of changed experiences.
+    """Set the planned outcomes, and return the number of changed experiences.
 
     Nothing is embedded again, because the outcome is not part of the embedded text.
 

@@ -1,7 +1,7 @@
 """Plans to prune records.
 
-The functions are pure: they map records to a plan, which lists removed records with the criteria that they meet, and
-records that are saved from removal.
+The functions are pure: they map records to a plan. The plan lists the records to remove, each with the criteria that it
+meets, and the records that meet a criterion but are kept.
 """
 
 from __future__ import annotations
@@ -23,8 +23,8 @@ from atlas.storage.records import NO_MOMENT, Moment
 NEIGHBOUR_SIMILARITY = 0.8
 """Minimum cosine of two records in the same neighbourhood."""
 
-CHOSEN = "chosen"
-"""Reason for a record chosen by a person without a criterion."""
+CHOICE_REASON = "chosen"
+"""Reason to remove a record that a person chose without a criterion."""
 
 EXCLUSION_REASON = "you keep it"
 """Reason why a record that a person excluded is not removed."""
@@ -38,13 +38,13 @@ class PruneCriteria:
     """The criteria of a prune. A record that meets any of them is removed. None disables a criterion."""
 
     min_success_rate: float | None = None
-    """Lowest success rate to keep, in [0, 1]. A record with an unknown outcome stays."""
+    """Lowest success rate to keep, in [0, 1]. A record without a known outcome stays."""
 
     max_age_days: float | None = None
     """Age from which attempts are removed."""
 
     never_retrieved_days: float | None = None
-    """Days since storage after which never retrieved records are removed."""
+    """Days without a retrieval, counted from storage or the last retrieval, after which records are removed."""
 
     max_count: int | None = None
     """Number of records to keep: the least successful are removed first, then the oldest."""
@@ -57,7 +57,7 @@ class PruneCriteria:
 
     @classmethod
     def parse(cls, criteria: Mapping[str, Any]) -> PruneCriteria:
-        """Return the criteria from a dict of their names and values.
+        """Return the criteria in a dict from names to values.
 
         Raises:
             InvalidInput: An unknown criterion or an invalid value.
@@ -70,14 +70,14 @@ class PruneCriteria:
         parsed.check()
         return parsed
 
-    def in_use(self) -> dict[str, Any]:
+    def enabled_values(self) -> dict[str, Any]:
         """Return the values of the enabled criteria, keyed by name."""
         values = {criterion.name: getattr(self, criterion.name) for criterion in fields(self)}
         return {name: value for name, value in values.items() if value is not None and value is not False}
 
     def reason(self) -> str:
         """Return the criteria as the reason to show in the history."""
-        return ", ".join(f"{name} {value}" for name, value in self.in_use().items())
+        return ", ".join(f"{name} {value}" for name, value in self.enabled_values().items())
 
     def check(self) -> None:
         """Raise `InvalidInput` if a criterion has an invalid value."""
@@ -124,7 +124,7 @@ class PruneDecision:
     id: str
     title: str
     reasons: tuple[str, ...]
-    """Criteria that the record meets, with its values."""
+    """Criteria that the record meets, with the record's values."""
 
     saved_because: str = ""
     """Reason why the record is kept, or empty for a removed record."""
@@ -143,7 +143,7 @@ class PrunePlan(Tabular):
     removals: tuple[PruneDecision, ...]
     saved: tuple[PruneDecision, ...]
     n_total: int
-    """Records in the store when the plan was made."""
+    """Number of records in the store when the plan was made."""
 
     n_judged: int
     """Number of judged records: all, or only the chosen ones, or only those with the tag."""
@@ -152,7 +152,7 @@ class PrunePlan(Tabular):
     """Number of chosen ids without a record."""
 
     missing: Mapping[str, int]
-    """Number of records that a criterion could not judge for lack of a value, by criterion. Such records are kept."""
+    """Number of records that lack the value for a criterion, keyed by criterion. The criterion ignores these."""
 
     moment: Moment = NO_MOMENT
     """Moment in the store's history at which the plan was made."""
@@ -165,7 +165,7 @@ class PrunePlan(Tabular):
 
     @property
     def replacements(self) -> dict[str, str]:
-        """An empty string for each removed record, keyed by its id: no record is merged into another."""
+        """An empty string for each removed record, keyed by id, because no record is merged into another."""
         return dict.fromkeys((decision.id for decision in self.removals), "")
 
     @property
@@ -183,7 +183,7 @@ class PrunePlan(Tabular):
         """The reason shown in the history."""
         reason = self.criteria.reason()
         if self.n_judged != self.n_total:
-            reason = f"{reason or CHOSEN}, among {self.n_judged}"
+            reason = f"{reason or CHOICE_REASON}, among {self.n_judged}"
         return reason_with_loss(reason, self.loss)
 
     def _caption(self) -> str:
@@ -256,12 +256,12 @@ def plan_prune(
 def _all_reasons(
     judged: Sequence[PruneSubject], criteria: PruneCriteria, now: datetime, *, is_chosen: bool
 ) -> dict[str, list[str]]:
-    """Return the reasons to remove each record, keyed by id. Without other criteria, being tagged or chosen is one."""
-    further_criteria = set(criteria.in_use()) - {"tag", "keep_diverse"}
+    """Return the reasons to remove each record, keyed by id. Without other criteria, the tag or choice is one."""
+    further_criteria = set(criteria.enabled_values()) - {"tag", "keep_diverse"}
     if not further_criteria and criteria.tag:
         return {subject.id: [f"tagged {criteria.tag}"] for subject in judged}
     if not further_criteria and is_chosen:
-        return {subject.id: [CHOSEN] for subject in judged}
+        return {subject.id: [CHOICE_REASON] for subject in judged}
     reasons = {subject.id: _reasons(subject, criteria, now) for subject in judged}
     _add_surplus_reasons(judged, reasons, criteria)
     return reasons
@@ -290,7 +290,7 @@ def _count_missing_values(judged: Sequence[PruneSubject], criteria: PruneCriteri
         "never_retrieved_days": lambda subject: subject.stored_at is None,
         "max_count": lambda subject: subject.created_at is None,
     }
-    used = criteria.in_use()
+    used = criteria.enabled_values()
     counts = {name: sum(map(is_unjudged, judged)) for name, is_unjudged in unjudged.items() if name in used}
     return {name: count for name, count in counts.items() if count}
 
@@ -298,7 +298,7 @@ def _count_missing_values(judged: Sequence[PruneSubject], criteria: PruneCriteri
 def _add_surplus_reasons(
     judged: Sequence[PruneSubject], reasons: dict[str, list[str]], criteria: PruneCriteria
 ) -> None:
-    """Add a reason to the worst records until only `max_count` records have none."""
+    """Add a reason to remove to the worst records, so that `max_count` records without a reason remain."""
     if criteria.max_count is None:
         return
     staying = [subject for subject in judged if subject.marks.pinned or not reasons[subject.id]]
@@ -310,7 +310,7 @@ def _add_surplus_reasons(
 def _best_of_lost_neighbourhoods(
     subjects: Sequence[PruneSubject], vectors: Vectors, removed_ids: set[str]
 ) -> dict[str, str]:
-    """Return the reason to keep the best record of each neighbourhood that would be lost, keyed by id, best first."""
+    """Return the best record of each neighbourhood that would be lost, best first: id and reason to keep it."""
     saved: dict[str, str] = {}
     candidates = sorted(
         (i for i, s in enumerate(subjects) if s.id in removed_ids), key=lambda i: _keep_value(subjects[i]), reverse=True

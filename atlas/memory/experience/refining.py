@@ -1,4 +1,4 @@
-"""Refinement of a memory: planned by a strategy, applied as one transaction."""
+"""Refinement of a memory: a strategy makes a plan, which is applied in one transaction."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from atlas.llm.budget import operation
 from atlas.memory.base.records import first_vectors
 from atlas.memory.experience.merging import plan_merge
 from atlas.memory.experience.refinement import ExplainingStrategy
-from atlas.memory.experience.refinement.plan import JudgedSets, RefinePlan, partition_by_similarity
+from atlas.memory.experience.refinement.plan import RefinePlan, SetJudge, partition_by_similarity
 from atlas.memory.experience.subjects import build_merges, merge_subjects
 from atlas.protocols.infra import Progress
 from atlas.storage.collection import Collection
@@ -32,19 +32,19 @@ def plan_refine(
         subjects = merge_subjects(store, list(dict.fromkeys(ids)))
         existing = [record_id for record_id in dict.fromkeys(ids) if record_id in subjects]
         vectors = first_vectors(existing, store, dimension)
-    judged = JudgedSets(strategy, subjects)
+    judge = SetJudge(strategy, subjects)
     with operation():
-        for n_judged in judged.judge_all(partition_by_similarity(existing, vectors, strategy.set_size)):
+        for n_judged in judge.judge_all(partition_by_similarity(existing, vectors, strategy.set_size)):
             if on_progress:
                 on_progress(n_judged, len(existing))
     return RefinePlan(
-        decisions=tuple(judged.decisions),
+        decisions=tuple(judge.decisions),
         made_by=strategy.name,
         prompt=getattr(strategy, "prompt", ""),
         moment=moment,
         n_total=n_total,
         n_in_scope=len(existing),
-        failures=tuple(judged.failures),
+        failures=tuple(judge.failures),
     )
 
 

@@ -27,12 +27,12 @@ _SHORTEST_PLURAL = 4
 
 
 def is_same_task(task: Task, other: Task) -> bool:
-    """Return whether two tasks have the same id, or the same `task_key`."""
+    """Return whether two tasks have the same id or the same `task_key`."""
     return task.id == other.id or task_key(task) == task_key(other)
 
 
 def task_key(task: Task) -> tuple[str, tuple[str, ...], str]:
-    """Return a task's key for comparison: domain, significant words of the description, and context."""
+    """Return a key that equal tasks share: domain, significant words of the description, and context."""
     return task.domain, significant_words(task.description), input_key(task.context)
 
 

@@ -1,4 +1,4 @@
-"""Reads the subjects of pruning and merging from a store."""
+"""The subjects of pruning and merging, read from a store."""
 
 from __future__ import annotations
 

@@ -133,7 +133,7 @@ def _prune_notes(plan: PrunePlan) -> Iterator[str]:
 
 def has_rule(plan: PrunePlan) -> bool:
     """Return whether a rule chose the experiences, and not a person."""
-    return bool(plan.criteria.in_use())
+    return bool(plan.criteria.enabled_values())
 
 
 def _rule(plan: PrunePlan) -> str:
@@ -141,7 +141,7 @@ def _rule(plan: PrunePlan) -> str:
     n = len(plan.removals) + len(plan.saved)
     if not n or not has_rule(plan):
         return ""
-    used, is_tagged = plan.criteria.in_use(), plan.criteria.tag is not None
+    used, is_tagged = plan.criteria.enabled_values(), plan.criteria.tag is not None
     parts = [clause.format(_limit_text(name, used[name])) for name, clause in CLAUSES.items() if name in used]
     chosen = "has the tag" if is_tagged else "was chosen"
     if parts:

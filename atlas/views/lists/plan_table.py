@@ -11,7 +11,7 @@ from datetime import UTC, datetime
 from atlas.core.statistics import SuccessRate
 from atlas.maps.domains import UNCLUSTERED
 from atlas.maps.map import MemoryMap
-from atlas.memory.experience.pruning import CHOSEN
+from atlas.memory.experience.pruning import CHOICE_REASON
 from atlas.memory.system import MemorySystem
 from atlas.views.kinds.columns import Column, Columns
 from atlas.views.lists.queries import Row
@@ -182,7 +182,7 @@ def plan_columns(lines: Sequence[PlanLine], subject: str) -> Columns:
         (Column("advice", "Advice", 170, "badge"), any(line.advice for line in lines)),
         (Column("difference", "What differs", 230, "badge"), is_alike),
         (Column("title", subject, 400, "task" if subject == "Task" else "text"), True),
-        (Column("why", "Why", 300), any(line.why not in ("", CHOSEN) for line in lines)),
+        (Column("why", "Why", 300), any(line.why not in ("", CHOICE_REASON) for line in lines)),
         (Column("at", "When (UTC)", 135, "time"), any(line.at for line in lines)),
     )
     return [column for column, is_shown in columns if is_shown]

@@ -13,7 +13,7 @@ NO_JUDGEMENT_REASON = "it was not judged"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RefineDecision:
-    """The decision on an experience in a refinement, and why."""
+    """The decision on an experience in a refinement, with a reason."""
 
     experience_id: str
     action: str
@@ -25,16 +25,16 @@ class RefineDecision:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RefinedSet:
-    """The experiences that a strategy keeps of a set, and its decision on each experience of the set."""
+    """The experiences that a strategy keeps of a set, and the decisions on all experiences of the set."""
 
     experiences: list[Experience]
     decisions: list[RefineDecision]
     failure: str = ""
-    """Reason why the set is unrefined, if a language model gave no usable answer, else empty."""
+    """Reason why a language model could not refine the set, or empty."""
 
 
 class ExplainingStrategy(Protocol):
-    """A refine strategy that gives a reason for each decision, as plans need it."""
+    """A refine strategy that gives a reason for each decision. Plans need such a strategy."""
 
     name: str
     """Author of the decisions: `rules`, or the name of a language model."""
@@ -43,11 +43,11 @@ class ExplainingStrategy(Protocol):
     """Maximum number of experiences judged together."""
 
     async def refine_with_reasons(self, experiences: list[Experience], context: Task | None = None) -> RefinedSet:
-        """Return the experiences worth keeping, with a decision and a reason for each given one."""
+        """Return the experiences worth keeping, and a decision with a reason for each given experience."""
         ...
 
 
 def with_merged_ids(survivor: Experience, merged: Sequence[Experience]) -> Experience:
-    """Return a kept experience with the ids of merged ones added to `merged_from` in its metadata."""
+    """Return a kept experience with the ids of the merged experiences as `merged_from` in the metadata."""
     ids = [experience.id for experience in merged]
     return replace(survivor, metadata={**survivor.metadata, "merged_from": ids}) if ids else survivor

@@ -67,7 +67,7 @@ class HeuristicRefineStrategy:
         return (await self.refine_with_reasons(experiences, context)).experiences
 
     async def refine_with_reasons(self, experiences: list[Experience], context: Task | None = None) -> RefinedSet:
-        """Return the experiences worth keeping, with a decision and a reason for each given one."""
+        """Return the experiences worth keeping, and a decision with a reason for each given experience."""
         useful = [experience for experience in experiences if not _is_noise(experience)]
         decisions = [
             RefineDecision(
@@ -119,9 +119,9 @@ def _is_same_case(experience: Experience, other: Experience) -> bool:
 
 
 def _groups(is_same: np.ndarray) -> list[list[int]]:
-    """Return groups of positions: each is an item with those near it that are in no earlier group.
+    """Return groups of positions. Each group is the first remaining item with all its remaining near-duplicates.
 
-    Nearness is not transitive, so two items of a group may differ.
+    Near-duplication is not transitive, so two items of a group may differ.
     """
     remaining, groups = list(range(len(is_same))), []
     while remaining:

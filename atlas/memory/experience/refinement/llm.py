@@ -33,7 +33,7 @@ _WORTH = {True: 2, None: 1, False: 0}
 
 
 def build_schema(names: Iterable[str]) -> Mapping[str, Any]:
-    """Return the JSON schema of decisions on experiences, which have these ids in the prompt."""
+    """Return the JSON schema of decisions on experiences. `names` are the ids of the experiences in the prompt."""
     decision = {
         "type": "object",
         "properties": {
@@ -56,8 +56,8 @@ def build_schema(names: Iterable[str]) -> Mapping[str, Any]:
 class LLMRefineStrategy:
     """A strategy in which a language model judges the experiences, as in ReMem.
 
-    It returns a subset of the given experiences in a new order. If the model gives no valid answer, all are returned
-    unchanged, and `refine_with_reasons` returns the reason.
+    It returns a subset of the given experiences in a new order. If the model gives no valid answer, all experiences are
+    returned unchanged, and the result of `refine_with_reasons` contains the reason.
     """
 
     set_size = 12
@@ -72,7 +72,7 @@ class LLMRefineStrategy:
         return (await self.refine_with_reasons(experiences, context)).experiences
 
     async def refine_with_reasons(self, experiences: list[Experience], context: Task | None = None) -> RefinedSet:
-        """Return the experiences worth keeping, with a reason for each one given. All are kept if the model failed."""
+        """Return the experiences worth keeping, and a decision on each. All are kept if the model failed."""
         by_id = {experience.id: experience for experience in experiences}
         if len(by_id) < 2:
             return _keep_all(experiences, "there are fewer than two experiences")
@@ -102,7 +102,7 @@ def _prompt(by_name: Mapping[str, Experience], context: Task | None) -> str:
 def _parse_decisions(
     answer: Sequence[Mapping[str, str]], by_name: Mapping[str, Experience], *, mix_outcomes: bool
 ) -> list[RefineDecision]:
-    """Return the decisions in an answer, keyed by the experiences' own ids.
+    """Return the decisions in a model's answer. Ids of the prompt are replaced by the experiences' own ids.
 
     Args:
         by_name: The experiences, keyed by their id in the prompt.

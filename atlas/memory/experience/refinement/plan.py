@@ -1,4 +1,4 @@
-"""Refining a store: a plan of kept, merged, dropped and reordered records, to be reviewed and applied.
+"""Plans to refine a store: which experiences to keep, merge, drop and reorder. A person reviews the plan.
 
 The store is judged in sets of similar experiences, which a search would return together.
 """
@@ -53,7 +53,7 @@ class PlannedDecision:
     """Position in the original set, from 1."""
 
     after: int = 0
-    """Position in the refined set, from 1. 0 for a removed experience."""
+    """Position in the refined set, from 1, or 0 for a removed experience."""
 
     is_moved: bool = False
     """True if the experience changes its position among the kept ones."""
@@ -83,13 +83,13 @@ class RefinePlan(Tabular):
     """Moment in the store's history at which the plan was made."""
 
     n_total: int
-    """Experiences in the store when the plan was made."""
+    """Number of experiences in the store when the plan was made."""
 
     n_in_scope: int = 0
     """Number of experiences in scope. If there are fewer decisions, only the newest were judged."""
 
     failures: tuple[str, ...] = ()
-    """Reasons why sets of experiences were not judged, and so are kept."""
+    """Reasons why sets of experiences were not judged. Such sets are kept."""
 
     spent: str = ""
     """Number of calls and tokens, and their price, or empty if no model was used."""
@@ -109,7 +109,7 @@ class RefinePlan(Tabular):
         return {decision.id: decision.into for decision in self.decisions if decision.is_removed}
 
     def keep_records(self, ids: Collection[str]) -> RefinePlan:
-        """Return the plan with these experiences kept."""
+        """Return the plan changed so that these experiences are kept."""
         decisions = list[PlannedDecision]()
         for decision in self.decisions:
             if decision.is_removed and decision.id in ids:
@@ -191,7 +191,7 @@ class RefinePlan(Tabular):
 
 
 def partition_by_similarity(ids: Sequence[str], vectors: Vectors, size: int) -> list[list[str]]:
-    """Partition ids into sets of at most `size`. Each set is the first remaining id with its nearest neighbours.
+    """Partition ids into sets of at most `size`: the first remaining id with its nearest neighbours, and so on.
 
     The given order is kept within each set.
 
@@ -210,7 +210,7 @@ def partition_by_similarity(ids: Sequence[str], vectors: Vectors, size: int) -> 
     return sets
 
 
-class JudgedSets:
+class SetJudge:
     """A judge of sets that collects the decisions, concurrently if the strategy allows it."""
 
     def __init__(self, strategy: ExplainingStrategy, subjects: Mapping[str, MergeSubject]) -> None:
@@ -268,7 +268,7 @@ def _plan_decisions(
 
 
 def _keep_unjudged(ids: Sequence[str], subjects: Mapping[str, MergeSubject]) -> RefinedSet:
-    """Return decisions that keep a whole set, after a failed judgement."""
+    """Return decisions that keep a whole set, which is not judged after several failures."""
     decisions = [RefineDecision(experience_id=i, action=KEEP, reason=NO_JUDGEMENT_REASON) for i in ids]
     experiences = [subjects[i].experience for i in ids]
     return RefinedSet(
