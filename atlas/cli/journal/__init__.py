@@ -31,7 +31,7 @@ from atlas.core.settings import Settings
 from atlas.core.types import JournalEntry
 from atlas.infra.secrets import counting_secrets
 from atlas.memory.base.ranking import explain
-from atlas.memory.journal import LIVE, LinkSuggestion
+from atlas.memory.journal import PROMPT_TIERS, LinkSuggestion
 from atlas.memory.journal.importance import NOISE, REPEATED
 from atlas.memory.system import MemorySystem
 from atlas.views.journal.entry import metadata_in
@@ -127,7 +127,7 @@ def _add_changing(parts: Any) -> None:
 
 def _recent(options: argparse.Namespace, settings: Settings) -> int:
     with open_local(settings, read_only=True) as memory:
-        tiers = TIERS if options.all else LIVE
+        tiers = TIERS if options.all else PROMPT_TIERS
         for entry in memory.journal.recent(options.n, options.type or None, tiers=tiers):
             print(_line(entry))
         type_filter = {"entry_type": {"$in": options.type}} if options.type else {}

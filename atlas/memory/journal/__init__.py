@@ -9,7 +9,7 @@ if TYPE_CHECKING:
     from atlas.memory.journal.compact_plan import Eviction as Eviction
     from atlas.memory.journal.compact_plan import Move as Move
     from atlas.memory.journal.compact_plan import RetentionPolicy as RetentionPolicy
-    from atlas.memory.journal.entries import LIVE as LIVE
+    from atlas.memory.journal.entries import PROMPT_TIERS as PROMPT_TIERS
     from atlas.memory.journal.gates import ACCEPTANCE_REASON as ACCEPTANCE_REASON
     from atlas.memory.journal.gates import GATES as GATES
     from atlas.memory.journal.gates import REFUSED_COLLECTION as REFUSED_COLLECTION
@@ -27,7 +27,7 @@ __all__, __getattr__, __dir__ = lazy_names(
     __name__,
     {
         "atlas.memory.journal.compact_plan": ("CompactPlan", "Eviction", "Move", "RetentionPolicy"),
-        "atlas.memory.journal.entries": ("LIVE",),
+        "atlas.memory.journal.entries": ("PROMPT_TIERS",),
         "atlas.memory.journal.gates": (
             "ACCEPTANCE_REASON",
             "GATES",

@@ -18,7 +18,7 @@ from atlas.storage.records import NO_MOMENT, Moment
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RetentionPolicy:
-    """The limits of a compaction: what it keeps, and how many entries may remain."""
+    """The limits of a compaction: entries to keep, and the maximum number of entries."""
 
     keep_recent: int = 200
     """Number of latest entries that are always kept."""
@@ -30,7 +30,7 @@ class RetentionPolicy:
     """Maximum number of entries after the compaction, at least 1, or None for no cap."""
 
     def check(self) -> None:
-        """Raise `InvalidInput` for a value that is not a whole number, or too small."""
+        """Raise `InvalidInput` for a limit that is not a whole number or is too small."""
         for name, count in {"keep_recent": self.keep_recent, **self.keep_types}.items():
             if not _is_whole_number(count) or count < 0:
                 raise InvalidInput(f"expected a whole number of at least 0 for {name}, got {count!r}")
@@ -80,7 +80,7 @@ class Eviction:
     generation: int
     tier: str
     value: float
-    """Value in [0, 3], like that of a move."""
+    """Value in [0, 3]: importance × recency × use × links."""
 
     reason: str
 
@@ -104,7 +104,7 @@ class CompactPlan(Tabular):
     """Number of latest entries of each type that are also always kept."""
 
     evictions: tuple[Eviction, ...] = ()
-    """Deletions in order, empty without a cap."""
+    """Deletions in order. Empty without a cap."""
 
     max_entries: int | None = None
     """Maximum number of entries after the compaction, or None for no cap."""
@@ -126,7 +126,7 @@ class CompactPlan(Tabular):
 
     @property
     def replacements(self) -> dict[str, str]:
-        """An empty string for each entry that searches would no longer find, keyed by its id: none is merged."""
+        """An empty string for each entry that searches would no longer find, keyed by id. No entry is merged."""
         archived = [move.id for move in self.moves if move.to_tier == TIERS[-1]]
         return dict.fromkeys([*(eviction.id for eviction in self.evictions), *archived], "")
 
@@ -161,7 +161,7 @@ class CompactPlan(Tabular):
 
     @property
     def cap_problem(self) -> str:
-        """Reason why the cap cannot be reached, with a remedy, or an empty string if it can."""
+        """Reason why the cap cannot be reached, with a remedy. Empty if the cap can be reached."""
         if self.max_entries is None or not self.n_above_cap:
             return ""
         return (

@@ -1,7 +1,7 @@
-"""Compaction of a journal: moves entries of low worth to colder tiers, and writes summaries of them.
+"""Compaction of a journal: entries of low worth move to colder tiers, and are summarised.
 
-`read_subjects` reads the entries, `plan_compact` is a pure function from these to a plan, and `apply_compact` writes
-the plan.
+`read_subjects` reads the entries, the pure function `plan_compact` makes a plan from them, and `apply_compact` writes
+the changes.
 """
 
 from __future__ import annotations
@@ -44,18 +44,18 @@ PERIOD = 50
 MIN_GROUP = 5
 """Minimum number of entries of a type and period for a summary."""
 
-USED, LINKED = 0.5, 0.25
-"""Increase of an entry's worth for use by tasks, and for each link to it, up to `MAX_LINKS`."""
+USE_BONUS, LINK_BONUS = 0.5, 0.25
+"""Relative increase of an entry's worth if it was used, and for each link to it, up to `MAX_LINKS` links."""
 
 MAX_LINKS = 4
 
 BATCH = 1_000
-"""Batch size of full entries read."""
+"""Number of full entries that are read at once."""
 
 WORTHY, SUMMARISED = "its worth is high enough for its tier", "a new summary replaces it in prompts"
 
 REQUEST_REASON = "it was requested by a person"
-"""Reason for keeping tasks, unless `keep_types` has a number for them. Under a cap they are deleted last."""
+"""Reason for keeping tasks, unless `keep_types` has a number for tasks. With a cap, tasks are deleted last."""
 
 
 def plan(
@@ -208,13 +208,13 @@ def apply_compact(log: EntryLog, plan: CompactPlan, kind: EntryType) -> str | No
 def worth(subject: Subject, types: EntryTypes, now: datetime) -> float:
     """Return an entry's worth, in [0, 3]: importance × recency × use × links."""
     importance = with_feedback(subject.entry.importance, subject.usage)
-    use_factor = 1 + USED * (subject.usage.n_uses > 0)
-    link_factor = 1 + LINKED * min(subject.n_linking, MAX_LINKS)
+    use_factor = 1 + USE_BONUS * (subject.usage.n_uses > 0)
+    link_factor = 1 + LINK_BONUS * min(subject.n_linking, MAX_LINKS)
     return importance * recency_of(subject.entry, types, now) * use_factor * link_factor
 
 
 def _latest_reasons(subjects: Sequence[Subject], policy: RetentionPolicy) -> dict[str, str]:
-    """Return the reason to keep each of the latest entries, keyed by id. Summaries are only kept as a type."""
+    """Return the reason to keep each of the latest entries, keyed by id. `keep_recent` does not count summaries."""
     entry_ids = [subject.entry.id for subject in subjects if subject.entry.entry_type != SUMMARY]
     reasons = dict.fromkeys(entry_ids[: policy.keep_recent], f"it is among the latest {policy.keep_recent}")
     n_seen: dict[str, int] = defaultdict(int)
@@ -227,7 +227,7 @@ def _latest_reasons(subjects: Sequence[Subject], policy: RetentionPolicy) -> dic
 
 
 def _lasting_reasons(subjects: Sequence[Subject], types: EntryTypes, policy: RetentionPolicy) -> dict[str, str]:
-    """Return the reason to keep each entry that is kept at any age, keyed by id."""
+    """Return the reason to keep each entry that stays at any age, keyed by id."""
     task_types = set(types.types_sharing_quota(TASK_TYPE)) - policy.keep_types.keys()
     reasons: dict[str, str] = {}
     for subject in subjects:
@@ -250,7 +250,7 @@ def _stays_searchable(subject: Subject, types: EntryTypes, now: datetime) -> boo
 
 
 def _tier_for(subject: Subject, types: EntryTypes, now: datetime, is_summarised: bool = False) -> str:
-    """Return the tier that an entry's worth assigns it to, never warmer than its present tier.
+    """Return the tier that corresponds to an entry's worth, but none warmer than the present tier.
 
     A summarised entry is not warmer than warm and, while its summary is new, not colder than cold.
     """
@@ -322,7 +322,7 @@ def _summary_groups(
 
 
 def _period(subject: Subject) -> int:
-    """Return the number of an entry's period of 50 generations. Generation 0 belongs to the first."""
+    """Return the number of the period of 50 generations that an entry belongs to. Generation 0 is in the first one."""
     generation = subject.entry.generation
     return (generation - (generation > 0)) // PERIOD
 
@@ -332,7 +332,7 @@ def _is_unsummarised(subject: Subject) -> bool:
 
 
 def _is_cold(subject: Subject, types: EntryTypes, now: datetime) -> bool:
-    """Return whether an entry is left out of prompts, now or after this compaction."""
+    """Return whether prompts leave out an entry now or after this compaction."""
     return TIERS.index(_tier_for(subject, types, now)) >= TIERS.index(COLD)
 
 

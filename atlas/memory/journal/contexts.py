@@ -1,4 +1,4 @@
-"""Selection of journal entries for a prompt: a quota of each type, then the most valuable others that fit."""
+"""Selection of journal entries for a prompt: a quota of each type, then the most valuable of the other entries."""
 
 from __future__ import annotations
 
@@ -11,13 +11,13 @@ from atlas.core.errors import InvalidInput
 from atlas.core.operations import Usage
 from atlas.core.types import JournalEntry
 from atlas.memory.base.scoring import retention
-from atlas.memory.journal.entries import LIVE, EntryLog
+from atlas.memory.journal.entries import PROMPT_TIERS, EntryLog
 from atlas.memory.journal.entry_types import EntryTypes
 from atlas.memory.journal.importance import DEFAULT_SCORE, SCORE, SCORED_TYPE, score_of, with_feedback
 from atlas.memory.journal.records import age_of
 
 Quotas = Mapping[str, int]
-"""Number of entries by type, the most urgent type first."""
+"""Number of entries, keyed by type, the most urgent type first."""
 
 EVOLUTION: Quotas = {"directive": 1, "crash_log": 2, "reflection": 3, "summary": 1, "observation": 2, "task": 2}
 """Quotas for an agent that modifies itself."""
@@ -34,8 +34,7 @@ RANKED_TYPES = (SCORED_TYPE, SUMMARY)
 """Types selected by value rather than by recency, because old successes and summaries stay relevant."""
 
 N_RANKED = 200
-"""Number of latest entries, of latest summaries and of most important entries that are ranked by value, as read
-from an index, so the cost does not grow with the journal."""
+"""Number of latest entries, of latest summaries and of most important entries that are ranked by value."""
 
 LIMIT = 10
 """Default number of entries in a context."""
@@ -48,14 +47,14 @@ CHARACTERS_PER_TOKEN = 4
 
 
 @dataclass(frozen=True, slots=True)
-class Contexts:
-    """A selection of a log's entries for different prompts."""
+class EntrySelector:
+    """A selector of the entries of a log for prompts."""
 
     log: EntryLog
     types: EntryTypes
 
     def choose_by_quota(self, quotas: Quotas, limit: int | None, token_budget: int | None) -> list[JournalEntry]:
-        """Return entries for a prompt: a quota of each type, then the most valuable ones, within limit and budget."""
+        """Return entries for a prompt: a quota of each type, then the most valuable of the others."""
         with self.log.store.reading():
             pool = self.pool()
             return choose(self._quota_entries(quotas, pool), self.sort_by_value(pool), limit, token_budget)
@@ -63,14 +62,14 @@ class Contexts:
     def choose_about(
         self, entries: Sequence[JournalEntry], limit: int | None, token_budget: int | None
     ) -> list[JournalEntry]:
-        """Return entries for a task: the last directive, the given ones, then the most valuable ones that fit."""
+        """Return entries for a task: the last directive, the given entries, then the most valuable of the others."""
         with self.log.store.reading():
             directive = self.log.recent(1, self.types.types_sharing_quota(DIRECTIVE))
             return choose([*directive, *entries], self.sort_by_value(self.pool()), limit, token_budget)
 
     def quota_filters(self) -> list[tuple[int, Mapping[str, object]]]:
-        """Return the quota of each type in the context for a task, with the filter that selects the type's entries."""
-        tier = {"$in": list(LIVE)}
+        """Return the quota of each type for a task, with the filter that selects the entries of the type."""
+        tier = {"$in": list(PROMPT_TIERS)}
         return [
             (count, {"entry_type": {"$in": self.types.types_sharing_quota(name)}, "tier": tier})
             for name, count in TASK.items()
@@ -82,7 +81,7 @@ class Contexts:
         latest = [*log.recent(N_RANKED), *log.recent(N_RANKED, [SUMMARY])]
         rows = log.store.scan(order_by="importance", descending=True, limit=N_RANKED)
         hidden = log.hidden_ids()
-        live = [row["id"] for row in rows if row["metadata"]["tier"] in LIVE and row["id"] not in hidden]
+        live = [row["id"] for row in rows if row["metadata"]["tier"] in PROMPT_TIERS and row["id"] not in hidden]
         important = log.get(live)
         return list({entry.id: entry for entry in [*latest, *important]}.values())
 
@@ -92,7 +91,7 @@ class Contexts:
         return sorted(entries, key=lambda entry: -entry_value(entry, usage[entry.id], self.types, now))
 
     def _quota_entries(self, quotas: Quotas, pool: Sequence[JournalEntry]) -> list[JournalEntry]:
-        """Return up to a quota of each type: the latest entries, best summaries, or best scored observations."""
+        """Return the quota of each type: the latest entries, but the best of summaries and observations."""
         quota_entries: list[JournalEntry] = []
         for name, count in quotas.items():
             names = self.types.types_sharing_quota(name)
@@ -107,17 +106,17 @@ class Contexts:
 
     def _best_observations(self) -> list[JournalEntry]:
         """Return the observations with the best scores, of any age."""
-        types, tiers = self.types.types_sharing_quota(SCORED_TYPE), list(LIVE)
+        types, tiers = self.types.types_sharing_quota(SCORED_TYPE), list(PROMPT_TIERS)
         where = {"entry_type": {"$in": types}, "tier": {"$in": tiers}, SCORE: {"$gt": DEFAULT_SCORE}}
         rows = self.log.store.scan(where, order_by=SCORE, descending=True, limit=N_RANKED)
         hidden = self.log.hidden_ids()
         entries = self.log.get([row["id"] for row in rows if row["id"] not in hidden])
-        return [entry for entry in entries if entry.tier in LIVE]  # a plain store may not support filters
+        return [entry for entry in entries if entry.tier in PROMPT_TIERS]  # a plain store may not support filters
 
 
 def entry_value(entry: JournalEntry, usage: Usage, types: EntryTypes, now: datetime) -> float:
     """Return the value of an entry, in [0, 1], from its importance, feedback, age and tier."""
-    weight = WARM_WEIGHT if entry.tier == LIVE[-1] else 1.0
+    weight = WARM_WEIGHT if entry.tier == PROMPT_TIERS[-1] else 1.0
     return weight * with_feedback(entry.importance, usage) * recency_of(entry, types, now)
 
 

@@ -30,7 +30,7 @@ MAIN = "main"
 """Name of the default conversation."""
 
 TURN_TIME = "said_at"
-"""Metadata key of a turn's time. `created_at` is its position in the log, which never precedes an earlier turn."""
+"""Metadata key of the time of a turn. `created_at` is the position in the log, which never decreases."""
 
 
 class Conversations(Memory[Turn]):
@@ -154,7 +154,7 @@ class Conversations(Memory[Turn]):
     aturns = twin(turns)
 
     def names(self) -> dict[str, int]:
-        """Return the number of turns of each conversation, keyed by its name, the longest first."""
+        """Return the number of turns of each conversation, keyed by name, the longest conversation first."""
         return self.values("conversation")
 
     anames = twin(names)
@@ -193,7 +193,7 @@ def _beginnings(store: Collection, ids: Sequence[str]) -> dict[str, str]:
 
 
 LOG_TEXT = LogText(group_field="conversation", content_of=_content, beginnings=_beginnings)
-"""Rules for embedding a turn with the beginnings of the turns before it."""
+"""Rules for indexing a turn with the beginnings of the turns before it."""
 
 
 def _to_entry(turn: Turn) -> Entry:

@@ -25,18 +25,18 @@ from atlas.storage.records import IS_QUARANTINED, IS_WAITING, REVIEW_KEY, Contex
 
 NOUN = "journal entry"
 
-LIVE = TIERS[:2]
-"""The tiers that go into prompts."""
+PROMPT_TIERS = TIERS[:2]
+"""The tiers whose entries go into prompts."""
 
 N_LATEST = 50
-"""Number of latest entries searched for the predecessors of a new one."""
+"""Number of latest entries among which the predecessors of a new entry are searched."""
 
 LOG_TEXT = LogText(
     group_field="generation",
     content_of=lambda row: from_row(row).content,
     beginnings=lambda store, ids: store.titles(ids),
 )
-"""Rules for embedding an entry with the beginnings of the entries before it."""
+"""Rules for indexing an entry with the beginnings of the entries before it."""
 
 CONTEXT = Context(log_key=LOG_TEXT.group_field)
 """Log in which the words of later entries count for earlier entries."""
@@ -44,14 +44,14 @@ CONTEXT = Context(log_key=LOG_TEXT.group_field)
 
 @dataclass(frozen=True, slots=True)
 class EntryLog(Log):
-    """The entries of a journal, in a view of their collection whose writes form one operation."""
+    """The entries of a journal, in one view of the journal's collection."""
 
     clock: Clock
 
     # Reading
 
     def recent(
-        self, limit: int = 10, entry_types: Sequence[str] | None = None, *, tiers: Sequence[str] = LIVE
+        self, limit: int = 10, entry_types: Sequence[str] | None = None, *, tiers: Sequence[str] = PROMPT_TIERS
     ) -> list[JournalEntry]:
         """Return the latest entries, newest first. See `Journal.recent`."""
         check_names(tiers, "tiers", TIERS[0])
@@ -79,7 +79,7 @@ class EntryLog(Log):
         return rows[0]
 
     def hidden_ids(self) -> set[str]:
-        """Return the ids of entries that agents do not see: buried, in quarantine, or pending and by another actor."""
+        """Return the ids of entries that agents do not see: buried, in quarantine, or by others and under review."""
         buried, waiting = self.store.ids({"marks.buried": True}), set(self.store.ids(IS_WAITING))
         visible = self.store.ids({REVIEW_KEY: actor_name("")}) if waiting else ()
         return {*buried, *self.quarantined_ids(), *waiting.difference(visible)}
@@ -131,7 +131,7 @@ class EntryLog(Log):
         return changed
 
     def change(self, entry_id: str, change: Callable[[JournalEntry], JournalEntry], kind: str) -> JournalEntry:
-        """Replace an entry by the result of a function, and return the new entry. Retry after a concurrent change."""
+        """Replace an entry by the result of a function, and return the result. Retry after a concurrent change."""
 
         def write() -> JournalEntry:
             with self.store.reading():
@@ -147,10 +147,10 @@ class EntryLog(Log):
     def rewrite(
         self, rows: Sequence[Row], moment: Moment, kind: str, reason: str = "", *, deleted_ids: Sequence[str] = ()
     ) -> None:
-        """Write rows whose content is unchanged, and delete others, in one transaction.
+        """Write rows whose content is unchanged, and delete other entries, in one transaction.
 
         Args:
-            deleted_ids: Entries to delete. Entries whose indexed texts contain the beginning of a deleted one are
+            deleted_ids: Entries to delete. Entries whose indexed text contains the beginning of a deleted entry are
                 indexed again.
         """
         with self.store.reading():
@@ -176,7 +176,7 @@ class EntryLog(Log):
         return [log_position(row) for row in rows]
 
     def _add_new_links(self, stored: Sequence[JournalEntry]) -> None:
-        """Add the links of imported entries to existing entries, except links that these had in an earlier version."""
+        """Add the links of imported entries to the existing entries with the same ids, except links removed since."""
         links_by_id = {entry.id: entry.links for entry in stored if entry.links}
 
         def add_links() -> None:
@@ -196,7 +196,7 @@ class EntryLog(Log):
             retry(add_links)
 
     def _new_links(self, entry: JournalEntry, links: Sequence[Link]) -> list[Link]:
-        """Return the links that neither an entry nor its earlier versions have."""
+        """Return those of the given links that neither an entry nor an earlier version of it has."""
         new = [link for link in dict.fromkeys(links) if link not in entry.links]
         if not new:
             return []
@@ -233,7 +233,7 @@ def preceding_beginnings(entries: Sequence[JournalEntry], stored: Sequence[LogPo
     """Return the beginnings of each entry's predecessors in its generation and scope, oldest first, keyed by id.
 
     Args:
-        stored: Stored entries of those generations.
+        stored: Positions of stored entries of the same generations.
     """
     new = {
         entry.id: LogPosition(

@@ -31,7 +31,7 @@ class EntryType:
     """Half-life of an unused entry's value, or None if entries of the type are never forgotten."""
 
     is_gated: bool = True
-    """True if gates refuse noise and repetitions of this type. Entries by people are never refused."""
+    """True if gates refuse noise and near-duplicates of this type. Other types are never refused."""
 
     counts_as: str = ""
     """Type whose quota in contexts this type shares, or empty for a quota of its own."""
@@ -46,7 +46,7 @@ BUILT_IN = (
     EntryType(name="summary", importance=0.6, half_life_days=365.0, is_gated=False),
     EntryType(name="reflection_finding", importance=0.65, half_life_days=120.0, counts_as="reflection"),
 )
-"""Protea's types, in all versions, and the summaries that compaction writes."""
+"""The types of all versions of Protea, and the type of summaries that compaction writes."""
 
 
 class EntryTypes:
@@ -75,10 +75,10 @@ class EntryTypes:
             store.write_note(name, text)
 
     def load(self, stored: Mapping[str, str]) -> Mapping[str, str]:
-        """Add the types that are saved in a store's notes, except unreadable ones, and return the notes.
+        """Add the types in a store's notes, except unreadable ones, and return all notes.
 
         Args:
-            stored: All notes of the store.
+            stored: All notes of the store, keyed by name.
         """
         for name, text in stored.items():
             if name.startswith(NOTE_PREFIX):
@@ -92,7 +92,7 @@ class EntryTypes:
         return stored
 
     def __getitem__(self, name: str) -> EntryType:
-        """Return the type of this name, or raise `InvalidInput` if it is unknown."""
+        """Return the type with a name, or raise `InvalidInput` if the name is unknown."""
         if name not in self._types:
             raise InvalidInput(
                 f"expected one of {', '.join(self._types)} for entry_type, got {name!r}; add it with register_type"
@@ -100,9 +100,9 @@ class EntryTypes:
         return self._types[name]
 
     def of(self, name: str) -> EntryType:
-        """Return the type of this name.
+        """Return the type with a name.
 
-        An unknown name, for example from an import, gets a default type.
+        For an unknown name, for example from an import, return a default type.
         """
         return self._types.get(name) or EntryType(name=name, importance=0.5, half_life_days=60.0)
 

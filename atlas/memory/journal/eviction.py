@@ -1,4 +1,4 @@
-"""Eviction: selects the entries to delete from a journal that exceeds its cap."""
+"""Eviction: the selection of entries to delete from a journal that exceeds its cap."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ Worth = Callable[[Subject], tuple[float, str]]
 """Function that returns an entry's worth and an explanation."""
 
 SUMMARISED, PLAIN, LAST = range(3)
-"""Order of eviction: first summarised entries, then plain entries, last entries that are marked, linked or used."""
+"""Order of eviction: summarised entries, then plain entries, then marked entries, linked entries and summaries."""
 
 _REASONS = {SUMMARISED: "a summary replaces it", PLAIN: "no summary replaces it", LAST: "deleted last"}
 
@@ -22,14 +22,14 @@ def choose_evictions(
 ) -> tuple[Eviction, ...]:
     """Return the n entries to evict first, or all candidates if there are fewer.
 
-    Summarised entries come first, and those with marks or links last. Among equals, the least valuable comes first,
-    then the oldest.
+    Summarised entries come first, and entries with marks or links last. Among equals, the least valuable entry comes
+    first, then the oldest.
 
     Args:
         candidates: Entries that may be evicted, newest first.
         summarised: Ids of the entries summarised in the same plan.
         requested_ids: Ids of entries to evict last even without marks or links.
-        worth: Function that returns an entry's worth and the reason for it.
+        worth: Function that returns an entry's worth and an explanation.
     """
     ranked = []
     for age, subject in enumerate(candidates):

@@ -23,13 +23,13 @@ from atlas.storage.collection import Collection
 REFUSED_COLLECTION = "atlas_journal_refused"
 
 N_COMPARED = 50
-"""Number of latest entries of its type that a new entry is compared with."""
+"""Number of latest entries of the same type that a new entry is compared with."""
 
 N_SCANNED = 400
-"""Number of latest entries of all types in which to search for entries to compare with."""
+"""Number of latest entries of all types among which entries of the same type are searched."""
 
 ACCEPTANCE_REASON = "accepted a refused entry"
-"""Reason for an accepted entry, shown in the history."""
+"""Reason that the history shows for an accepted entry."""
 
 GATES = (NOISE, REPEATED)
 
@@ -41,7 +41,7 @@ ON, OFF = "on", "off"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Gate:
-    """The state of a filter for new entries of a journal."""
+    """The state of a gate, which refuses some of the new entries of a journal."""
 
     name: str
     """`noise` or `near-duplicate`."""
@@ -49,7 +49,7 @@ class Gate:
     is_on: bool
     source: str
     """Source of the setting: `caller` (an argument or environment variable), `store` (set by `switch_gate`), `default`,
-    or `no store` (off without a store of refused entries)."""
+    or `no store` (off, because there is no store for refused entries)."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -76,7 +76,7 @@ class Refusals:
     """The latest refused entries, newest first."""
 
     def why(self, content: str) -> str:
-        """Return why an entry with this content was refused, or a general reason if it is not among the latest."""
+        """Return the reason why an entry with this content was refused, or a general one for an earlier refusal."""
         texts = (content, scrub_text(content, Counter(), homes=False))
         reasons = (refused.refusal.reason for refused in self.latest if refused.content in texts)
         return next(reasons, "it was refused by a gate of the journal")
@@ -87,13 +87,13 @@ class Gates:
     """Both gates of one journal, and the collection of refused entries."""
 
     refused: Collection | None
-    """Store of refused entries. Without it both gates are off, so that no entry is lost."""
+    """Store of refused entries. Without such a store both gates are off, so that no entry is lost."""
 
     keep_noise: bool | None
-    """None for the store's setting."""
+    """True to accept noise. None for the store's setting."""
 
     keep_repetitions: bool | None
-    """None for the store's setting."""
+    """True to accept near-duplicates. None for the store's setting."""
 
     def states(self, texts: Mapping[str, str]) -> tuple[Gate, ...]:
         """Return the state of both gates. The caller's settings take precedence over the store's."""
@@ -103,7 +103,7 @@ class Gates:
         )
 
     def refuse(self, entry: JournalEntry, kind: EntryType, texts: Mapping[str, str], log: EntryLog) -> bool:
-        """Return whether a gate refuses an entry. If so, store it among the refused entries, with the reason."""
+        """Return whether a gate refuses an entry. Store a refused entry with the reason."""
         refusal = self._find_refusal(entry, kind, texts, log)
         if refusal is None or self.refused is None:
             return False
@@ -118,7 +118,7 @@ class Gates:
         return True
 
     def rejected(self, limit: int) -> Refusals:
-        """Return the number of refused entries by gate, and the latest of them."""
+        """Return the numbers of refused entries, and the latest refused entries."""
         if self.refused is None:
             return Refusals(n_total=0, by_gate={}, latest=())
         with self.refused.reading():
@@ -127,7 +127,7 @@ class Gates:
         return Refusals(n_total=sum(by_gate.values()), by_gate=by_gate, latest=tuple(map(_to_refused_entry, rows)))
 
     def accept(self, refused_id: str, log: EntryLog) -> str:
-        """Write a refused entry into a log and return its id, or raise `NotFound` or, under review, `NotAllowed`."""
+        """Write a refused entry into a log and return its id. Raise `NotFound`, or `NotAllowed` under review."""
         rows = self.refused.get([refused_id]) if self.refused else []
         if not rows or self.refused is None:
             raise NotFound(f"there is no refused entry {refused_id!r}; rejected() lists them")
@@ -140,7 +140,7 @@ class Gates:
     def _find_refusal(
         self, entry: JournalEntry, kind: EntryType, texts: Mapping[str, str], log: EntryLog
     ) -> Refusal | None:
-        """Return the reason to refuse an entry, or None."""
+        """Return the refusal of an entry, or None to accept the entry."""
         is_on = {gate.name: gate.is_on and kind.is_gated for gate in self.states(texts)}
         refusal = find_noise(entry.content) if is_on[NOISE] else None
         if refusal is not None or not is_on[REPEATED]:
@@ -163,7 +163,7 @@ class Gates:
 
 
 def gate_note(name: str, is_on: bool) -> tuple[str, str]:
-    """Return the name and the value of the store's note that switches a gate on or off.
+    """Return name and value of the store note that switches a gate on or off.
 
     Raises:
         InvalidInput: There is no such gate.

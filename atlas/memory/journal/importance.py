@@ -16,7 +16,7 @@ from atlas.memory.journal.entry_types import EntryType
 from atlas.storage.text.analyzer import CJK_RUN
 
 SCORE = "score"
-"""Metadata key of a score, and the word before a score in the text."""
+"""Metadata key of a score, and the word that announces a score in a text."""
 
 MAX_SCORE = 100.0
 """Maximum of a score."""
@@ -37,13 +37,13 @@ MIN_COMMON_WORDS = 0.9
 """Minimum share of common words in near-duplicates."""
 
 MIN_COMMON_PAIRS = 0.8
-"""Minimum share of common bigrams in near-duplicates, because the same words in another order may mean the opposite."""
+"""Minimum share of common bigrams in near-duplicates. The same words in another order may mean the opposite."""
 
 NEGATIONS = {"not", "never", "no", "none", "nothing", "neither", "nor", "without", "cannot", "t"}
 """Negations, including `t` from `don't`. Near-duplicates have the same number of negations."""
 
 SCORED_TYPE = "observation"
-"""The type whose importance depends on a score. This includes types that count as it."""
+"""The type whose importance depends on a score. Types that count as this type are included."""
 
 SCORE_WEIGHT = 0.3
 """Difference in importance between observations of score 1 and 0."""
@@ -52,7 +52,7 @@ FEEDBACK_WEIGHT = 0.3
 """Maximum change of an entry's importance by the outcomes of its uses."""
 
 FEEDBACK_PRIOR = 3
-"""Weight of the initial importance, in uses."""
+"""Number of uses that weigh as much as the initial importance."""
 
 LENGTH_CHARACTERS = 300
 """Length of a text beyond which importance no longer grows."""
@@ -105,7 +105,7 @@ def with_feedback(importance: float, usage: Usage) -> float:
 
 
 def find_noise(content: str) -> Refusal | None:
-    """Return a refusal with its reason if a text is noise, else None."""
+    """Return a refusal if a text is noise, or else None."""
     unspaced = set("".join(CJK_RUN.findall(content)))  # a character of Chinese or Japanese counts as a word
     names = set(_NAME.findall(CJK_RUN.sub(" ", content).lower()))  # `w3` is another word than `w4`
     n_words = sum(not name.isdecimal() for name in names) + len(unspaced)
@@ -115,9 +115,10 @@ def find_noise(content: str) -> Refusal | None:
 
 
 def find_repetition(entry: JournalEntry, earlier: Iterable[JournalEntry]) -> Refusal | None:
-    """Return a refusal if an entry is a near-duplicate of an earlier entry, else None. Protea's counters are ignored.
+    """Return a refusal if an entry is a near-duplicate of an earlier entry, or else None.
 
-    Entries with different numbers, such as error codes or scores, are not duplicates.
+    Entries with different numbers, such as error codes or scores, are not duplicates. Counters in Protea's template are
+    ignored.
     """
     score, numbers = score_of(entry.content, entry.metadata), _numbers(entry.content)
     for earlier_entry in earlier:
@@ -139,7 +140,7 @@ def significant_words(text: str) -> set[str]:
 
 
 def _word_overlap_share(content: str, other: str) -> float:
-    """Return the share of their words that two texts have in common, or 0 if word order or negations differ."""
+    """Return the share of common words of two texts, in [0, 1], or 0 if word order or negations differ."""
     if content == other:
         return 1.0
     first, second = (_TOKEN.findall(text.lower()) for text in (content, other))
@@ -167,7 +168,7 @@ def _jaccard(first: Set[object], second: Set[object]) -> float:
 
 
 def score_of(content: str, metadata: Mapping[str, Any]) -> float | None:
-    """Return the score that an entry reports, in [0, 100], higher is better, or None without a valid one.
+    """Return the score that an entry reports, in [0, 100], or None without a valid score. Higher is better.
 
     The metadata's score takes precedence over the last score in the text, such as `Score: 0.95`. `95%` and `19/20` are
     fractions. Other numbers are not rescaled, because the agent's maximum may be 1, 10 or 100.

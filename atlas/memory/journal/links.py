@@ -20,7 +20,7 @@ MIN_SIMILARITY = 0.45
 """Minimum cosine of a crash and a reflection that may fix it."""
 
 MAX_GENERATION_GAP = 20
-"""Maximum generations between a crash and a reflection that may fix it."""
+"""Maximum number of generations between a crash and a reflection that may fix it."""
 
 MAX_PER_CRASH = 3
 
@@ -42,10 +42,10 @@ class LinkGraph:
     """The entries reachable from an entry by links, in either direction."""
 
     entries: tuple[JournalEntry, ...]
-    """Entries, nearest first, without the start."""
+    """The reachable entries, nearest first, without the start."""
 
     depths: Mapping[str, int]
-    """Number of links from the start, keyed by id."""
+    """Distance of each entry from the start in links, keyed by id."""
 
     edges: tuple[Edge, ...]
     """Links among the entries and the start."""
@@ -62,13 +62,13 @@ class LinkSuggestion:
     """Cosine of both entries, in [-1, 1]."""
 
     n_generations_later: int
-    """Generations from the source to the target."""
+    """Number of generations from the source to the target."""
 
     reason: str = ""
-    """The reason in a sentence."""
+    """The reason as a sentence."""
 
     def reason_in(self, period: str) -> str:
-        """Return the reason as a sentence that calls a generation by another word, such as `round`."""
+        """Return the reason with another word for a generation, such as `round`."""
         n = self.n_generations_later
         plural = "s" if n > 1 else ""
         when = f"{n} {period}{plural} later" if n else f"in the same {period}"
@@ -164,7 +164,7 @@ def link(log: EntryLog, source_id: str, target_id: str, link_type: str) -> Journ
 
 
 def unlink(log: EntryLog, source_id: str, target_id: str, link_type: str | None) -> JournalEntry:
-    """Remove links of a type, or all, from an entry to another, and return the source."""
+    """Remove the links from one entry to another, of one type or of all, and return the source."""
 
     def remove_links(entry: JournalEntry) -> JournalEntry:
         links = [link for link in entry.links if link.target_id != target_id or link_type not in (None, link.type)]
@@ -189,7 +189,7 @@ def _with_links(entry: JournalEntry, links: Sequence[Link]) -> JournalEntry:
 
 
 def _reachable_entries(log: EntryLog, entry_id: str, depth: int) -> tuple[dict[str, int], dict[Edge, None]]:
-    """Return the distance in links of each reachable entry, keyed by id, and the traversed links."""
+    """Return the distance of each reachable entry in links, keyed by id, and all traversed links."""
     depths = {entry_id: 0}
     edges = dict[Edge, None]()
     waiting = [entry_id]

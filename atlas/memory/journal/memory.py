@@ -21,8 +21,8 @@ from atlas.memory.base.records import retry
 from atlas.memory.base.retriever import Search
 from atlas.memory.journal import compaction, links
 from atlas.memory.journal.compact_plan import CompactPlan, RetentionPolicy
-from atlas.memory.journal.contexts import EVOLUTION, SUMMARY, TASK_GENERATION, Contexts, resolve_limit
-from atlas.memory.journal.entries import CONTEXT, LIVE, LOG_TEXT, NOUN, EntryLog
+from atlas.memory.journal.contexts import EVOLUTION, SUMMARY, TASK_GENERATION, EntrySelector, resolve_limit
+from atlas.memory.journal.entries import CONTEXT, LOG_TEXT, NOUN, PROMPT_TIERS, EntryLog
 from atlas.memory.journal.entry_types import EntryType, EntryTypes
 from atlas.memory.journal.gates import REFUSED_COLLECTION, Gate, Gates, Refusals, gate_note
 from atlas.memory.journal.importance import importance_of
@@ -69,12 +69,12 @@ class Journal(Memory[JournalEntry]):
         """Open a journal.
 
         Args:
-            refused_store: Store of refused entries. Without one both gates are off.
+            refused_store: Store of refused entries. Without such a store both gates are off.
             keep_noise: Whether noise is written too, or None for the setting of `switch_gate`.
             keep_repetitions: Whether near-duplicates of recent entries are written too, or None for the setting of
                 `switch_gate`.
             llm: Language model that writes summaries of compacted entries.
-            types: Types of entries, or None for the built-in types and those registered in the store.
+            types: Types of entries, or None for the built-in types and the types registered in the store.
         """
         super().__init__(embedder, vector_store, collection_name, weights, clock)
         refused = Scope(collection=REFUSED_COLLECTION, content_field=self.content_field)
@@ -95,7 +95,7 @@ class Journal(Memory[JournalEntry]):
         is_gated: bool = True,
         counts_as: str = "",
     ) -> None:
-        """Add a type of entries to the store, or replace the type with this name. See `EntryType`."""
+        """Add a type of entries to the store, or replace the type with the same name. See `EntryType`."""
         check_role(Role.CURATOR, "register a type of entries")
         registered = EntryType(
             name=name, importance=importance, half_life_days=half_life_days, is_gated=is_gated, counts_as=counts_as
@@ -109,18 +109,18 @@ class Journal(Memory[JournalEntry]):
         return self._gates.states(self._store.notes())
 
     def switch_gate(self, name: str, is_on: bool) -> None:
-        """Switch the gate `noise` or `near-duplicate` on or off for all writers that have no setting of their own."""
+        """Switch the gate `noise` or `near-duplicate` on or off, for all writers without a setting of their own."""
         check_role(Role.CURATOR, "switch a gate")
         self._store.write_note(*gate_note(name, is_on))
 
     def rejected(self, limit: int = 20) -> Refusals:
-        """Return the number of refused entries by gate, and the latest of them."""
+        """Return the numbers of refused entries, and the latest refused entries."""
         return self._gates.rejected(limit)
 
     arejected = twin(rejected)
 
     def accept(self, refused_id: str) -> str:
-        """Write a refused entry and return its id, or raise `NotFound`. After an undo it is refused again."""
+        """Write a refused entry and return its id, or raise `NotFound`. After an undo, the entry is refused again."""
         return self._gates.accept(refused_id, self._log)
 
     aaccept = twin(accept)
@@ -165,7 +165,7 @@ class Journal(Memory[JournalEntry]):
         """Write entries as one operation, without gates, and return the ids of the new ones.
 
         Unknown types, and links to entries that do not exist yet, are allowed. An existing entry only gains links that
-        it never had. Raises `InvalidInput` for an invalid entry.
+        it never had. Raises `InvalidInput` if an entry is invalid.
         """
         return self._log.add([*map(self._new, entries)], reason)
 
@@ -190,8 +190,8 @@ class Journal(Memory[JournalEntry]):
     def delete(self, ids: Sequence[str]) -> int:
         """Delete one or more entries, and return the number of deleted ones. `undo` restores them.
 
-        The entries after a deleted entry, whose index entries contain its beginning, are indexed again, so that no
-        search finds deleted text.
+        Entries whose indexed text contains the beginning of a deleted entry are indexed again, so that no search
+        finds deleted text.
 
         Raises `PlanOutdated` if concurrent changes outlasted the retries; the store was not changed.
         """
@@ -201,7 +201,7 @@ class Journal(Memory[JournalEntry]):
     def restore(self, ids: Sequence[str]) -> int:
         """Restore deleted entries as one operation, and return the number of restored ones.
 
-        These entries and their successors are embedded again, each with its new predecessor.
+        These entries and their successors are embedded again, with their new predecessors.
 
         Raises `NotFound` if an id never had an entry; the store was not changed.
         """
@@ -209,25 +209,27 @@ class Journal(Memory[JournalEntry]):
 
     # Reading
 
-    def get_recent(self, limit: int = 10, *, tiers: Sequence[str] = LIVE) -> list[dict[str, Any]]:
+    def get_recent(self, limit: int = 10, *, tiers: Sequence[str] = PROMPT_TIERS) -> list[dict[str, Any]]:
         """Return the latest entries of all types, newest first, in the form of Protea's `MemoryStore`."""
         return [as_protea(entry) for entry in self.recent(limit, tiers=tiers)]
 
     aget_recent = twin(get_recent)
 
-    def get_by_type(self, entry_type: str, limit: int = 10, *, tiers: Sequence[str] = LIVE) -> list[dict[str, Any]]:
+    def get_by_type(
+        self, entry_type: str, limit: int = 10, *, tiers: Sequence[str] = PROMPT_TIERS
+    ) -> list[dict[str, Any]]:
         """Return the latest entries of a type, newest first, in the form of Protea's `MemoryStore`."""
         return [as_protea(entry) for entry in self.recent(limit, [entry_type], tiers=tiers)]
 
     aget_by_type = twin(get_by_type)
 
     def recent(
-        self, limit: int = 10, entry_types: Sequence[str] | None = None, *, tiers: Sequence[str] = LIVE
+        self, limit: int = 10, entry_types: Sequence[str] | None = None, *, tiers: Sequence[str] = PROMPT_TIERS
     ) -> list[JournalEntry]:
-        """Return the latest entries, newest first. Ties in time are broken by the order of insertion.
+        """Return the latest entries, newest first. Of equal times, the entry inserted last comes first.
 
         Args:
-            tiers: Tiers to include. All of `core.journal_codec.TIERS` include buried and waiting entries too.
+            tiers: Tiers to include. With all `core.journal_codec.TIERS`, buried and waiting entries are included too.
         """
         return self._log.recent(limit, entry_types, tiers=tiers)
 
@@ -257,7 +259,7 @@ class Journal(Memory[JournalEntry]):
         Args:
             limit: Maximum number of entries; None for as many as fit the budget, or ten without a budget.
         """
-        return self._contexts.choose_by_quota(EVOLUTION, resolve_limit(limit, token_budget), token_budget)
+        return self._selector.choose_by_quota(EVOLUTION, resolve_limit(limit, token_budget), token_budget)
 
     acontext_for_evolution = twin(context_for_evolution)
 
@@ -272,11 +274,11 @@ class Journal(Memory[JournalEntry]):
         limit = resolve_limit(limit, token_budget)
         related = list[JournalEntry]()
         vector = None
-        for count, where in self._contexts.quota_filters():
+        for count, where in self._selector.quota_filters():
             search = self._prepare(Search(query=task, k=count, where=where, vector=vector))
             vector = search.vector  # the task is embedded once
             related += [hit.item for hit in self._search(search, count_retrieval=count_retrieval).hits]
-        return self._contexts.choose_about(related, limit, token_budget)
+        return self._selector.choose_about(related, limit, token_budget)
 
     acontext_for_task = twin(context_for_task)
 
@@ -284,7 +286,7 @@ class Journal(Memory[JournalEntry]):
         self, limit: int | None = None, *, token_budget: int | None = None
     ) -> list[JournalEntry]:
         """Return entries for an agent that writes tasks: a summary, the latest tasks, then the most valuable others."""
-        return self._contexts.choose_by_quota(TASK_GENERATION, resolve_limit(limit, token_budget), token_budget)
+        return self._selector.choose_by_quota(TASK_GENERATION, resolve_limit(limit, token_budget), token_budget)
 
     acontext_for_task_generation = twin(context_for_task_generation)
 
@@ -303,13 +305,13 @@ class Journal(Memory[JournalEntry]):
     alink = twin(link)
 
     def unlink(self, source_id: str, target_id: str, link_type: str | None = None) -> JournalEntry:
-        """Remove links of a type, or all, from an entry to another. Return the source, or raise `NotFound`."""
+        """Remove the links from one entry to another, of one type or of all. Return the source, or raise `NotFound`."""
         return links.unlink(self._log, source_id, target_id, link_type)
 
     aunlink = twin(unlink)
 
     def linked(self, entry_id: str, depth: int = 1) -> LinkGraph:
-        """Return the entries within `depth` links of an entry, in either direction, without deleted ones.
+        """Return the existing entries within `depth` links of an entry, in either direction.
 
         Raises `NotFound` if the entry does not exist, and `InvalidInput` for a depth below 1.
         """
@@ -333,7 +335,7 @@ class Journal(Memory[JournalEntry]):
     aaccept_link = twin(accept_link)
 
     def refuse_link(self, suggestion: LinkSuggestion) -> None:
-        """Record that a suggestion was refused, or raise `NotFound` if its source does not exist."""
+        """Record that a suggestion was refused, or raise `NotFound` if the suggestion's source does not exist."""
         self._log.change(suggestion.source_id, partial(links.with_refusal, suggestion), "refuse a link")
 
     arefuse_link = twin(refuse_link)
@@ -356,16 +358,16 @@ class Journal(Memory[JournalEntry]):
         *,
         max_entries: int | None = None,
     ) -> CompactPlan:
-        """Return a plan to move entries to a colder tier, summarise or delete them. Nothing is changed.
+        """Return a plan to move entries to colder tiers, summarise entries, and delete entries. Nothing is changed.
 
         The worth of an entry is importance × recency × use × links, with the half-life of its type. Entries of a type
         are summarised once their period of 50 generations is over, or once they leave prompts. The language model
-        writes the summary. Without one, it consists of their most central sentences. Each draft names its author, and
-        the reason if this is not the model.
+        writes the summary. Without a model, the summary consists of the most central sentences. Each draft names its
+        author, and the reason if the author is not the model.
 
         Args:
             keep_recent: Number of latest entries to keep. Pinned entries, directives and tasks are kept too.
-            keep_types: Number of latest entries to keep too, by type. If it names `task`, older tasks may move.
+            keep_types: Number of latest entries to keep too, keyed by type. With the key `task`, older tasks may move.
             on_progress: Called after each summary with the number written, and the total.
             max_entries: Maximum number of entries. Further entries are deleted, tasks and marked entries last.
         """
@@ -410,11 +412,11 @@ class Journal(Memory[JournalEntry]):
         return Gates(self._refused, self.keep_noise, self.keep_repetitions)
 
     @property
-    def _contexts(self) -> Contexts:
-        return Contexts(self._log, self.types)
+    def _selector(self) -> EntrySelector:
+        return EntrySelector(self._log, self.types)
 
     def _effective_filter(self, where: Where | None, with_buried: bool) -> Where | None:
-        """Return the filter of a search, without archived entries unless buried ones are searched too."""
+        """Return the filter of a search. It excludes archived entries unless `with_buried` is true."""
         if with_buried or not self._store.count({"tier": TIERS[-1]}):
             return where
         return {"$and": [where or {}, {"tier": {"$in": list(TIERS[:-1])}}]}

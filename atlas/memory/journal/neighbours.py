@@ -21,10 +21,10 @@ N_NEIGHBOURS = 2
 """Number of predecessors whose beginnings are embedded and indexed with a record."""
 
 Group = tuple[Any, frozenset[tuple[str, Any]]]
-"""The value of `LogText.group_field`, and the scope."""
+"""The value of `LogText.group_field`, and the scope, of a group of records."""
 
 Groups = Mapping[Group, Sequence[str]]
-"""Ids of records by group, in order."""
+"""Ids of records in order, keyed by group."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -32,18 +32,18 @@ class LogText:
     """The rules for the indexed text of a record in a log."""
 
     group_field: str
-    """Metadata key of a record's group, such as a generation or a conversation. Scopes divide a group."""
+    """Metadata key of a record's group, such as a generation or a conversation. Each scope has groups of its own."""
 
     content_of: Callable[[Mapping[str, Any]], str]
     """Function from a full row to the record's own content."""
 
     beginnings: Callable[[Collection, Sequence[str]], Mapping[str, str]]
-    """Function from ids to the beginnings of existing records."""
+    """Function that returns the beginnings of existing records, keyed by id."""
 
 
 @dataclass(frozen=True, slots=True)
 class Log:
-    """The records of a log, each indexed with the beginnings of its predecessors, in one view of their collection."""
+    """The records of a log in one view of a collection. Each is indexed with the beginnings of its predecessors."""
 
     store: Collection
     embedder: WholeEmbedder
@@ -75,10 +75,10 @@ class Log:
         deleted_ids: Sequence[str] = (),
         changed: Mapping[str, Entry] = MappingProxyType({}),
     ) -> None:
-        """Delete and change records, and reindex their successors, whose indexed texts quote the records.
+        """Delete and change records, and reindex their successors, whose indexed texts contain their beginnings.
 
         Args:
-            changed: New entries, keyed by id, with only their own content as document.
+            changed: The new version of each changed record, keyed by id. Its document is only its own content.
         """
         with self.store.reading():
             records = find_changed_rows(self.store, self.log_text, deleted_ids=deleted_ids, changed=changed)
@@ -120,7 +120,7 @@ class _LogOrder:
     """The group and time of records, in insertion order."""
 
     groups: Mapping[str, Group]
-    """Group by id of the record."""
+    """The group of each record, keyed by id."""
 
     written_at: Mapping[str, str]
 
@@ -131,7 +131,7 @@ class _LogOrder:
 
         Args:
             excluded_ids: Ids to leave out.
-            new_groups: The new groups of ids that change their group.
+            new_groups: The new group of each record that changes its group, keyed by id.
         """
         return _group_ids(
             (record_id, new_groups.get(record_id, self.groups[record_id]))
@@ -151,14 +151,14 @@ def find_changed_rows(
     deleted_ids: Sequence[str] = (),
     changed: Mapping[str, Entry] = MappingProxyType({}),
 ) -> list[Entry]:
-    """Return new entries for all records whose indexed text changes when records are deleted or changed.
+    """Return the new version of each record whose indexed text changes when records are deleted or changed.
 
     The groups are scanned once by time, and only the few successors are read in full.
 
     Args:
         deleted_ids: Ids of deleted records.
-        changed: New entries, keyed by id, with only their own content as document. The result contains them with their
-            full indexed text.
+        changed: The new version of each changed record, keyed by id. Its document is only its own content. In the
+            result, the document is the full indexed text.
     """
     changed_ids = {*deleted_ids, *changed}
     groups = {_group_key(row["metadata"], log_text.group_field) for row in store.get_light(list(changed_ids))}
@@ -214,7 +214,7 @@ def _group_ids(lines: Iterable[tuple[str, Group]]) -> Groups:
 
 
 def _followers(log: Groups, changed_ids: Set[str]) -> set[str]:
-    """Return the ids of the successors of changed records, whose indexed texts contain beginnings of these."""
+    """Return the ids of the successors whose indexed texts contain beginnings of changed records."""
     followers = set[str]()
     for ids in log.values():
         for index, entry_id in enumerate(ids):

@@ -22,13 +22,13 @@ REFUSED_LINKS = "refused_links"
 """Metadata key for links that a person refused, as `type:id`."""
 
 SUMMARISED_AT = "summarised_at"
-"""Metadata key of the time at which a summary was written. In the log, a summary stands after its last source."""
+"""Metadata key of the time at which a summary was written. Its position in the log is after its last source."""
 
 PROMOTED_TO = "promoted_to"
 """Metadata key for an entry's promotions, as `experience:id` or `strategy:id`."""
 
 PLACED_AT = "placed_at"
-"""Metadata key of an entry's position in the log, if it differs from its time because the clock was set back."""
+"""Metadata key of an entry's position in the log. Only set if the clock was set back before the entry."""
 
 RESERVED_KEYS = (REFUSED_LINKS, PROMOTED_TO, SUMMARISED_AT, PLACED_AT)
 """Reserved metadata keys, which only the journal may set or remove."""
@@ -52,7 +52,7 @@ def new_entry(
     """Return a validated new entry.
 
     Args:
-        sort_key: Position of the entry in the log, from `instant`. It is later than now if the clock was set back.
+        sort_key: Position of the entry in the log, as `instant` returns it. Later than `now` if the clock was set back.
 
     Raises:
         InvalidInput: A value is invalid.
@@ -76,7 +76,7 @@ def new_entry(
 
 
 def to_entry(entry: JournalEntry, before: Sequence[str] = ()) -> Entry:
-    """Return an entry in stored form: its id, the text to index, and metadata with the whole entry as `content`.
+    """Return a journal entry in the form for a store: id, text to index, and metadata with the whole entry.
 
     Args:
         before: Beginnings of the entry's predecessors at the time of writing, oldest first.
@@ -124,7 +124,7 @@ def from_row(row: Mapping[str, Any]) -> JournalEntry:
 
 
 def changed_row(row: Mapping[str, Any], entry: JournalEntry) -> dict[str, Any]:
-    """Return a row with a changed entry but the same text and vectors. The entry's content must be unchanged."""
+    """Return a row with a changed entry. The content must be unchanged, so that text and vectors stay."""
     return {**row, "metadata": to_entry(entry).metadata}
 
 
@@ -144,7 +144,7 @@ def as_protea(entry: JournalEntry) -> dict[str, Any]:
 
 
 def promotions_of(entry: JournalEntry) -> list[str]:
-    """Return the records that an entry was promoted to, as `experience:id` or `strategy:id`, deleted or not."""
+    """Return the records that an entry was promoted to, as `experience:id` or `strategy:id`, also deleted ones."""
     return _texts(entry, PROMOTED_TO)
 
 
@@ -154,7 +154,7 @@ def refusals_of(entry: JournalEntry) -> list[str]:
 
 
 def links_of(links: Sequence[Link]) -> dict[str, list[str]]:
-    """Return the target ids of links, keyed by the link's type."""
+    """Return the target ids of links, keyed by the type of link."""
     by_type = {name: [link.target_id for link in links if link.type == name] for name in LINK_TYPES}
     return {name: targets for name, targets in by_type.items() if targets}
 
@@ -165,7 +165,7 @@ def instant(at: datetime) -> str:
 
 
 def with_created_at(entry: JournalEntry, now: datetime) -> JournalEntry:
-    """Return the entry with `created_at` set."""
+    """Return an entry with `created_at` set to now if it is None."""
     return entry if entry.created_at else replace(entry, created_at=now)
 
 
@@ -180,7 +180,7 @@ def time_written(entry: JournalEntry) -> datetime:
 
 
 def log_time(entry: JournalEntry) -> datetime:
-    """Return the position of an entry in the log, as a time. An entry without a time sorts first."""
+    """Return the position of an entry in the log, as a time. Entries without a time come first."""
     return entry.created_at or _EARLIEST
 
 

@@ -12,7 +12,7 @@ from atlas.storage.history import Image, Reword
 
 
 def make_reword(journal: Journal | None, conversations_memory: Conversations | None) -> Reword | None:
-    """Return a function that removes the beginnings of purged records from other indexed texts, and embeds these again.
+    """Return a function that removes beginnings of purged records from indexed texts, and embeds the changed texts.
 
     Return None if neither memory has records.
     """

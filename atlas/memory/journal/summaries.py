@@ -41,7 +41,7 @@ N_SENTENCES = 5
 """Number of sentences in a summary."""
 
 MAX_SENTENCES = 240
-"""Maximum number of sentences that are embedded for a plan, which its summaries share. Embedding dominates the time."""
+"""Maximum number of sentences that are embedded for all summaries of a plan. Embedding takes most of the time."""
 
 MIN_SENTENCES = 10
 """Minimum number of sentences embedded for a summary."""
@@ -65,22 +65,22 @@ _FAULT = re.compile(r"\b\w*(?:Error|Exception)\b")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SummaryDraft:
-    """A draft of a summary, with its sources and its author."""
+    """A draft of a summary, with the sources and the author."""
 
     entry_type: str
-    """Type of its sources."""
+    """Type of the summarised entries."""
 
     first_generation: int
     last_generation: int
     content: str
     source_ids: tuple[str, ...]
-    """Ids of the summarised entries, oldest first. These are kept, in the cold tier."""
+    """Ids of the summarised entries, oldest first. These entries stay, in the cold tier."""
 
     written_by: str = EXTRACTION
-    """`extraction`, for sentences selected from its sources, or the name of a language model."""
+    """Name of the language model, or `extraction` if the sentences were selected from the sources."""
 
     problem: str = ""
-    """Reason why the language model, if there is one, did not write the summary. Empty otherwise."""
+    """Reason why the language model did not write the summary. Empty if it did, and without a model."""
 
 
 def build_schema(numbers: Iterable[str]) -> dict[str, Any]:
@@ -132,7 +132,7 @@ def _draft(entries: Sequence[JournalEntry], encode: Encode, max_sentences: int) 
 def central_sentences(
     texts: Sequence[str], encode: Encode, n: int = N_SENTENCES, *, max_compared: int = MAX_SENTENCES
 ) -> list[str]:
-    """Return the n most central sentences without duplicates, in text order, preferring sentences that give a reason.
+    """Return the n most central distinct sentences. Sentences that give a reason come first and are preferred.
 
     Sentences that differ only in numbers count as duplicates. Otherwise boilerplate in every entry, such as a run time,
     would be most central. Lines of code are used only if there are no other sentences.
@@ -158,7 +158,7 @@ def central_sentences(
 
 
 def recurring_faults(texts: Sequence[str]) -> str:
-    """Return a line with the names of errors that several texts mention, and how often, or an empty string."""
+    """Return a line with the names of errors that several texts mention, with their counts. Empty without errors."""
     counts = Counter(name for text in texts for name in set(_FAULT.findall(text)))
     fault_texts = [
         f"{name} ({n} entries)" for name, n in sorted(counts.items(), key=lambda item: (-item[1], item[0])) if n > 1
@@ -189,9 +189,9 @@ def join_lines(head: str, points: Sequence[str]) -> str:
 
 
 class Summariser:
-    """A writer of summaries by a language model, a few concurrently, until its budget is spent or the model fails.
+    """A writer of summaries by a language model, a few concurrently.
 
-    If the model fails, the extractive summary is kept, and the draft contains the reason.
+    After a failure, such as a spent budget, the extractive summaries are kept, and the drafts contain the reason.
     """
 
     def __init__(self, llm: LLMClient) -> None:
@@ -220,7 +220,7 @@ class Summariser:
             return tuple(await asyncio.gather(*map(with_progress, drafts, sources)))
 
     async def write_with_model(self, draft: SummaryDraft, entries: Sequence[JournalEntry]) -> SummaryDraft:
-        """Return a draft rewritten by the model or, if that failed, the extractive draft with the reason.
+        """Return a draft rewritten by the model or, if the model failed, the extractive draft with the reason.
 
         Args:
             entries: The sources of the draft.
@@ -259,9 +259,9 @@ class Summariser:
 
 
 def _points(answer: Any, limit: int) -> list[str]:
-    """Return the lines of an answer, or raise `InvalidInput` if they have more than `limit` characters."""
+    """Return the points of an answer as lines, or raise `InvalidInput` for more than `limit` characters."""
     points = [" ".join(point["text"].split()) for point in answer["points"]]
     n_characters = sum(map(len, points))
     if n_characters > limit:
-        raise InvalidInput(f"expected a summary shorter than its entries, of {limit} characters, got {n_characters}")
+        raise InvalidInput(f"expected a summary of at most {limit} characters, like its entries, got {n_characters}")
     return points

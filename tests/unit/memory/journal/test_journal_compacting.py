@@ -286,7 +286,7 @@ LONG = "survived " + " ".join(map("".join, itertools.islice(itertools.product("a
     [
         (points("…"), "expected words for "),
         (points("x", entries=("99",)), "'99' is not one of ['1', "),
-        (points(*[LONG] * 5), "a summary shorter than its entries"),
+        (points(*[LONG] * 5), "a summary of at most"),
         ({"points": []}, "does not match the schema"),
         (LLMReplyInvalid("it was cut off"), "it was cut off"),
     ],
