@@ -60,7 +60,7 @@ EDITABLE: Editable = {
 
 
 class ChromaStrategyBank(Memory[Strategy]):
-    """Strategies by situation, in a vector store. Each method has an async twin, with an `a` before its name."""
+    """Strategies in a vector store, found by situation. Each method has an async twin, with an `a` before its name."""
 
     noun = "strategy"
     fields = FIELDS
@@ -84,9 +84,9 @@ class ChromaStrategyBank(Memory[Strategy]):
         """Open a bank.
 
         Args:
-            text_of: Function that returns the text of a strategy to embed.
+            text_of: Function that returns the text to embed of a strategy.
             same_situation: Minimum cosine of embedded texts for which `write` joins two strategies, in (0, 1].
-            retirement: Rule by which outcomes retire a strategy.
+            retirement: Rule that decides whether a strategy is retired for its outcomes.
 
         Raises:
             InvalidInput: `same_situation` is not in its range.
@@ -101,7 +101,7 @@ class ChromaStrategyBank(Memory[Strategy]):
         self._retriever.prior = prior
 
     def with_updater(self, success_updater: SuccessRateUpdater) -> Self:
-        """Return a copy of this bank with another updater, which computes all rates from the same recorded attempts."""
+        """Return a copy of this bank that computes all rates with another updater, from the same recorded attempts."""
         bank = copy(self)
         bank.success_updater = success_updater
         return bank
@@ -115,11 +115,11 @@ class ChromaStrategyBank(Memory[Strategy]):
     # Writing
 
     def write(self, trajectory: Trajectory) -> Strategy | None:
-        """Write the strategy of an attempt, or add the attempt as a source of an existing strategy, and return it.
+        """Return the strategy of an attempt: a new one, or an existing one that gets the attempt as a further source.
 
         Return None if the abstractor finds no reusable part. Also return None for a failed attempt, except with an
         abstractor that writes warnings, such as a language model. An attempt that is a source already is not abstracted
-        again. A retired strategy gets sources too, but stays retired, and this is logged.
+        again. A retired strategy gets sources too, but stays retired, which is logged.
 
         Raises:
             LLMError: The abstractor's language model gave no usable answer; the store was not changed.
@@ -147,8 +147,8 @@ class ChromaStrategyBank(Memory[Strategy]):
     def plan_write(self, trajectories: Sequence[Trajectory], on_progress: Progress | None = None) -> StrategyWritePlan:
         """Return a plan to write strategies from attempts. The abstractor is called, but the store is not changed.
 
-        Failed attempts become warnings if the abstractor writes warnings, as a language model does. Otherwise they are
-        left out. Attempts with the same situation become sources of one new or existing strategy.
+        Failed attempts become warnings if the abstractor writes warnings, as a language model does. Otherwise failed
+        attempts are left out. Attempts with the same situation become sources of one new or existing strategy.
 
         Args:
             on_progress: Called after each attempt with the number done, and the total.
@@ -162,7 +162,7 @@ class ChromaStrategyBank(Memory[Strategy]):
 
         Raises:
             PlanOutdated: Strategies have been added, deleted or changed since; the store was not changed.
-            InvalidInput: A strategy of the plan is invalid, or changes the sources or time of a stored one.
+            InvalidInput: A strategy of the plan is invalid, or would lose a source or change the time of a stored one.
         """
         now = self._clock.now()
         added, changed = (
@@ -206,8 +206,8 @@ class ChromaStrategyBank(Memory[Strategy]):
         """Return a plan to merge groups of duplicate strategies. The store is not changed.
 
         The most used strategy of each group, or the oldest in a tie, stays with its content. It takes over the sources,
-        parameters, attempts, tags and notes of the others. It is pinned if any of them is, and retired by hand if all
-        are.
+        parameters, attempts, tags and notes of the others. It is pinned if any strategy of the group is, and retired by
+        hand if all are.
 
         Raises:
             InvalidInput: A group has fewer than two strategies, or a strategy is in two groups or does not exist.
@@ -239,7 +239,7 @@ class ChromaStrategyBank(Memory[Strategy]):
     aapply_merge = twin(apply_merge)
 
     def merge(self, ids: Sequence[str]) -> Strategy:
-        """Merge strategies into the most used of them. See `plan_merge`. `undo` restores them."""
+        """Merge strategies into the most used one, and return that. See `plan_merge`. `undo` reverts it."""
 
         def plan_and_apply() -> Strategy:
             return self.apply_merge(self.plan_merge([ids]))[0]
@@ -249,7 +249,7 @@ class ChromaStrategyBank(Memory[Strategy]):
     amerge = twin(merge)
 
     def versions(self, strategy_id: str) -> list[ItemVersion[Strategy]]:
-        """Return the earlier versions of a strategy, latest first. Empty if it was never edited."""
+        """Return the earlier versions of a strategy, latest first. Empty if the strategy was never edited."""
         return item_versions(self._store.versions(strategy_id), decode_strategy)
 
     aversions = twin(versions)
@@ -274,7 +274,7 @@ class ChromaStrategyBank(Memory[Strategy]):
     aattempts = twin(attempts)
 
     def attempts_of(self, strategy_ids: Sequence[str]) -> dict[str, list[Use]]:
-        """Return the recorded attempts of several strategies, oldest first. Empty for unknown ids."""
+        """Return the recorded attempts of several strategies, oldest first, keyed by strategy id."""
         return self._store.uses(strategy_ids)
 
     aattempts_of = twin(attempts_of)
@@ -300,13 +300,13 @@ class ChromaStrategyBank(Memory[Strategy]):
     aretired = twin(retired)
 
     def retire(self, strategy_ids: Sequence[str]) -> int:
-        """Retire strategies, which excludes them from searches, and return the number of newly retired ones."""
+        """Retire strategies, and return the number of newly retired ones. Searches do not find retired strategies."""
         return self.change_marks(strategy_ids, buried=True)
 
     aretire = twin(retire)
 
     def unretire(self, strategy_ids: Sequence[str]) -> int:
-        """Bring retired strategies back into searches, and return how many changed.
+        """Bring retired strategies back into searches, and return the number of changed strategies.
 
         Strategies retired for their outcomes are pinned, to prevent another retirement.
         """
@@ -336,9 +336,9 @@ class ChromaStrategyBank(Memory[Strategy]):
     aexport = twin(export)
 
     def restore_many(self, exported: Sequence[ExportedStrategy]) -> list[str]:
-        """Restore exported strategies with ids, marks and attempts, and return the ids of those restored.
+        """Restore exported strategies with ids, marks and attempts, and return the restored ids.
 
-        Strategies that exist by id or by content are skipped.
+        Strategies whose id or content is stored already are skipped.
         """
         by_id = {item.strategy.id: item for item in exported}
         if not by_id:
@@ -372,7 +372,7 @@ class ChromaStrategyBank(Memory[Strategy]):
         return find_retired(self._store, self.retirement)
 
     def _edit(self, strategy_id: str, changes: Mapping[str, Any]) -> Strategy:
-        """Edit a strategy, or raise `PlanOutdated` if a concurrent write has changed it."""
+        """Edit a strategy and return it, or raise `PlanOutdated` after a concurrent change."""
         with self._store.reading():
             moment, [before] = self._store.moment(), self._read([self._row(strategy_id)])
         changed = validate(replace(before, **changes), self._clock.now())
@@ -383,7 +383,7 @@ class ChromaStrategyBank(Memory[Strategy]):
         return changed
 
     def _repetition_error(self, strategy: Strategy) -> InvalidInput:
-        """Return the error for a strategy with the same content as an existing one."""
+        """Return the error for a strategy whose content another strategy already has."""
         ids_by_hash = self._store.ids_by_hash([content_hash(strategy)])
         existing_id = ids_by_hash.get(content_hash(strategy), strategy.id)
         return InvalidInput(f"strategy {existing_id!r} already has this content; edit it, or delete it first")

@@ -51,7 +51,7 @@ def plan_strategy_merge(
     n_total: int,
     moment: Moment,
 ) -> StrategyMergePlan:
-    """Return a plan to merge each group into its most used strategy, or the oldest one in a tie.
+    """Return a plan to merge each group into the most used strategy of the group, or the oldest in a tie.
 
     Raises:
         InvalidInput: A strategy does not exist.

@@ -1,4 +1,4 @@
-"""Outcomes of strategies: success rates, and retirement."""
+"""Success rates of strategies, and retirement for bad outcomes."""
 
 from __future__ import annotations
 
@@ -80,7 +80,7 @@ def read_retired(store: Collection, rule: RetirementRule) -> dict[str, str]:
 
 
 def find_retired(store: Collection, rule: RetirementRule) -> set[str]:
-    """Return the ids of the strategies retired by their outcomes."""
+    """Return the ids of the strategies that are retired for their outcomes."""
     n_uses, n_succeeded = store.column("usage.n_uses"), store.column("usage.n_successes")
     retired_ids = {i for i, n in n_uses.items() if rule.holds(n_succeeded.get(i, 0), n)}
     if not retired_ids:
@@ -90,11 +90,11 @@ def find_retired(store: Collection, rule: RetirementRule) -> set[str]:
 
 
 def unretire(store: Collection, strategy_ids: Sequence[str], by_outcomes: Container[str]) -> int:
-    """Bring retired strategies back, and return how many changed.
+    """Bring retired strategies back into searches, and return the number of changed strategies.
 
     Args:
-        by_outcomes: Ids of the strategies that were retired for their outcomes. They are pinned, to prevent another
-            retirement.
+        by_outcomes: Ids of the strategies that were retired for their outcomes. These strategies are pinned, to prevent
+            another retirement.
     """
     scoped = store.ensure_operation("mark", "unretired")
     changes = {
@@ -110,5 +110,5 @@ def _lower_bound(n_succeeded: int, n: int) -> float:
 
 
 def prior(usage: Usage) -> float:
-    """Return the lower bound of a strategy's success rate, by which searches rank it."""
+    """Return the lower bound of a strategy's success rate, which searches use as its estimate of success."""
     return _lower_bound(usage.n_successes, usage.n_uses)

@@ -24,11 +24,11 @@ from atlas.storage.plain.usage import usage_fields
 TITLE_CHARACTERS = 200
 
 TextFunction = Callable[[Strategy], str]
-"""Function that returns the text of a strategy to embed."""
+"""Function that returns the text to embed of a strategy."""
 
 
 def situation_of(strategy: Strategy) -> str:
-    """Return the situation of a strategy: the text to embed, which is compared with tasks."""
+    """Return the situation of a strategy. This is the text to embed, which is compared with tasks."""
     return strategy.situation
 
 
@@ -42,7 +42,7 @@ def is_warning(strategy: Strategy) -> bool:
 
 
 def validate(strategy: Strategy, now: datetime) -> Strategy:
-    """Return the strategy with a title and `created_at`.
+    """Return a strategy after checking it, with a title and `created_at` set.
 
     Raises:
         InvalidInput: The strategy's situation or suggestion is blank, or a field has the wrong type.
@@ -62,7 +62,7 @@ FIELDS = frozenset(["derived_by", "domain", "sources", "content", "search_text"]
 
 
 def to_entry(strategy: Strategy, text_of: TextFunction) -> Entry:
-    """Return a strategy in stored form. Its metadata has keys to filter and sort by, and all of it as `content`."""
+    """Return a strategy as an entry for a store. The metadata has keys to filter and sort by, and all fields."""
     if strategy.created_at is None:
         raise InvalidInput(f"expected a time for the created_at of strategy {strategy.id!r}, got None; set it")
     metadata = {
@@ -86,7 +86,7 @@ def _collapse_spaces(text: str) -> str:
 
 
 def content_hash(strategy: Strategy) -> str:
-    """Return the content hash of a strategy: of its situation, suggestion and scope, ignoring whitespace."""
+    """Return a hash of a strategy's situation, suggestion and scope that does not depend on whitespace."""
     content: list[Any] = [_collapse_spaces(strategy.situation), _collapse_spaces(strategy.suggestion)]
     if scope := scope_of(strategy.metadata):
         content.append(scope)
@@ -94,7 +94,7 @@ def content_hash(strategy: Strategy) -> str:
 
 
 def from_row(row: Mapping[str, Any], uses: Sequence[Use], updater: SuccessRateUpdater) -> Strategy:
-    """Return the strategy of a row, with the updater's rate from the recorded attempts.
+    """Return the strategy of a row, with the success rate that the updater computes from recorded attempts.
 
     If the store keeps no attempts, the rate comes from the metadata.
     """
@@ -107,13 +107,13 @@ def from_row(row: Mapping[str, Any], uses: Sequence[Use], updater: SuccessRateUp
 
 
 def sort_by_merge_preference(strategies: Sequence[Strategy]) -> list[Strategy]:
-    """Return strategies sorted by merge preference: most used first, then oldest first."""
+    """Return strategies sorted by their preference in a merge: most used first, then oldest first."""
     latest = datetime.max.replace(tzinfo=UTC)
     return sorted(strategies, key=lambda strategy: (-strategy.usage_count, strategy.created_at or latest))
 
 
 def merge_strategies(survivor: Strategy, duplicates: Sequence[Strategy]) -> Strategy:
-    """Return the kept strategy of a merge: with its own texts, and with the sources and parameters of all."""
+    """Return the kept strategy of a merge. It has its own texts, and the sources and parameters of all strategies."""
     lineages = [[strategy.id, *lineage(strategy.metadata)] for strategy in duplicates]
     merged_ids = join_distinct(lineage(survivor.metadata), *lineages)
     strategies = (survivor, *duplicates)

@@ -44,13 +44,13 @@ MAX_SHOWN = 5
 """Maximum number of similar strategies to compare with a new one."""
 
 SEPARATION_REASON = "kept_apart_because"
-"""Metadata key for a model's reason why a strategy was not merged into another one for a similar situation."""
+"""Metadata key for a model's reason not to merge a strategy into another one for a similar situation."""
 
 Combine = Callable[[Strategy, Strategy], CombinedStrategy]
 """Function that combines two strategies for similar situations, unless they differ."""
 
 KEPT_FIELDS = ("title", "situation", "suggestion", "rationale", "parameters", "metadata")
-"""Fields that a further source leaves as they are: the advice itself, its scope and its facts."""
+"""Fields that stay when a strategy gets a further source: the advice, its scope and further facts."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -80,7 +80,7 @@ class StrategyWritePlan(Tabular):
     """Cost of the language model, as a string, or empty if no model reports it."""
 
     retired: tuple[str, ...] = ()
-    """Ids of the strategies in `joined` that are retired, which does not change."""
+    """Ids of the strategies in `joined` that are retired. They stay retired."""
 
     ids_before: frozenset[str]
     """Ids of the strategies at the time of the plan."""
@@ -90,7 +90,7 @@ class StrategyWritePlan(Tabular):
 
     @property
     def n_joined_sources(self) -> int:
-        """Number of attempts joined to another strategy, new or existing."""
+        """Number of attempts that become further sources of a new or existing strategy."""
         return self.n_attempts - self.n_known - self.n_nothing - len(self.problems) - len(self.added)
 
     def _caption(self) -> str:
@@ -104,7 +104,7 @@ class StrategyWritePlan(Tabular):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class StrategyDraft:
-    """A new strategy of an attempt, with the id of an existing strategy for a similar situation."""
+    """A new strategy from an attempt, with the id of an existing strategy for a similar situation."""
 
     strategy: Strategy
     vector: Vectors
@@ -120,15 +120,15 @@ class ComparedDrafts:
 
     drafts: Sequence[StrategyDraft]
     stored: Mapping[str, Strategy]
-    """The strategies of the bank that are near to a draft, keyed by id."""
+    """The strategies of the bank for situations similar to a draft's, keyed by id."""
 
     retired: Mapping[str, str]
-    """The reason of each retired strategy, by id. Empty if no strategy is near."""
+    """The reason of each retired strategy, keyed by id. Empty if `stored` is empty."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class MergedDrafts:
-    """The strategies to add and to change for drafts, each with the sources of all drafts for its situation."""
+    """The strategies to add and to change for drafts. Each has the sources of all drafts for the same situation."""
 
     added: tuple[Strategy, ...]
     changed: tuple[Strategy, ...]
@@ -137,7 +137,7 @@ class MergedDrafts:
 def merge_drafts(
     drafts: Sequence[StrategyDraft], stored: Mapping[str, Strategy], same_situation: float, combine: Combine
 ) -> MergedDrafts:
-    """Return drafts merged with each other, and with stored strategies, where they are for the same situation.
+    """Return drafts for the same situation merged with each other and with stored strategies.
 
     Args:
         stored: The bank's strategies for situations similar to a draft's, keyed by id.
@@ -174,12 +174,12 @@ def merge_drafts(
 
 
 def _with_reason_not_merged(strategy: Strategy, why: str) -> Strategy:
-    """Return a strategy with the reason why it was not merged into another one."""
+    """Return a strategy with the reason in its metadata why it was not merged into another one."""
     return replace(strategy, metadata={**strategy.metadata, SEPARATION_REASON: why}) if why else strategy
 
 
 def _nearest_joinable(draft: StrategyDraft, added: Sequence[Strategy], vectors: Sequence[Vectors]) -> int | None:
-    """Return the position of the nearest strategy that may be joined with a draft, or None."""
+    """Return the position in `added` of the nearest strategy that may be joined with a draft, or None."""
     joinable = [n for n, strategy in enumerate(added) if is_joinable(strategy, draft.strategy)]
     return max(joinable, key=lambda n: float(vectors[n] @ draft.vector), default=None)
 
@@ -201,7 +201,7 @@ class StrategyWriter:
     """Function from rows to strategies."""
 
     def encode(self, *strategies: Strategy) -> EncodedEntries:
-        """Return strategies in the form of the arguments of the store's `add` and `update`."""
+        """Return strategies as arguments for the store's `add` and `update`, with the vectors of their texts."""
         return encode_entries(
             [to_entry(strategy, self.text_of) for strategy in strategies], self.store, self.embedder, {}
         )
@@ -262,7 +262,7 @@ class StrategyWriter:
         return scoped.add_missing(*added) if plan.added else []
 
     def _check_origins(self, changed: Sequence[Strategy]) -> None:
-        """Check that changed strategies keep their sources and `created_at`.
+        """Raise an error unless changed strategies keep their sources and `created_at`.
 
         Raises:
             InvalidInput: A strategy lost a source, or its `created_at` changed.
@@ -290,14 +290,14 @@ class StrategyWriter:
         check_may_change(self.store, reworded)
 
     def _should_abstract(self, trajectory: Trajectory) -> bool:
-        """Return whether to abstract an attempt: a success, or a failure if the abstractor makes warnings."""
+        """Return True for a successful attempt, and for a failed one if the abstractor makes warnings."""
         success = trajectory.outcome.success
         return success is True or (success is False and isinstance(self.abstractor, InformedAbstractor))
 
     def _abstract_all(
         self, attempts: Sequence[Trajectory], sources: set[str], on_progress: Progress | None
     ) -> tuple[list[Strategy], list[str]]:
-        """Return the strategies of those attempts that are not sources yet, and messages on errors."""
+        """Return the strategies of the attempts that are not sources yet, and the messages of errors."""
         strategies, problems = list[Strategy](), list[str]()
         abstracted = self._abstract_each([trajectory for trajectory in attempts if trajectory.id not in sources])
         for n_done, trajectory in enumerate(attempts, start=1):
@@ -312,7 +312,7 @@ class StrategyWriter:
         return strategies, problems
 
     def _abstract_each(self, attempts: Sequence[Trajectory]) -> Iterator[Strategy | AtlasError | None]:
-        """Yield the strategy of each attempt, with the attempt as its source, or the error."""
+        """Yield the strategy of each attempt, with the attempt as a source, or the error, or None."""
         for trajectory, strategy in zip(attempts, self._drafts(attempts), strict=True):
             if not isinstance(strategy, Strategy):
                 yield strategy
@@ -325,7 +325,7 @@ class StrategyWriter:
                 yield error
 
     def _drafts(self, attempts: Sequence[Trajectory]) -> Iterator[Strategy | AtlasError | None]:
-        """Yield the abstractor's strategy of each attempt, or the error."""
+        """Yield the abstractor's strategy of each attempt, or the error, or None."""
         abstractor, at_once = self.abstractor, concurrency_of(self.abstractor)
         if not isinstance(abstractor, InformedAbstractor):
             return call_concurrently(getattr(abstractor, "abstract_now", abstractor.abstract), attempts, at_once)
@@ -333,7 +333,7 @@ class StrategyWriter:
         return call_concurrently(lambda pair: abstractor.abstract_beside(*pair), pairs, at_once)
 
     def _find_similar_strategies(self, trajectory: Trajectory) -> list[Strategy]:
-        """Return the strategies with the situations nearest to an attempt's task."""
+        """Return the strategies whose situations are nearest to an attempt's task."""
         encode = getattr(self.embedder, "encode_query", self.embedder.encode)
         with self.store.reading():
             if not self.store.count():
@@ -349,7 +349,7 @@ class StrategyWriter:
         return set(chain.from_iterable(lists))
 
     def _compare_with_stored(self, strategies: Sequence[Strategy]) -> ComparedDrafts:
-        """Return new strategies as drafts, with the stored strategies near them."""
+        """Return new strategies as drafts, with the stored strategies for similar situations."""
         if not strategies:
             return ComparedDrafts(drafts=(), stored={}, retired={})
         vectors = [np.atleast_2d(embedding)[0] for embedding in self.encode(*strategies).embeddings]
@@ -364,7 +364,7 @@ class StrategyWriter:
             return ComparedDrafts(drafts=drafts, stored=stored, retired=retired)
 
     def _nearest_id(self, vector: Vectors, strategy: Strategy) -> str:
-        """Return the id of the stored strategy for the same situation that may be joined with this one, or ''."""
+        """Return the id of a stored strategy for the same situation that may be joined with this one, or empty."""
         result = self.store.query(vector, MAX_SHOWN, scope_of(strategy.metadata) or None)
         neighbours = zip(result.ids, result.distances, strict=True)
         same_ids = [strategy_id for strategy_id, distance in neighbours if 1.0 - distance >= self.same_situation]
@@ -372,7 +372,7 @@ class StrategyWriter:
         return next((candidate.id for candidate in candidates if is_joinable(candidate, strategy)), "")
 
     def _join_or_add(self, strategy: Strategy) -> Strategy:
-        """Store a strategy, or add its sources to the stored one for the same situation. Return the stored strategy."""
+        """Store a strategy, or add its sources to the stored one for the same situation, and return the stored one."""
         arguments = self.encode(strategy)
         is_known = bool(self.store.get([strategy.id]))  # the model returned the id of an existing strategy
         neighbour_id = strategy.id if is_known else self._nearest_id(arguments.embeddings[0].vectors[0], strategy)
@@ -394,7 +394,7 @@ class StrategyWriter:
         Args:
             unmerged: List to which this function adds a sentence if the suggestions were not merged.
         """
-        if needs_no_variant(stored, other) or not isinstance(self.abstractor, StrategyCombiner):
+        if not needs_variant(stored, other) or not isinstance(self.abstractor, StrategyCombiner):
             return CombinedStrategy(strategy=with_sources(stored, other))
         try:
             combined = _ask_to_combine(self.abstractor, stored, other)
@@ -411,7 +411,7 @@ class StrategyWriter:
         return CombinedStrategy(strategy=replace(combined.strategy, id=stored.id, sources=sources))
 
     def _add_sources(self, strategy_id: str, other: Strategy) -> CombinedStrategy:
-        """Write a stored strategy combined with a new one, unless the result equals the stored one."""
+        """Write and return a stored strategy combined with a new one. Nothing is written if nothing changes."""
         with self.store.reading():
             moment, rows = self.store.moment(), self.store.get([strategy_id])
             if not rows:
@@ -435,13 +435,13 @@ def _ask_to_combine(combiner: StrategyCombiner, stored: Strategy, other: Strateg
 
 
 def with_sources(strategy: Strategy, other: Strategy, *, why_variant: str = "") -> Strategy:
-    """Return a strategy with another strategy's sources, and with the other suggestion among its `variants`.
+    """Return a strategy with another strategy's sources added, and the other suggestion added to `variants`.
 
     Args:
         why_variant: The reason why the suggestions were not combined, stored with the variant.
     """
     metadata = dict(strategy.metadata)
-    if not needs_no_variant(strategy, other):
+    if needs_variant(strategy, other):
         reason = {SEPARATION_REASON: why_variant} if why_variant else {}
         variant = {"suggestion": other.suggestion, "sources": list(other.sources), **reason}
         metadata["variants"] = [*_variants(strategy), variant]
@@ -454,16 +454,14 @@ def is_joinable(strategy: Strategy, other: Strategy) -> bool:
     return same_scope and is_warning(strategy) == is_warning(other)
 
 
-def needs_no_variant(strategy: Strategy, other: Strategy) -> bool:
-    """Return whether another strategy's suggestion needs no variant: it is known, or there are enough variants.
+def needs_variant(strategy: Strategy, other: Strategy) -> bool:
+    """Return whether another strategy's suggestion is new, and a strategy may have one more variant.
 
     Suggestions that differ only in whitespace are the same.
     """
     variants = [str(variant.get("suggestion", "")) for variant in _variants(strategy) if isinstance(variant, Mapping)]
-    if len(variants) >= MAX_VARIANTS:
-        return True
     known_words = [suggestion.split() for suggestion in (strategy.suggestion, *variants)]
-    return other.suggestion.split() in known_words
+    return len(variants) < MAX_VARIANTS and other.suggestion.split() not in known_words
 
 
 def _variants(strategy: Strategy) -> list[Any]:

@@ -88,9 +88,9 @@ class LLMStrategyAbstractor:
         return await self.abstract_beside(trajectory, ()) if trajectory.outcome.success is True else None
 
     async def abstract_beside(self, trajectory: Trajectory, near: Sequence[Strategy]) -> Strategy | None:
-        """Return the strategy of a success or the warning of a failure, and show the model similar strategies.
+        """Return the strategy of a success or the warning of a failure. The model is shown similar strategies.
 
-        None if the outcome is unknown, or the model finds nothing reusable.
+        Return None if the outcome is unknown, or if the model finds nothing reusable.
 
         Raises:
             LLMError: The model fails, or its answer was invalid twice.
@@ -120,7 +120,7 @@ class LLMStrategyAbstractor:
         )
 
     async def combined(self, stored: Strategy, other: Strategy) -> Strategy | None:
-        """Return the stored strategy with the advice of both combined, or None if the model finds them different.
+        """Return the stored strategy with the combined advice of both, or None if the model finds both different.
 
         Raises:
             LLMError: The model fails, or its answer was invalid twice.
@@ -128,7 +128,7 @@ class LLMStrategyAbstractor:
         return (await self.explain_combined(stored, other)).strategy
 
     async def explain_combined(self, stored: Strategy, other: Strategy) -> CombinedStrategy:
-        """Return the stored strategy with the advice of both combined, or the model's reason why they differ.
+        """Return the stored strategy with the combined advice of both, or the model's reason why both differ.
 
         Raises:
             LLMError: The model cannot be called, or its answer was invalid twice.

@@ -53,9 +53,9 @@ _TYPES = {"number": "number", "amount": "number", "percentage": "number", "date"
 
 
 class Generaliser:
-    """A generaliser of texts: it replaces a task's specific values by `{name}`, and records them as parameters.
+    """A generaliser of texts. It replaces the specific values of a task by `{name}`, and records them as parameters.
 
-    Values in tool calls are named after their arguments, with a number if several share a name. Other values are
+    Values in tool calls are named after their arguments, with a number if several values share a name. Other values are
     recognised by form: dates, amounts, ids, quotations, numbers, and names of several words. Each of these kinds has
     one placeholder.
     """
@@ -78,7 +78,7 @@ class Generaliser:
         self._examples: dict[str, tuple[str, str]] = {}
 
     def __call__(self, text: str) -> str:
-        """Return a text with placeholders."""
+        """Return a text with placeholders for specific values."""
         text = text[:TEXT_CHARACTERS]
         if self._argument_values is not None:
             text = self._argument_values.sub(
@@ -96,7 +96,7 @@ class Generaliser:
         )
 
     def _name(self, value: str) -> str:
-        """Return the placeholder's name for a value in a tool call: the argument's name, numbered if it is taken."""
+        """Return the placeholder for a value in a tool call: the argument's name, numbered if it is taken."""
         if value not in self._numbered:
             name = self._names[value]
             same_name = [number for number in self._numbered if self._names[number] == name]
@@ -144,6 +144,6 @@ def _iterate_leaves(name: str, value: Any) -> Iterator[tuple[str, str]]:
 
 
 def _is_task_specific(value: str) -> bool:
-    """Return whether a value is specific to a task, like an id, and not one of a fixed set, like `economy`."""
+    """Return whether a value is specific to a task, like an id, rather than from a fixed set, like `economy`."""
     is_short = MIN_VALUE_CHARACTERS <= len(value) <= MAX_VALUE_CHARACTERS
     return is_short and _INSTANCE.search(value) is not None and len(value.split()) <= 4

@@ -17,7 +17,7 @@ from atlas.memory.strategies.induction.slots import TEXT_CHARACTERS, parse_call
 
 MAX_LINES = 12
 MAX_LINES_READ = 200
-"""Maximum number of an attempt's lines, from its start and end, to compare with each other."""
+"""Maximum number of lines, from the start and end of an attempt, that are compared with each other."""
 
 LINE_CHARACTERS = 240
 MAX_LESSONS = 3
@@ -32,19 +32,19 @@ MIN_WORDS = 5
 """Minimum number of words of a statement."""
 
 PROSE_WORDS = 6
-"""Minimum number of consecutive words of a tool's argument that is prose rather than a value."""
+"""Minimum number of words of a tool's argument that is prose rather than a value."""
 
 MAX_PROGRAM_CHARACTERS = 20_000
 """Maximum length of a program to read."""
 
 QUOTED_CHARACTERS = 600
-"""Maximum length of a quoted program. A longer one is described by its comments and calls."""
+"""Maximum length of a quoted program. Longer programs are described by their comments and calls."""
 
 MAX_COMMENTS = 6
 MAX_NAMES = 8
 MIN_COMMENT_WORDS = 3
 
-_USUAL = frozenset(
+_COMMON_CALLS = frozenset(
     """
     abs add append bool dict enumerate extend float format get int isinstance items join keys len list lower max min
     pop print range set split str strip sum tuple upper values zip
@@ -100,7 +100,7 @@ def steps_of(trajectory: Trajectory, generalise: Callable[[str], str]) -> list[s
 
 
 def find_reflections(trajectory: Trajectory) -> list[str]:
-    """Return the agent's latest reflections on earlier tries, which are the thoughts without an action."""
+    """Return the agent's latest reflections on earlier tries. These are the thoughts of steps without an action."""
     thoughts = [step.thought.strip() for step in trajectory.steps if not step.action.strip()]
     return [thought[:TEXT_CHARACTERS] for thought in thoughts if thought][-MAX_REFLECTIONS:]
 
@@ -134,7 +134,7 @@ def find_advice(trajectory: Trajectory, generalise: Callable[[str], str]) -> lis
 
 
 def find_program(trajectory: Trajectory) -> str:
-    """Return the last action with several lines, which is taken as the program, or an empty string."""
+    """Return the program of an attempt: its last action with several lines, or an empty string."""
     return next((step.action for step in reversed(trajectory.steps) if "\n" in step.action.strip()), "")
 
 
@@ -202,7 +202,7 @@ def _speech_line(sentences: Sequence[str], generalise: Callable[[str], str]) -> 
 
 
 def _is_about_task(sentence: str) -> bool:
-    """Return whether a sentence is about the task, not a courtesy, list item or heading."""
+    """Return whether a sentence is about the task, rather than a courtesy, list item or heading."""
     is_listed = sentence.endswith(":") or _LABEL.match(sentence) is not None or len(sentence.split()) < MIN_WORDS
     return sentence.endswith("?") or not (is_listed or _PLEASANTRY.match(sentence))
 
@@ -228,7 +228,7 @@ def _is_prose(value: Any) -> bool:
 
 
 def _format_argument(name: str, value: Any) -> str:
-    """Return an argument's name, followed by its value if this is from a fixed set, like `economy`."""
+    """Return an argument's name, followed by the value if that is from a fixed set, like `economy`."""
     is_keyword = isinstance(value, str) and re.fullmatch(r"[a-z]+(?:[_ -][a-z]+)*", value)
     return f"{name}={value!r}" if is_keyword or isinstance(value, bool) else name
 
@@ -251,7 +251,7 @@ def _are_near_duplicates(first: str, other: str) -> bool:
 
 
 def _drop_repetitions(lines: Sequence[str]) -> list[str]:
-    """Return the distinct lines, without messages that nearly repeat an earlier message."""
+    """Return the distinct lines. Messages that nearly repeat an earlier message are left out."""
     speech_lines = [line for line in lines if line.startswith(("Say", "Ask"))]
     distinct = set(_distinct(speech_lines))
     return list(dict.fromkeys(line for line in lines if line in distinct or line not in speech_lines))
@@ -262,7 +262,7 @@ def _truncate(text: str, characters: int = LINE_CHARACTERS) -> str:
 
 
 def _parse(code: str) -> ast.Module | None:
-    """Return the syntax tree of a program or a function's body. None if it does not parse, or does nothing."""
+    """Return the syntax tree of a program or a function's body, or None if the code does not parse or does nothing."""
     if len(code) > MAX_PROGRAM_CHARACTERS:
         return None
     for text in (code, f"def program():\n{textwrap.indent(textwrap.dedent(code), '    ')}"):
@@ -292,18 +292,18 @@ def _comments(code: str) -> list[str]:
 
 
 def _calls(tree: ast.Module) -> list[str]:
-    """Return the distinct functions that a program calls, in order, without common names and its own functions."""
+    """Return the distinct functions that a program calls, in order, without common functions and its own."""
     defined = {node.name for node in ast.walk(tree) if isinstance(node, ast.FunctionDef)}
     imports = [node for node in ast.walk(tree) if isinstance(node, ast.Import | ast.ImportFrom)]
     modules = {alias.asname or alias.name for node in imports for alias in node.names}
     calls = [node for node in ast.walk(tree) if isinstance(node, ast.Call)]
     calls.sort(key=lambda node: (node.end_lineno or 0, node.end_col_offset or 0))
     names = dict.fromkeys(_function_name(node, modules) for node in calls)
-    return [name for name in names if name and name.lstrip(".") not in _USUAL and name not in defined]
+    return [name for name in names if name and name.lstrip(".") not in _COMMON_CALLS and name not in defined]
 
 
 def _function_name(node: ast.Call, modules: set[str]) -> str:
-    """Return the name of a called function. A method's name is returned without its object, unless this is a module."""
+    """Return the name of a called function. The object before a method is left out, unless it is a module."""
     target = node.func
     if isinstance(target, ast.Name):
         return target.id

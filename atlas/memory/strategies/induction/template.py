@@ -32,9 +32,9 @@ TEMPLATE = "template"
 TITLE_CHARACTERS = 100
 SITUATION_CHARACTERS = 600
 MIN_CONTENT_WORDS = 3
-"""Minimum number of words of a situation, without its domain's name. A shorter situation would match every task."""
+"""Minimum number of words of a situation without the name of the domain. Shorter ones would match every task."""
 
-MIN_TOLD_WORDS = 2
+MIN_REFLECTION_WORDS = 2
 """Minimum number of words of a situation from reflections, which are more concise."""
 
 MIN_STEPS = 3
@@ -59,18 +59,18 @@ _STUCK = re.compile(r"(stuck in a loop)(?: in which I (?:continually )?([^.]{1,3
 
 
 class TemplateStrategyAbstractor:
-    """An abstractor that fills in templates, without a language model. The metadata names it as the author.
+    """An abstractor that fills in templates, without a language model. Its strategies have `derived_by: template`.
 
     The situation is the generalised task, or the subject of the reflections if the task is empty. The suggestion
     contains the mistakes and advice of the reflections, or the steps.
     """
 
     async def abstract(self, trajectory: Trajectory) -> Strategy | None:
-        """Return the strategy of a successful attempt, or None if it failed, or is too specific or too short."""
+        """Return the strategy of a successful attempt, or None if it failed, is too specific or is too short."""
         return await asyncio.to_thread(self.abstract_now, trajectory)
 
     def abstract_now(self, trajectory: Trajectory) -> Strategy | None:
-        """Return the result of `abstract` synchronously."""
+        """Return the result of `abstract`, without a coroutine."""
         return _abstract(trajectory)
 
 
@@ -99,7 +99,7 @@ def _situation(trajectory: Trajectory, generalise: Generaliser) -> str:
     if _n_content_words(situation, domain) >= MIN_CONTENT_WORDS:
         return situation
     situation = _subject_of_reflections(find_reflections(trajectory), generalise)
-    if _n_content_words(situation, domain) < MIN_TOLD_WORDS:
+    if _n_content_words(situation, domain) < MIN_REFLECTION_WORDS:
         return ""
     return f"In {domain}: {situation}" if domain else situation
 
@@ -129,7 +129,7 @@ def _subject_of_reflections(thoughts: Sequence[str], generalise: Generaliser) ->
 
 
 def _fitting_parts(parts: Sequence[str]) -> str:
-    """Return the first parts that fit into a situation, joined, but at least one."""
+    """Return the first parts that fit into a situation, joined. The first part is always included."""
     text = parts[0] if parts else ""
     for part in parts[1:]:
         if len(text) + len(part) >= SITUATION_CHARACTERS:
@@ -174,7 +174,7 @@ def _n_content_words(text: str, domain: str = "") -> int:
 
 
 def _title(situation: str) -> str:
-    """Return a title: the first sentence with a request, or else the first sentence, without introductory words."""
+    """Return the first sentence with a request, or else the first sentence, without introductory words, as a title."""
     parts = sentences(situation)
     sentence = next((part for part in parts if _REQUEST.match(part)), parts[0])
     text = _REQUEST.sub("", sentence).removesuffix(".")
