@@ -1,7 +1,7 @@
 """Storage of access rights and the audit log.
 
-It is part of the store, but not of its ledger, and is shared by all of its servers. Exports, copies and backups of
-memories do not contain it.
+Both belong to a store but not to its ledger, and are shared by all servers of the store. Exports, copies and backups
+of memories do not contain them.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from typing import Protocol
 
 KEYS, PEOPLE, LINKS = "keys.json", "people.json", "links.json"
-"""Names of the stored texts."""
+"""Names of the texts with API keys, people, and links for guests."""
 
 AUDIT = "audit.jsonl"
 """Name of the file with the lines of the audit log."""

@@ -33,7 +33,7 @@ class Clock(Protocol):
 
 @runtime_checkable
 class Embedder(Protocol):
-    """The minimal embedding model. An adapter adds the other members of a `WholeEmbedder`."""
+    """A minimal embedding model. An adapter adds the further members of a `WholeEmbedder`."""
 
     def encode(self, text: str) -> npt.ArrayLike:
         """Return the vector of one text: numbers, shape (dim,), not all zero."""
@@ -49,7 +49,7 @@ class WholeEmbedder(Embedder, Protocol):
     - `encode_query(text) -> (dim,)` embeds a query of any length. It is for models with a separate query prompt, or
     with windows for long queries. The default is `encode`.
     - `windows(text) -> list[tuple[int, int]]` cuts a text into overlapping spans of characters, in order, each of which
-    fits the model's window. A text that fits has one. By default every text is embedded in one call, and may be
+    fits the model's window. A text that fits has one span. By default every text is embedded in one call, and may be
     truncated.
     - `encode_with_tokens(texts) -> (vectors, tokens)` also returns the vectors of each document's word pieces, and
     `query_tokens(text)` those of a query, for late interaction. See `atlas.storage.late_interaction`.
@@ -59,12 +59,12 @@ class WholeEmbedder(Embedder, Protocol):
 
     @property
     def model_name(self) -> str:
-        """The name that a store is bound to."""
+        """Name of the model. A store is bound to this name."""
         ...
 
     @property
     def dimension(self) -> int:
-        """Dimension of its vectors."""
+        """Dimension of the vectors."""
         ...
 
     def encode(self, text: str) -> Vector:
@@ -87,7 +87,7 @@ class LLMClient(Protocol):
     async def complete(
         self, system: str, prompt: str, *, schema: Mapping[str, Any] | None = None, max_tokens: int = 1024
     ) -> Any:
-        """Return the reply's text or, if a JSON schema is given, its object.
+        """Return the text of the reply or, if a JSON schema is given, the object in the reply.
 
         Args:
             system: Instructions to the model.
@@ -110,7 +110,7 @@ class CorrectableLLM(LLMClient, Protocol):
     async def correct(
         self, system: str, prompt: str, answer: Any, fault: str, *, schema: Mapping[str, Any], max_tokens: int = 1024
     ) -> Any:
-        """Return a corrected answer, as `complete` does.
+        """Return a corrected answer in the form that `complete` returns.
 
         Args:
             system: Instructions to the model.
@@ -125,7 +125,7 @@ class CorrectableLLM(LLMClient, Protocol):
 
 @runtime_checkable
 class VectorIndex(Protocol):
-    """Nearest neighbours by cosine similarity. The index is derived from the ledger, and may be deleted at any time."""
+    """An index of nearest neighbours by cosine. It is derived from the ledger, and may be deleted at any time."""
 
     def upsert(self, keys: Sequence[str], vectors: Vectors) -> None:
         """Set the vectors of these keys, replacing earlier ones."""
@@ -177,7 +177,7 @@ class VectorStore(Protocol):
         ...
 
     async def get(self, ids: list[str]) -> list[dict[str, Any]]:
-        """Return the records found, in the order of `ids`: dicts of `id`, `metadata`, `document` and `embedding`."""
+        """Return the existing records, in the order of `ids`, as dicts of `id`, `metadata`, `document`, `embedding`."""
         ...
 
 
@@ -208,7 +208,7 @@ class BrowsableVectorStore(VectorStore, Protocol):
         ...
 
     async def search_text(self, text: str, k: int, where: Where | None = None) -> QueryResult:
-        """Return the k best records by full-text search (BM25), best first. The text has no query syntax."""
+        """Return the k best records of a full-text search (BM25), best first. `text` has no query syntax."""
         ...
 
     async def scan(
@@ -220,7 +220,7 @@ class BrowsableVectorStore(VectorStore, Protocol):
         limit: int | None = None,
         offset: int = 0,
     ) -> list[dict[str, Any]]:
-        """Return records sorted by a metadata key, records without it last, or by default in insertion order."""
+        """Return records sorted by a metadata key, or in insertion order. Records without the key come last."""
         ...
 
 
@@ -229,7 +229,7 @@ class MetadataStore(Protocol):
     """Marks of one collection, keyed by record id."""
 
     def get(self, ids: Sequence[str]) -> dict[str, Marks]:
-        """Return the marks of the given records, without records that have none."""
+        """Return the marks of the given records. Records without marks are left out."""
         ...
 
     def all(self) -> dict[str, Marks]:

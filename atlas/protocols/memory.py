@@ -28,11 +28,11 @@ class ExperienceMemory(Protocol):
         ...
 
     def refine(self, experiences: list[Experience]) -> list[Experience]:
-        """Return the experiences after the refine strategy."""
+        """Return those of the experiences that the refine strategy keeps, in its order."""
         ...
 
     def prune(self, criteria: dict[str, Any]) -> int:
-        """Remove low-value experiences and return their number."""
+        """Remove low-value experiences, and return the number of removed ones."""
         ...
 
     def __len__(self) -> int:
@@ -71,7 +71,7 @@ class ConceptLibrary(Protocol):
 
 @runtime_checkable
 class StrategyBank(Protocol):
-    """Advice for situations, found by similarity of the situation to a task."""
+    """Advice for situations, found by the similarity of the situation to a task."""
 
     def write(self, trajectory: Trajectory) -> Strategy | None:
         """Learn from a successful attempt, and return the new or updated strategy, or None."""
@@ -114,5 +114,5 @@ class MemorySystem(Protocol):
         ...
 
     def store(self, trajectory: Trajectory) -> dict[str, Any]:
-        """Store an attempt in every memory that accepts it, and return its id in each."""
+        """Store an attempt in every memory that accepts it, and return the ids, keyed by memory."""
         ...

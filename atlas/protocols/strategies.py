@@ -41,7 +41,7 @@ class RecordedExtractor(ExperienceExtractor, Protocol):
 
 @runtime_checkable
 class RefineStrategy(Protocol):
-    """A refinement step as in ReMem: exploit useful experiences, prune noise, reorganise."""
+    """A refinement step, as in ReMem: it keeps useful experiences, drops noise, and reorders."""
 
     async def refine(self, experiences: list[Experience], context: Task | None = None) -> list[Experience]:
         """Return the experiences worth showing an agent, in the order to show them."""
@@ -72,7 +72,7 @@ class ComposedConcept:
 
     concept: CodeConcept | None = None
     why_not: str = ""
-    """Untrusted text, with names of concepts and words of a model, or empty if there is a concept."""
+    """Reason why there is no concept, or empty if there is one. Untrusted text, which may come from a model."""
 
 
 @runtime_checkable
@@ -127,7 +127,7 @@ class StrategyAbstractor(Protocol):
     """A step that abstracts a successful attempt into a reusable strategy."""
 
     async def abstract(self, trajectory: Trajectory) -> Strategy | None:
-        """Return the strategy, or None if the attempt is too specific, or too short."""
+        """Return the strategy, or None if the attempt is too specific or too short."""
         ...
 
 
@@ -136,22 +136,22 @@ class InformedAbstractor(StrategyAbstractor, Protocol):
     """An abstractor that also receives similar strategies, and abstracts failures into warnings."""
 
     async def abstract_beside(self, trajectory: Trajectory, near: Sequence[Strategy]) -> Strategy | None:
-        """Return the strategy of a success, the warning of a failure, or None as `abstract` does.
+        """Return the strategy of a success or the warning of a failure, or None, like `abstract`.
 
         Args:
             trajectory: The attempt.
-            near: Strategies for similar situations. If one covers the attempt, it is returned, with the attempt as its
-                only source.
+            near: Strategies for similar situations. If one of these covers the attempt, it is returned, with the
+                attempt as its only source.
         """
         ...
 
 
 @runtime_checkable
 class StrategyCombiner(Protocol):
-    """Merges two strategies for the same situation. An abstractor may implement this too."""
+    """A step that merges two strategies for the same situation. An abstractor may implement it too."""
 
     async def combined(self, stored: Strategy, other: Strategy) -> Strategy | None:
-        """Return the existing strategy with the advice of both, or None if they are for different situations."""
+        """Return the stored strategy with the advice of both, or None if their situations differ."""
         ...
 
 
@@ -161,7 +161,7 @@ class CombinedStrategy:
 
     strategy: Strategy | None = None
     why_not: str = ""
-    """Untrusted text of a model, or empty if there is a strategy, or if no reason is known."""
+    """Reason why there is no strategy, or empty. Untrusted text of a model."""
 
 
 @runtime_checkable
@@ -169,7 +169,7 @@ class ExplainingCombiner(StrategyCombiner, Protocol):
     """A combiner that explains an empty result."""
 
     async def explain_combined(self, stored: Strategy, other: Strategy) -> CombinedStrategy:
-        """Return the existing strategy with the advice of both, or the reason why they are different."""
+        """Return the stored strategy with the advice of both, or the reason why they differ."""
         ...
 
 
