@@ -129,4 +129,4 @@ class Cancelled(AtlasError):
 
 
 class BlockingCall(AtlasError, RuntimeError):
-    """A sync method called from an event loop that it would wait for, and so block forever."""
+    """A sync method was called from ATLAS's own event loop, which would wait for itself."""

@@ -121,7 +121,7 @@ def _parse_scalar(key: str, value: Any) -> Scalar:
 
 
 def matches(tree: Filter, metadata: Mapping[str, Any]) -> bool:
-    """Return whether a record with this metadata passes. Values of different types never match."""
+    """Return whether a record with this metadata passes a filter. Values of different types never match."""
     if isinstance(tree, Combination):
         results = (matches(part, metadata) for part in tree.parts)
         return all(results) if tree.operator == "$and" else any(results)

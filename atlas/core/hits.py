@@ -121,7 +121,7 @@ class Retrieval(Tabular, Generic[T]):
     """True for a search by keywords only: on request, or while the server's embedding model is loading."""
 
     notes: tuple[str, ...] = ()
-    """Sentences on the query, such as a name in its filter that no record has."""
+    """Sentences about the query, for example about a name in the filter that no record has as a key."""
 
     def _caption(self) -> str:
         return _summary(len(self.hits), self.n_hidden, self.problems + self.notes)

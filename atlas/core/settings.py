@@ -36,7 +36,7 @@ class RankingWeights:
     """Added in full for a success and by half for an unknown outcome. Nothing is added for a failure."""
 
     use: float = 0.01
-    """Weight of the share of tasks that it helped with, or of a half if it was never used."""
+    """Weight of the share of a record's uses that succeeded, or of one half without uses."""
 
     recency: float = 0.005
     """Weight of recency, which halves every `recency_half_life_days`."""
@@ -82,7 +82,7 @@ class Settings:
     `chroma+cloud://TENANT/DATABASE`. Empty for none."""
 
     index_timeout_seconds: float = 5.0
-    """ATLAS_INDEX_TIMEOUT_SECONDS: timeout of such a service, after which a search does without it."""
+    """ATLAS_INDEX_TIMEOUT_SECONDS: timeout of that service. A search goes on without a service that is slower."""
 
     key: str = field(default="", repr=False)
     """ATLAS_KEY: API key for the server. Your own server on this machine needs none."""
@@ -97,13 +97,13 @@ class Settings:
     """ATLAS_QUERY_PROMPT: prefix of each query. Empty means the model's own, and `none` no prefix."""
 
     document_prompt: str = ""
-    """ATLAS_DOCUMENT_PROMPT: prefix of each document, likewise. A store keeps the prefix that it was created with."""
+    """ATLAS_DOCUMENT_PROMPT: prefix of each document, with the same special values. A store keeps its first prefix."""
 
     device: str = "auto"
     """ATLAS_DEVICE: `auto` and `cpu` run the model on the CPU, `cuda` or `mps` on a GPU."""
 
     cache: Path = field(default_factory=lambda: user_cache())
-    """ATLAS_CACHE: directory of exported embedding models, which all stores share. By default the user's own."""
+    """ATLAS_CACHE: directory of exported embedding models for all stores. By default the user's cache directory."""
 
     batch_size: int = 32
     """ATLAS_BATCH_SIZE: texts embedded at once."""

@@ -91,7 +91,7 @@ def credible_interval(n_succeeded: int, n: int, *, level: float = 0.95) -> Inter
 
 
 _CLOSE = 1e-15
-"""Relative change of a continued fraction, or width of a bracket, at which it has converged."""
+"""Relative change of a continued fraction, or width of a bracket, that counts as converged."""
 
 _MAX_TERMS = 100_000
 """Maximum terms of a continued fraction. The root of the larger parameter suffices: thousands for millions of tries."""

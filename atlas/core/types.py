@@ -70,7 +70,7 @@ class Task:
     """Id of the task, the same for every attempt at it."""
 
     domain: str = field(metadata={IF_MISSING: ""})
-    """Name of the field in the task's source, or empty. Never embedded on its own."""
+    """Subject area of the task in the words of the task's source, or empty. Never embedded on its own."""
 
     description: str
     context: Mapping[str, Any] = field(default_factory=dict)
@@ -81,7 +81,7 @@ class Task:
 
 @dataclass(frozen=True, slots=True)
 class Step:
-    """One step of an attempt: the agent's thought, its action, and what it observed then."""
+    """One step of an attempt: the agent's thought and action, and the observation that followed."""
 
     thought: str = ""
     action: str = ""
@@ -195,7 +195,7 @@ class CodeConcept(VectorRecord):
     """Signature, such as `crop(grid: Grid, box: Box) -> Grid`."""
 
     examples: tuple[tuple[str, str], ...] = ()
-    """Pairs of a call and its result, both as the language writes them."""
+    """Pairs of a call and its result, both in the syntax of the language."""
 
     usage_count: int = 0
     success_rate: float = 0.0
@@ -256,7 +256,7 @@ class Strategy(VectorRecord):
     """Advice for the situation."""
 
     parameters: tuple[Mapping[str, str], ...] = ()
-    """Values that differ between the tasks: `name`, `type`, and `description` or an `example`."""
+    """Values that differ between the tasks, each with `name`, `type`, and `description` or `example`."""
 
     rationale: str = ""
     """Reason why the strategy should work, and the evidence for that."""
@@ -266,7 +266,7 @@ class Strategy(VectorRecord):
     """Number of uses that succeeded."""
 
     success_rate: float = 0.5
-    """Rate that its bank's updater estimates, in [0, 1]: 0.5 before it was used.
+    """Success rate that the bank's updater estimates, in [0, 1], or 0.5 before the first use.
 
     The rate may lie outside the interval that the counts give, because updaters weigh late outcomes more.
     """
@@ -338,7 +338,7 @@ class JournalEntry(Tabular):
 
     metadata: Mapping[str, Any] = field(default_factory=dict)
     tier: str = "hot"
-    """`hot`, `warm`, `cold` or `archived`: its stage on the way to being forgotten."""
+    """Stage of forgetting: `hot`, `warm`, `cold` or `archived`."""
 
     links: tuple[Link, ...] = ()
     """Links to other entries, which can be followed in both directions."""

@@ -1,4 +1,4 @@
-"""The loss to agents if some records are no longer found. Plans that remove records contain it."""
+"""The loss to agents if some records are no longer found. Plans that remove records contain this loss."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ class CurationLoss(Tabular):
     """Number of replayed tasks that lose their best record."""
 
     lost: tuple[LostRecord, ...]
-    """The smallest set of records to keep so that no task loses its best record. Successes come first."""
+    """Records to keep so that no task loses its best record. They are few, with successes first."""
 
     n_in_hits: int
     """Number of right records in the current hits of the replayed tasks, counted once for each task."""

@@ -33,7 +33,7 @@ N_SCANNED = 200
 """Number of latest tasks of a generation, from all logs, among which an entry's task is searched."""
 
 SUBJECT_LINKS = ("refers_to", "caused_by")
-"""Types of links from a reflection to its subject, if it is not linked to a crash that it fixed."""
+"""Types of links from a reflection to its subject. They count if the reflection fixed no crash."""
 
 SOURCE = "journal"
 """Source in the metadata of a promoted record."""

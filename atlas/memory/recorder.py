@@ -1,4 +1,4 @@
-"""Recorder: stores an agent's run as an attempt, whether it returns or raises.
+"""Recording of an agent's runs as attempts, whether they return or raise.
 
     @atlas.remember(memory)
     def solve(task: str) -> str:
@@ -51,7 +51,7 @@ class Run:
     def __init__(self, memory: MemorySystem, task: Task, parent: Run | None) -> None:
         self.task = task
         self.id = Trajectory(task=task, steps=(), outcome=Outcome(None)).id
-        """Id of the trajectory as which this run is stored."""
+        """Trajectory id under which the run is stored."""
 
         self.answer: Any = None
         """Result of the run: a decorated function's return value."""

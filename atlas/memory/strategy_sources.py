@@ -117,7 +117,7 @@ def unwritten_attempts(
 
 
 def _source_tasks(experience: ChromaExperienceMemory, strategies: Sequence[Strategy]) -> dict[str, set[str]]:
-    """Return the ids of each strategy's source tasks: of its source attempts, or else the one in its metadata."""
+    """Return the ids of each strategy's source tasks, from its source attempts or else from its metadata."""
     attempts_by_source = stored_attempts(experience, [source for strategy in strategies for source in strategy.sources])
     tasks = dict[str, set[str]]()
     for strategy in strategies:

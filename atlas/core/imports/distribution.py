@@ -75,7 +75,7 @@ def extra(name: str, feature: str, error: type[Exception] = ExtraMissing) -> Ite
 
 
 def _foreign_package(missing: ModuleNotFoundError) -> str:
-    """Return the third-party package, such as a plug-in, whose import failed, or empty if it is ATLAS's."""
+    """Return the third-party package, such as a plug-in, whose import failed. Empty if ATLAS needs it."""
     modules = (str(frame.f_globals.get("__name__")) for frame, _ in walk_tb(missing.__traceback__))
     packages = (module.partition(".")[0] for module in modules)
     of_others = (name for name in packages if name not in OWN_MODULES and name not in sys.stdlib_module_names)

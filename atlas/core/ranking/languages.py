@@ -9,7 +9,7 @@ from collections.abc import Sequence
 ENGLISH = "en"
 
 MIN_SHARE = 0.05
-"""Smallest share of texts in a language at which it counts. Single names and quotations do not suffice."""
+"""Minimum share of texts in a language for the language to count. Single names and quotations do not suffice."""
 
 _SCRIPTS = {
     "ja": re.compile("[\u3041-\u30ff]"),
@@ -21,7 +21,7 @@ _SCRIPTS = {
 """Characters that identify a language, in order of precedence: Japanese texts contain Chinese characters too."""
 
 _MIN_OF_SCRIPT = 0.2
-"""Smallest share of a text's letters in a script. A Chinese word has fewer letters than an English one."""
+"""Minimum share of a text's letters in a script. A Chinese word has fewer letters than an English one."""
 
 _FUNCTION_WORDS = {
     language: frozenset(words.split())

@@ -22,7 +22,7 @@ FIELD_WEIGHTS = 1.0, 0.5
 """Weight of an occurrence of a word in the document, and in the search text."""
 
 FUNCTION_WEIGHT = 0.5
-"""Factor for the weight of a function word, and of a pair of them.
+"""Factor for the weight of a function word, and of a pair of function words.
 
 A third of the words of a question are function words. In a small store, some of them are rare by chance. With factor
 0, texts that nearly equal the query rank worse."""
@@ -48,7 +48,7 @@ MAX_SEARCH_TERMS = 48
 """Maximum number of terms to search for, rarest first. More do not improve the result, and take longer."""
 
 MAX_POSTINGS = 40_000
-"""Maximum number of postings to read. Terms are searched for, rarest first, until their postings reach it.
+"""Maximum number of postings to read. Terms are searched for, rarest first, until this number is reached.
 
 In collections of a few thousand records, all terms are searched for. In large ones, only the most common terms are left
 out, which matter least.
@@ -113,7 +113,7 @@ MIN_SPAN = 0.1
 
 WORDS_POWER = 0.7
 """Exponent of the share of a query's words that a record contains. Below 1, the first matching words count for more
-than the last ones. The data that it was chosen on are not recorded."""
+than the last ones. The data for this choice are not recorded."""
 
 SUCCESS_SHARES = {True: 1.0, None: 0.5, False: 0.0}
 """Share of the nudge for success, by outcome. Set by hand: an unknown outcome is halfway."""
@@ -149,7 +149,7 @@ N_RERANKED = 20
 """Number of first hits that a reranker scores."""
 
 RERANKER_WEIGHT = 0.2
-"""Addition for a score of 1. A reranker cannot move a hit past another whose rank value is higher by more than this."""
+"""Largest addition of a reranker to the rank value. No hit moves past one whose rank value is higher by more."""
 
 # --- Level: the least relevance of the best hit for which a search returns hits. Chosen on the development half.
 
@@ -163,7 +163,7 @@ If another level costs less than the one for `FOREIGN_SHARE`, it is preferred. S
 """
 
 MAX_NEARNESS = 0.73
-"""Median nearness of unrelated queries in a language from which a model cannot tell its texts apart.
+"""Median nearness of unrelated queries in a language above which a model cannot tell texts in the language apart.
 
 For queries in such a language, only words find and judge hits. The nearness is on the usual scale of the model. With
 MiniLM it is a median cosine of .5, within the widest gap of the 12 languages: .35 to .46 in German, French, Dutch,

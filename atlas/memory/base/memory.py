@@ -1,4 +1,4 @@
-"""The base class of memories, which finds the records of a collection by a query and returns them as objects."""
+"""The base class of memories: the records of a collection as objects, found by a query."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Scoring of one hit: computes its rank value from its similarity, words and other features.
+"""Scoring of one hit: a rank value from similarity, words and further features.
 
 The steps are:
 

@@ -136,7 +136,7 @@ class StrictnessMixin(ABC):
         return read_strictness(self.storage.ledger)
 
     def plan_strictness(self, strictness: float) -> StrictnessPlan:
-        """Return a plan to change the strictness, with the queries whose answers change or lose their best attempt.
+        """Return a plan to change the strictness, with the queries whose hits change and the lost attempts.
 
         The queries are those with judgements, and the tasks of the latest attempts. No hit counts as retrieved.
 

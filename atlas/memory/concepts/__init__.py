@@ -1,4 +1,4 @@
-"""Concept library: reusable code, found by description (Stitch, LILO), and its strategies."""
+"""Concept library: reusable code, found by description, as in Stitch and LILO."""
 
 from typing import TYPE_CHECKING
 

@@ -1,4 +1,4 @@
-"""Concept library: reusable code, found by description (Stitch, LILO), and its strategies."""
+"""Concept library: reusable code, found by description, as in Stitch and LILO."""
 
 from __future__ import annotations
 
@@ -230,7 +230,7 @@ class ChromaConceptLibrary(Memory[CodeConcept]):
     aapply_merge = twin(apply_merge)
 
     def merge(self, ids: Sequence[str]) -> CodeConcept:
-        """Merge duplicate concepts into the most used one, and return that. See `plan_merge`. `undo` reverts it."""
+        """Merge concepts, and return the most used one, which stays. See `plan_merge`. `undo` reverts this."""
 
         def plan_and_apply() -> CodeConcept:
             return self.apply_merge(self.plan_merge([ids]))[0]

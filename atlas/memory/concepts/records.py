@@ -191,7 +191,7 @@ def content_hash(concept: CodeConcept) -> str:
 
 
 def merged_hashes(concept: CodeConcept) -> list[str]:
-    """Return the content hashes of the concepts merged into a concept. Adding their code again then finds it."""
+    """Return the content hashes of the concepts merged into a concept. Code with such a hash is not added again."""
     hashes = concept.metadata.get("merged_hashes")
     if isinstance(hashes, list | tuple):
         return [text for text in hashes if isinstance(text, str)]

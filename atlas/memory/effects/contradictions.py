@@ -100,7 +100,7 @@ def advised_acts(text: str) -> set[Act]:
 
 
 def _acts_by_stance(strategies: Any) -> tuple[dict[Act, set[str]], dict[Act, set[str]]]:
-    """Return two mappings from acts: to the strategies that forbid the act, and to those that advise it."""
+    """Return the ids of the strategies that forbid each act, and of those that advise it, both keyed by act."""
     forbidden, advised = defaultdict[Act, set[str]](set), defaultdict[Act, set[str]](set)
     retired = strategies.retired()
     ids = [record_id for record_id in strategies.ids({"marks.buried": False}) if record_id not in retired]

@@ -145,7 +145,7 @@ class LossMeter:
         )
 
     def _unprovable_names(self, name: str, replacements: Mapping[str, str]) -> list[str]:
-        """Return the names of proven concepts that are removed, or whose proof loses its last attempt."""
+        """Return the names of proven concepts that are removed, or that lose the last attempt of their proof."""
         concepts = self.memories.get("concepts")
         if name not in ("concepts", "experience") or not isinstance(concepts, Memory):
             return []

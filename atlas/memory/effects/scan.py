@@ -204,7 +204,7 @@ _PARTS: Mapping[type, Callable[[Any], list[Part]]] = {
 
 
 def _records(system: Any, ids: Sequence[str] | None) -> Iterator[tuple[str, Any]]:
-    """Yield each record of any memory with one of these ids, after the name of its memory. None is for all ids."""
+    """Yield pairs of a memory's name and a record, for the records with these ids or, with None, for all."""
     for memory, kind in searchable_kinds().items():
         if (records := kind.records(system)) is None:
             continue

@@ -34,7 +34,7 @@ INCIDENTAL = (SUMMARISED_BY, SHOWN_RECORDS, SHOWN_TOKENS, UNUSED_TOKENS)
 """Metadata keys that are not part of an attempt's content hash."""
 
 RULE = "rule"
-"""Key in the details of an outcome with the name of the rule that decided it when the attempt was imported."""
+"""Key in an outcome's details for the name of the import rule that decided the outcome."""
 
 
 class SimpleExperienceExtractor:

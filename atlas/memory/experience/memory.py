@@ -326,7 +326,7 @@ class ChromaExperienceMemory(Memory[Experience]):
     aapply_merge = twin(apply_merge)
 
     def merge(self, ids: Sequence[str]) -> Experience:
-        """Merge duplicate experiences into the best one, and return that. See `plan_merge`. `undo` reverts it."""
+        """Merge duplicate experiences, and return the best one, which stays. See `plan_merge`. `undo` reverts this."""
         return retry(lambda: self.apply_merge(self.plan_merge([ids]))[0])
 
     amerge = twin(merge)

@@ -53,7 +53,7 @@ class LLMSummarizingExtractor:
         return self.extract_recorded(trajectory).text
 
     def extract_recorded(self, trajectory: Trajectory) -> ExtractedText:
-        """Return the text to embed. Its author is the model, or empty if the fallback wrote it."""
+        """Return the text to embed. `made_by` names the model, and is empty for a text of the fallback."""
         try:
             text = run(self._summary(trajectory))
             return ExtractedText(text=text, made_by=authorship(self.llm, ATTEMPT_SUMMARY))

@@ -310,7 +310,7 @@ def _add_surplus_reasons(
 def _best_of_lost_neighbourhoods(
     subjects: Sequence[PruneSubject], vectors: Vectors, removed_ids: set[str]
 ) -> dict[str, str]:
-    """Return the best record of each neighbourhood that would be lost, best first: id and reason to keep it."""
+    """Return the reason to keep the best record of each lost neighbourhood, keyed by id, best first."""
     saved: dict[str, str] = {}
     candidates = sorted(
         (i for i, s in enumerate(subjects) if s.id in removed_ids), key=lambda i: _keep_value(subjects[i]), reverse=True

@@ -75,7 +75,7 @@ class Log:
         deleted_ids: Sequence[str] = (),
         changed: Mapping[str, Entry] = MappingProxyType({}),
     ) -> None:
-        """Delete and change records, and reindex their successors, whose indexed texts contain their beginnings.
+        """Delete and change records, and reindex the successors, whose indexed texts quote these records.
 
         Args:
             changed: The new version of each changed record, keyed by id. Its document is only its own content.

@@ -22,7 +22,7 @@ REFUSED_LINKS = "refused_links"
 """Metadata key for links that a person refused, as `type:id`."""
 
 SUMMARISED_AT = "summarised_at"
-"""Metadata key of the time at which a summary was written. Its position in the log is after its last source."""
+"""Metadata key of the time at which a summary was written. In the log, it comes right after its last source."""
 
 PROMOTED_TO = "promoted_to"
 """Metadata key for an entry's promotions, as `experience:id` or `strategy:id`."""

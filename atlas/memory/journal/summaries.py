@@ -80,7 +80,7 @@ class SummaryDraft:
     """Name of the language model, or `extraction` if the sentences were selected from the sources."""
 
     problem: str = ""
-    """Reason why the language model did not write the summary. Empty if it did, and without a model."""
+    """Reason why the language model did not write the summary, or empty."""
 
 
 def build_schema(numbers: Iterable[str]) -> dict[str, Any]:
@@ -158,7 +158,7 @@ def central_sentences(
 
 
 def recurring_faults(texts: Sequence[str]) -> str:
-    """Return a line with the names of errors that several texts mention, with their counts. Empty without errors."""
+    """Return a line with the names of errors that several texts mention, with counts. Empty if no error recurs."""
     counts = Counter(name for text in texts for name in set(_FAULT.findall(text)))
     fault_texts = [
         f"{name} ({n} entries)" for name, n in sorted(counts.items(), key=lambda item: (-item[1], item[0])) if n > 1

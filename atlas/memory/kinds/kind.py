@@ -17,7 +17,7 @@ class MemoryKind:
     """A kind of record: the memory that stores it, and its forms in files and prompts."""
 
     noun: str
-    """Noun for a record, which is the first key of its line in a file."""
+    """Noun for a record. Lines of export files have it as their `kind`."""
 
     records: Callable[[Any], Any]
     """Function that returns the memory of this kind from a memory system."""

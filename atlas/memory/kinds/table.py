@@ -113,5 +113,5 @@ def kind_of_item(item: Any) -> MemoryKind:
 
 
 def known_lines() -> dict[str, LineKind]:
-    """Return the kinds of lines in export files, keyed by a line's first JSON key."""
+    """Return the kinds of lines in export files, keyed by the value of a line's `kind`."""
     return {**LINES, **{kind.noun: kind.line for kind in ADDED_KINDS.values() if kind.line is not None}}

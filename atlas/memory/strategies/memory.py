@@ -239,7 +239,7 @@ class ChromaStrategyBank(Memory[Strategy]):
     aapply_merge = twin(apply_merge)
 
     def merge(self, ids: Sequence[str]) -> Strategy:
-        """Merge strategies into the most used one, and return that. See `plan_merge`. `undo` reverts it."""
+        """Merge strategies, and return the most used one, which stays. See `plan_merge`. `undo` reverts this."""
 
         def plan_and_apply() -> Strategy:
             return self.apply_merge(self.plan_merge([ids]))[0]

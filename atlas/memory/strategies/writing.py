@@ -174,7 +174,7 @@ def merge_drafts(
 
 
 def _with_reason_not_merged(strategy: Strategy, why: str) -> Strategy:
-    """Return a strategy with the reason in its metadata why it was not merged into another one."""
+    """Return a strategy whose metadata contains the reason why it was not merged into another one."""
     return replace(strategy, metadata={**strategy.metadata, SEPARATION_REASON: why}) if why else strategy
 
 
