@@ -10,13 +10,13 @@ import numpy.typing as npt
 
 from atlas.core.hits import Candidates, Selector
 from atlas.memory.base.calibration.live import select_all
-from atlas.memory.base.ranking import overfetch
+from atlas.memory.base.ranking import n_candidates
 from atlas.memory.base.scoring import Values
 from atlas.protocols.infra import Where
 from atlas.storage.ledger_collection import LedgerCollection
 from atlas.storage.records import Context
 
-MAX_CANDIDATES = overfetch(1)
+MAX_CANDIDATES = n_candidates(1)
 """Largest number of candidates of a cached query, which bounds memory use."""
 
 

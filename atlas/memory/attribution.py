@@ -53,12 +53,12 @@ class Attribution:
     problems: tuple[str, ...] = ()
     """Reasons why other values in the metadata `used` cannot be counted."""
 
-    marks: Mapping[str, Any] = field(default_factory=dict)
-    """Metadata to add to the attempt: its random assignment, and the result of `shown_marks`."""
+    metadata: Mapping[str, Any] = field(default_factory=dict)
+    """Metadata to add to the attempt: its random assignment, and the result of `shown_metadata`."""
 
-    def with_marks(self, trajectory: Trajectory) -> Trajectory:
-        """Return an attempt with `marks` added to its metadata. Existing keys keep their values."""
-        return replace(trajectory, metadata={**self.marks, **trajectory.metadata}) if self.marks else trajectory
+    def with_metadata(self, trajectory: Trajectory) -> Trajectory:
+        """Return an attempt with `metadata` added to its own. Existing keys keep their values."""
+        return replace(trajectory, metadata={**self.metadata, **trajectory.metadata}) if self.metadata else trajectory
 
 
 @dataclass(frozen=True, slots=True)
@@ -126,8 +126,8 @@ class TrajectoryAttribution:
             delivery = self._deliveries.get(self._find_key(trajectory), _NO_DELIVERY)
         assignment = delivery.assignment.metadata if delivery.assignment is not None else {}
         if not any(delivery.retrieved.values()):
-            return replace(_attribution_from_metadata(trajectory.metadata.get("used"), {}), marks=assignment)
-        from atlas.memory.effects.uses import block_texts, shown_marks, used_records  # late: opening stores nothing
+            return replace(_attribution_from_metadata(trajectory.metadata.get("used"), {}), metadata=assignment)
+        from atlas.memory.effects.uses import block_texts, shown_metadata, used_records  # late: opening stores nothing
 
         retrieved = delivery.retrieved
         texts = block_texts(delivery.block, retrieved) if delivery.block else read(retrieved)
@@ -138,7 +138,9 @@ class TrajectoryAttribution:
         else:
             attribution = _attribution_from_metadata(stated_ids, retrieved)
         counter = delivery.counter if delivery.block else None
-        return replace(attribution, marks={**assignment, **shown_marks(retrieved, texts, attribution.used, counter)})
+        return replace(
+            attribution, metadata={**assignment, **shown_metadata(retrieved, texts, attribution.used, counter)}
+        )
 
     def forget(self, trajectory: Trajectory) -> None:
         """Forget the records that were received for an attempt, after the attempt was stored."""

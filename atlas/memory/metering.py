@@ -56,7 +56,7 @@ class LossMixin(ABC):
 
         return LossMeter(self._memories, self.storage, self.token_counter).measure(memory, replacements)
 
-    def _right_attempts(self, task: Task, attempts: Sequence[Experience]) -> dict[str, int]:
+    def _worths_of_right_attempts(self, task: Task, attempts: Sequence[Experience]) -> dict[str, int]:
         """Return the worth of each attempt that is right for a task, keyed by id. See `StrictnessQuery.right`."""
         from atlas.memory.effects.rightness import tasks_of, worth
 

@@ -56,7 +56,7 @@ class TrustedMemories:
 
 
 @dataclass(frozen=True, slots=True)
-class QueryOutcomes:
+class AnswersAndErrors:
     """The results of the memories that succeeded and the errors of the others, keyed by memory."""
 
     answers: Mapping[str, Any]
@@ -67,11 +67,11 @@ def result_or_error(function: Callable[P, T], *args: P.args, **kwargs: P.kwargs)
     """Return the result of a call, or the exception that it raised."""
     try:
         return function(*args, **kwargs)
-    except Exception as error:  # noqa: BLE001 - `split_outcomes` logs it
+    except Exception as error:  # noqa: BLE001 - `split_errors` logs it
         return error
 
 
-def split_outcomes(outcomes: Mapping[str, Any]) -> QueryOutcomes:
+def split_errors(outcomes: Mapping[str, Any]) -> AnswersAndErrors:
     """Return results and exceptions of memories as separate mappings. Log the exceptions."""
     answers, errors = dict[str, Any](), dict[str, str]()
     for name, result in outcomes.items():
@@ -82,7 +82,7 @@ def split_outcomes(outcomes: Mapping[str, Any]) -> QueryOutcomes:
             raise result
         else:
             answers[name] = result
-    return QueryOutcomes(answers, errors)
+    return AnswersAndErrors(answers, errors)
 
 
 def error_text(error: BaseException) -> str:
@@ -180,7 +180,7 @@ def search_all_by_words(
 
 def combine_results(outcomes: Mapping[str, Retrieval[Any] | BaseException]) -> MemoryQueryResult:
     """Return the hits and errors of several memories as one query result."""
-    retrievals = split_outcomes(outcomes)
+    retrievals = split_errors(outcomes)
     hits = {name: tuple(retrieval.hits) for name, retrieval in retrievals.answers.items()}
     return MemoryQueryResult(
         experience_hits=hits.pop("experience", ()),

@@ -15,7 +15,7 @@ from atlas.infra.twin import twin
 from atlas.llm.budget import Account, operation
 from atlas.memory.attribution import ScrubbedAttempt, TrajectoryAttribution, UseCounter, find_stored_attempt
 from atlas.memory.plugged import PluggedMemory
-from atlas.memory.query import AnyMemory, Ids, Texts, join_errors, result_or_error, split_outcomes
+from atlas.memory.query import AnyMemory, Ids, Texts, join_errors, result_or_error, split_errors
 from atlas.storage.store import Store
 
 if TYPE_CHECKING:
@@ -150,7 +150,7 @@ class StoringMixin(ABC):
     ) -> dict[str, Any]:
         """Store an attempt, and return the result of `store`. Postpone work that takes the model too long."""
         attribution = self._attribution.attribute(attempt.original, self._texts)
-        trajectory = attribution.with_marks(attempt.trajectory)
+        trajectory = attribution.with_metadata(attempt.trajectory)
         scrubs = not attempt.is_clean
         postponed = dict[str, str]()
         stored: dict[str, Any] = {"experience": known_id} if known_id else {}
@@ -173,7 +173,7 @@ class StoringMixin(ABC):
                 self._write_queue.add("a strategy", partial(write, trajectory))
         if trajectory.outcome.success is True and self._extracts_concepts():
             outcomes["concepts"] = result_or_error(self._extract, trajectory, operation_id)
-        written = split_outcomes(outcomes)
+        written = split_errors(outcomes)
         ids = {name: getattr(answer, "id", answer) for name, answer in written.answers.items() if answer is not None}
         self._attribution.forget(attempt.original)
         counted = UseCounter(self._memories).count(attribution, trajectory, operation_id)

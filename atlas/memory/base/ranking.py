@@ -156,7 +156,7 @@ def _join_names(names: Sequence[str]) -> str:
     return " and ".join(filter(None, [", ".join(names[:-1]), names[-1]]))
 
 
-def overfetch(k: int) -> int:
+def n_candidates(k: int) -> int:
     """Return the number of candidates to rank for k hits."""
     return max(RANKED_PER_HIT * k, MIN_RANKED) if k > 0 else 0
 

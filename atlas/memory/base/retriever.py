@@ -24,7 +24,7 @@ from atlas.memory.base.ranking import (
     check_threshold,
     diversify,
     most_relevant,
-    overfetch,
+    n_candidates,
     rank,
 )
 from atlas.memory.base.records import first_vectors
@@ -168,7 +168,7 @@ class Retriever:
             threshold: Minimum IDF-weighted share of the query's words, in [0, 1], or None for the store's own.
             domain: The domain whose records are preferred, or empty for none.
         """
-        result = self.store.candidates(None, query, overfetch(k) if domain else k, where, with_buried=False)
+        result = self.store.candidates(None, query, n_candidates(k) if domain else k, where, with_buried=False)
         candidates = build_candidates(result, {}, {})
         shares = {candidate.item: candidate.words for candidate in candidates}
         preferred = {candidate.item for candidate in candidates if domain and candidate.domain == domain}
@@ -207,13 +207,13 @@ class Retriever:
     def n_to_read(self, search: Search) -> int:
         """Return the number of first hits whose texts and vectors `order_hits` needs."""
         n_reranked = N_RERANKED if self.reranker is not None else 0
-        return max(search.k, n_reranked, overfetch(search.k) if search.diversity else 0)
+        return max(search.k, n_reranked, n_candidates(search.k) if search.diversity else 0)
 
     def vectors(self, hits: Sequence[Hit[str]], search: Search) -> Vectors:
         """Return the vectors of the first hits for `order_hits`, in order. Empty if no diversity is requested."""
         if not search.diversity:
             return np.zeros((0, 0), np.float32)
-        return first_vectors([hit.item for hit in hits[: overfetch(search.k)]], self.store, self.embedder.dimension)
+        return first_vectors([hit.item for hit in hits[: n_candidates(search.k)]], self.store, self.embedder.dimension)
 
     def order_hits(
         self, hits: list[Hit[str]], search: Search, documents: Mapping[str, str], vectors: Vectors
@@ -240,7 +240,7 @@ class Retriever:
         self, vector: Vector, k: int, *, where: Where | None = None, with_buried: bool = False
     ) -> list[Hit[str]]:
         """Return hits for the k records nearest to a vector, nearest first."""
-        result = self.store.candidates(vector, None, overfetch(k), where, with_buried=with_buried)
+        result = self.store.candidates(vector, None, n_candidates(k), where, with_buried=with_buried)
         rules = self._scoring_rules(threshold=0.0)
         by_meaning = replace(rules, weights=replace(self.weights(), words=0.0))
         return self._rank(self._build_candidates(result), by_meaning)[:k]
@@ -286,7 +286,7 @@ class Retriever:
         )
 
     def _find_candidates(self, search: Search, k: int, rules: ScoringRules, n_withheld: int) -> list[Candidate[str]]:
-        n, returned = overfetch(k), None
+        n, returned = n_candidates(k), None
         weights, scale, thresholds = rules.weights, rules.scale, rules.thresholds
         # With grouped attempts, few records, or context from nearby entries, candidates far below the best can be hits.
         may_be_far = search.distinct or thresholds.spares_words or self.context

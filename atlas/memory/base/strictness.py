@@ -128,7 +128,7 @@ class StrictnessMixin(ABC):
         """The memories that exist, keyed by name."""
 
     @abstractmethod
-    def _right_attempts(self, task: Task, attempts: Sequence[Experience]) -> dict[str, int]:
+    def _worths_of_right_attempts(self, task: Task, attempts: Sequence[Experience]) -> dict[str, int]:
         """Return the worth of each attempt that is right for a task, keyed by id. See `StrictnessQuery.right`."""
 
     def strictness(self) -> float:
@@ -223,7 +223,7 @@ def _run_query(memory: StrictnessMixin, task: Task) -> StrictnessQuery:
     query = task.description
     retrieval = memory.experience.retrieve(query, 2 * N_HITS, threshold=0.0, count_retrieval=False)
     hits = [hit for hit in retrieval.hits if hit.item.task.description != query]
-    right = memory._right_attempts(task, [hit.item for hit in hits])
+    right = memory._worths_of_right_attempts(task, [hit.item for hit in hits])
     return StrictnessQuery(
         query=query,
         hits=tuple(hit.with_item(hit.item.id) for hit in hits),

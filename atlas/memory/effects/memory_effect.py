@@ -128,7 +128,7 @@ class MemoryEffect:
         return sum(task.difference < 0 for task in self.tasks)
 
     @property
-    def is_enough(self) -> bool:
+    def has_enough_tasks(self) -> bool:
         """True if enough tasks were compared to draw a conclusion."""
         return self.n_tasks >= MIN_TASKS
 

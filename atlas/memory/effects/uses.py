@@ -65,19 +65,19 @@ def record_texts(memories: Mapping[str, AnyMemory], retrieved: Ids) -> dict[tupl
     return texts
 
 
-def shown_marks(retrieved: Ids, texts: Texts, used: Ids, counter: TokenCounter | None) -> dict[str, int]:
+def shown_metadata(retrieved: Ids, texts: Texts, used: Ids, counter: TokenCounter | None) -> dict[str, int]:
     """Return metadata for an attempt: the number of shown records, and their tokens in the context block.
 
     Args:
         counter: Counter of the tokens of a block's records, or None if there is no block.
     """
-    marks = {SHOWN_RECORDS: sum(map(len, retrieved.values()))}
+    metadata = {SHOWN_RECORDS: sum(map(len, retrieved.values()))}
     if counter is None:
-        return marks
+        return metadata
     n_tokens = {record: counter.count(text) for record, text in texts.items()}
     n_used = sum(n for (name, record_id), n in n_tokens.items() if record_id in used.get(name, ()))
     n_shown = sum(n_tokens.values())
-    return {**marks, SHOWN_TOKENS: n_shown, UNUSED_TOKENS: n_shown - n_used}
+    return {**metadata, SHOWN_TOKENS: n_shown, UNUSED_TOKENS: n_shown - n_used}
 
 
 def _is_named(record_id: str, words: str) -> bool:

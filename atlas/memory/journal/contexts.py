@@ -59,7 +59,7 @@ class EntrySelector:
             pool = self.pool()
             return choose(self._quota_entries(quotas, pool), self.sort_by_value(pool), limit, token_budget)
 
-    def choose_about(
+    def choose_for_task(
         self, entries: Sequence[JournalEntry], limit: int | None, token_budget: int | None
     ) -> list[JournalEntry]:
         """Return entries for a task: the last directive, the given entries, then the most valuable of the others."""

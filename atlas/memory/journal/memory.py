@@ -278,7 +278,7 @@ class Journal(Memory[JournalEntry]):
             search = self._prepare(Search(query=task, k=count, where=where, vector=vector))
             vector = search.vector  # the task is embedded once
             related += [hit.item for hit in self._search(search, count_retrieval=count_retrieval).hits]
-        return self._selector.choose_about(related, limit, token_budget)
+        return self._selector.choose_for_task(related, limit, token_budget)
 
     acontext_for_task = twin(context_for_task)
 

@@ -112,7 +112,7 @@ def difference_sentence(effect: MemoryEffect) -> str:
     """
     tasks = f"{counted(effect.n_tasks, 'task')} tried both ways"
     gain = effect.gain
-    if gain is None or gain.interval is None or not effect.is_enough or effect.has_selection_bias:
+    if gain is None or gain.interval is None or not effect.has_enough_tasks or effect.has_selection_bias:
         return f"{tasks}."
     if gain.interval.low == gain.interval.high:  # all tasks differ by as much, and say nothing of other tasks
         return f"{tasks}."
@@ -145,7 +145,7 @@ def better_text(effect: MemoryEffect) -> str:
 
 def verdict(effect: MemoryEffect) -> str:
     """Return whether tasks went better with memory, in a few words, or an empty string if there are too few tasks."""
-    if not effect.is_enough:
+    if not effect.has_enough_tasks:
         return ""
     if effect.has_selection_bias:
         return "These attempts do not tell whether memory helps."
@@ -157,7 +157,7 @@ def verdict(effect: MemoryEffect) -> str:
 
 def grounds(effect: MemoryEffect) -> str:
     """Return the p-value of the difference in a sentence. Empty like the verdict."""
-    if not effect.is_enough or effect.has_selection_bias:
+    if not effect.has_enough_tasks or effect.has_selection_bias:
         return ""
     often = f"{100 * effect.p_value:.0f} of" if effect.p_value >= 0.01 else "fewer than 1 of"
     split = f"{effect.n_helped:,} to {effect.n_hurt:,}"
@@ -222,7 +222,7 @@ def _observed_sentence(effect: MemoryEffect) -> str:
 
 def advice(effect: MemoryEffect) -> str:
     """Return the advice on what to record while too few tasks can be compared. Empty if there are enough."""
-    if effect.is_enough:
+    if effect.has_enough_tasks:
         return ""
     if not effect.n_tasks and not effect.n_only_used:
         return f"No attempt has recorded a memory that it was given. {HOW_TO_RECORD}"

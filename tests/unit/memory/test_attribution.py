@@ -27,10 +27,10 @@ def stating(trajectory, used):
 def test_what_was_merely_shown_is_not_used_and_is_forgotten_once_it_is_stored():
     attribution, trajectory = noted()
     assert attribution.attribute(trajectory).used == {}
-    assert attribution.attribute(trajectory).marks == {"shown_records": 3}
-    assert attribution.attribute(attempt("another task")).marks == {}
+    assert attribution.attribute(trajectory).metadata == {"shown_records": 3}
+    assert attribution.attribute(attempt("another task")).metadata == {}
     attribution.forget(trajectory)
-    assert attribution.attribute(trajectory).marks == {}
+    assert attribution.attribute(trajectory).metadata == {}
 
 
 def with_words(trajectory, *, thought="", action="", observation="", solution=""):
@@ -134,8 +134,8 @@ def test_only_the_last_tasks_are_remembered():
     attribution, first = noted(max_tasks=2)
     for n in range(2):
         attribution.record_delivery(attempt(f"task {n}").task, Delivery(GIVEN))
-    assert attribution.attribute(first).marks == {}
-    assert attribution.attribute(attempt("task 0")).marks == {"shown_records": 3}
+    assert attribution.attribute(first).metadata == {}
+    assert attribution.attribute(attempt("task 0")).metadata == {"shown_records": 3}
 
 
 ADVICE = (
@@ -169,7 +169,7 @@ def test_a_record_is_used_whose_text_reappears_and_shared_text_counts_for_the_fi
     found = shown(thought=f"Right. {ADVICE.upper()}")
     assert found.used == {"strategies": ("aaaa1111",)}
     n_advice = len(ADVICE.split())
-    assert found.marks == {"shown_records": 3, "shown_tokens": 2 * n_advice + 20, "unused_tokens": n_advice + 16}
+    assert found.metadata == {"shown_records": 3, "shown_tokens": 2 * n_advice + 20, "unused_tokens": n_advice + 16}
 
 
 @pytest.mark.parametrize(

@@ -86,12 +86,12 @@ def test_the_interval_is_of_the_share_of_tasks_and_the_same_each_time():
     assert found.gain.interval is not None
     assert -0.1 < found.gain.interval.low < 0.1
     assert 0.4 < found.gain.interval.high <= 0.5
-    assert found.is_enough
+    assert found.has_enough_tasks
 
 
 def test_few_tasks_are_not_enough_and_fewer_have_no_interval():
     found = effect_among([one for n in range(4) for one in judged(f"t{n}", used="+", not_used="-")])
-    assert not found.is_enough
+    assert not found.has_enough_tasks
     assert found.helped is not None
     assert found.helped.interval is None
 
