@@ -454,5 +454,5 @@ class Collection(ABC):
 
 def _no_history_error(action: str) -> InvalidInput:
     return InvalidInput(
-        f"this vector store keeps no history, so it cannot {action}; use the memory of atlas.open_memory"
+        f"this vector store keeps no history, so it cannot {action}; use a memory from atlas.open_memory"
     )

@@ -462,7 +462,8 @@ class Store:
             replace_durably(self.path / LABEL, text)
         except OSError as error:
             raise StoreUnavailable(
-                f"{self.path / LABEL} cannot be written ({error.strerror}); the records are unchanged"
+                f"{self.path / LABEL} cannot be written ({error.strerror}); the records are unchanged. Check its "
+                "permissions"
             ) from error
 
 

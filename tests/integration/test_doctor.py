@@ -99,7 +99,7 @@ def test_an_index_with_other_vectors_is_built_anew(store):
     seal = index.seal()
     index.remove(["1:0"])
     index.set_seal(seal.ledger_id, seal.revision, change=seal.change, change_name=seal.change_name)
-    assert "holds 7 vectors, the ledger 8" in problems(store)["index"]
+    assert "has 7 vectors, but the ledger 8" in problems(store)["index"]
     problems(store, fix=True)
     assert problems(store) == {}
 

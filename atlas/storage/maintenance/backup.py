@@ -156,7 +156,8 @@ def backup(store: Store, target: Path) -> BackupReport:
         raise
     except OSError as error:
         raise StoreUnavailable(
-            f"the backup {target} cannot be written ({error}); the unfinished file was removed"
+            f"the backup {target} cannot be written ({error}); the unfinished file was removed. Check the disk, and "
+            "the permissions of the directory"
         ) from error
     finally:
         temporary.unlink(missing_ok=True)

@@ -103,7 +103,7 @@ def _index_problem(store: Store, name: str) -> str:
         n_indexed = _count_keys(nearest.index, n_windows)
     except IndexUnusable as error:
         return f"the index of {name} is damaged ({error})"
-    return "" if n_indexed == n_windows else f"the index of {name} holds {n_indexed} vectors, the ledger {n_windows}"
+    return "" if n_indexed == n_windows else f"the index of {name} has {n_indexed} vectors, but the ledger {n_windows}"
 
 
 def _outage_reason(index: FollowingIndex) -> str:

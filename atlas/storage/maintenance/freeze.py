@@ -61,7 +61,7 @@ def freeze(store: Store, name: str, *, reword: Reword | None = None) -> Path:
         remove_frozen_copy(store.path, name)
         if isinstance(error, OSError):
             raise StoreUnavailable(
-                f"the copy {target} cannot be written ({error}); the unfinished copy was removed"
+                f"the copy {target} cannot be written ({error}); the unfinished copy was removed. Check the disk"
             ) from error
         raise
     return target

@@ -108,8 +108,8 @@ def _test_backup(store: Store, path: Path, n_records: int) -> None:
         problem = str(error)
     if problem:
         raise StoreDamaged(
-            f"the new backup cannot be restored: {problem}. It was removed, and no older one was. Check the store: "
-            "atlas doctor"
+            f"the new backup cannot be restored: {problem}. It was removed, and the older ones were kept. Check the "
+            "store: atlas doctor"
         )
 
 

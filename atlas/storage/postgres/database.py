@@ -376,7 +376,9 @@ class PostgresDatabase:
                 "schema and all rights on its tables, or give another user"
             )
         if isinstance(error, errors.DiskFull | errors.OutOfMemory):
-            return StoreUnavailable(f"the server of {self.address} has no room left ({_first_line(error)}); {outcome}")
+            return StoreUnavailable(
+                f"the server of {self.address} has no room left ({_first_line(error)}); {outcome}. Free some space"
+            )
         if isinstance(error, psycopg.OperationalError):
             return StoreUnavailable(
                 f"the server of {self.address} cannot be reached, or the connection was lost ({_first_line(error)}). A "

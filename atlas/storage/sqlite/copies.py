@@ -106,7 +106,9 @@ class SqliteCopies:
             with closing(_connect(copy)) as connection:
                 _check_names_and_marks(source, connection)
         except (sqlite3.DatabaseError, StoreError) as error:
-            raise InvalidInput(f"the ledger in {source} is damaged ({error}); the store is unchanged") from error
+            raise InvalidInput(
+                f"the ledger in {source} is damaged ({error}); the store is unchanged. Use another backup"
+            ) from error
 
     def contents(self, copy: Path) -> CopyContents:
         """Return the record counts and the embedding model of a copy.
@@ -120,7 +122,9 @@ class SqliteCopies:
             try:
                 model = read_model(connection)
             except UnreadableRow as error:
-                raise InvalidInput(f"the backup cannot be used ({error}); the store is unchanged") from error
+                raise InvalidInput(
+                    f"the backup cannot be used ({error}); the store is unchanged. Use another backup"
+                ) from error
         return CopyContents(counts=counts, model=model[0] if model else "")
 
     def find_purged(self, copy: Path) -> tuple[str, ...]:
@@ -184,11 +188,11 @@ def _read_version(source: Path, ledger: Path) -> int:
         application = connection.execute("PRAGMA application_id").fetchone()[0]
         version = int(connection.execute("PRAGMA user_version").fetchone()[0])
     if application != APPLICATION_ID:
-        raise InvalidInput(f"the ledger in {source} is damaged; the store is unchanged")
+        raise InvalidInput(f"the ledger in {source} is damaged; the store is unchanged. Use another backup")
     if not 0 < version <= SCHEMA_VERSION:
         raise InvalidInput(
-            f"{source} has schema {version}, but this version of ATLAS restores schemas up to {SCHEMA_VERSION}; "
-            "the store is unchanged"
+            f"{source} has schema {version}, but this version of ATLAS restores schemas up to {SCHEMA_VERSION}. "
+            "Update ATLAS; the store is unchanged"
         )
     return version
 
@@ -211,7 +215,7 @@ def _check_integrity(source: Path, ledger: Path) -> None:
     with closing(_connect(ledger)) as connection:
         result = connection.execute("PRAGMA quick_check(1)").fetchone()[0]
     if result != "ok":
-        raise InvalidInput(f"the ledger in {source} is damaged ({result}); the store is unchanged")
+        raise InvalidInput(f"the ledger in {source} is damaged ({result}); the store is unchanged. Use another backup")
 
 
 def _migrate(ledger: Path, version: int, marks: Mapping[str, Mapping[str, Marks]] | None) -> None:
@@ -231,4 +235,6 @@ def _check_names_and_marks(source: Path, connection: Connection) -> None:
                 marks_file(str(collection))
         check_marks_table(connection)
     except InvalidInput as error:
-        raise InvalidInput(f"the ledger in {source} cannot be used ({error}); the store is unchanged") from error
+        raise InvalidInput(
+            f"the ledger in {source} cannot be used ({error}); the store is unchanged. Use another backup"
+        ) from error

@@ -349,7 +349,9 @@ class SqliteDatabase:
                 "nothing was written. Try again, or look for a stuck process"
             )
         if code in (sqlite3.SQLITE_FULL, sqlite3.SQLITE_IOERR):
-            return StoreUnavailable(f"the disk of {self.path} is full or failing ({error}); nothing was written")
+            return StoreUnavailable(
+                f"the disk of {self.path} is full or failing ({error}); nothing was written. Check the disk"
+            )
         if code in (sqlite3.SQLITE_READONLY, sqlite3.SQLITE_CANTOPEN, sqlite3.SQLITE_PERM):
             return StoreUnavailable(
                 f"{self.path} cannot be opened for {'reading' if self.read_only else 'writing'} ({error}); check the "

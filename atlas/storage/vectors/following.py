@@ -56,8 +56,8 @@ class Follower:
         if not seal.change_name:
             return "has an index of an earlier version, which may lack records"
         if not self.has_passed(_tip_of(seal), now):
-            return "has an index of another history than the ledger's"
-        return "" if self._is_possible(seal) else "has an index with a seal that the ledger cannot have written"
+            return "has an index that does not match the ledger's history"
+        return "" if self._is_possible(seal) else "has an index at a position that the ledger never had"
 
     def position(self) -> Position:
         """Return the current position of the ledger."""

@@ -205,12 +205,11 @@ def _find_records(connection: Connection, prefix: str, collection: str) -> list[
     unpurged = [row for row in rows if not read_purge_id(connection, *row)]
     if rows and not unpurged:
         _, record_id = rows[0]
-        raise NotFound(f"the record {record_id!r} was purged already")
+        raise NotFound(f"the record {record_id!r} was purged already, so there is nothing left to purge")
     if len({record_id for _, record_id in unpurged}) != 1:
-        raise NotFound(
-            f"{'no record, live or deleted,' if not unpurged else 'more than one record'} has an id that begins with "
-            f"{prefix!r}; see: atlas trash, atlas history"
-        )
+        if not unpurged:
+            raise NotFound(f"no record, live or deleted, has an id that begins with {prefix!r}; see: atlas trash")
+        raise NotFound(f"more than one record has an id that begins with {prefix!r}; give more characters of the id")
     return unpurged
 
 

@@ -77,7 +77,9 @@ def _read_deleted(connection: Connection, collection: str, record_id: str) -> tu
         (collection, record_id, RECORD),
     ).fetchone()
     if read_purge_id(connection, collection, record_id):
-        raise NotFound(f"the record {record_id!r} of {collection!r} was purged and cannot be restored")
+        raise NotFound(
+            f"the record {record_id!r} of {collection!r} was purged and cannot be restored; store it again under a new id"
+        )
     if row is None or row[0] is None:
         raise NotFound(f"there is no deleted record {record_id!r} in {collection!r}; see: atlas trash")
     return row[0], row[1] or b"", int(row[2])

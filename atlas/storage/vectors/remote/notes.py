@@ -227,7 +227,7 @@ class IndexNotes:
             self._ledger.notes.write({self._lease_name: lease, **texts}, expected=expected)
         except PlanOutdated as error:
             self.drop_seals()
-            raise IndexUnreachable("another process took over the lock, because this one stalled") from error
+            raise IndexUnreachable("another process took over the lock, because this process stalled") from error
         self._lease, self._written = lease, texts.get(self._name, self._written)
 
     def _new_lease(self, holder: str = "") -> str:

@@ -91,7 +91,7 @@ def abandon(ledger: LedgerEngine, address: str) -> list[str]:
     ]
     if not indexes:
         raise NotFound(
-            f"this store never had an index at {address}; atlas doctor lists the addresses that it waits for"
+            f"this store never had an index at {address}; see the addresses of its indexes with: atlas doctor"
         )
     return [namespace for notes in indexes for namespace in notes.abandon_namespaces().stay]
 

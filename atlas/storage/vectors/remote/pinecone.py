@@ -89,7 +89,9 @@ class PineconeService:
                 f"{stats.dimension}; create an index with {dimension} dimensions and the metric cosine"
             )
         if stats.metric not in _METRICS:
-            raise IndexUnreachable(f"the index's metric is {stats.metric!r}; create one with the metric cosine")
+            raise IndexUnreachable(
+                f"expected an index with the metric cosine, got {stats.metric!r}; create one with the metric cosine"
+            )
 
     def upsert(self, namespace: str, keys: Sequence[str], vectors: Vectors) -> int:
         """Store the vectors under the keys, and return the position of the write."""

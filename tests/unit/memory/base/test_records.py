@@ -154,7 +154,7 @@ def test_a_store_without_history_says_what_it_cannot_do(tmp_path, kind):
 def check_that_it_refuses(memory, ids):
     assert memory.count_trash() == 0
     for act in (lambda: memory.trash(), lambda: memory.restore(ids), lambda: memory.merge(ids)):
-        with pytest.raises(InvalidInput, match=r"keeps no history, so it cannot .*; use the memory of atlas\."):
+        with pytest.raises(InvalidInput, match=r"keeps no history, so it cannot .*; use a memory from atlas\."):
             act()
     with pytest.raises(InvalidInput, match="keeps no marks"):
         memory.change_marks(ids, buried=True)

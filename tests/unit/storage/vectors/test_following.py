@@ -143,7 +143,7 @@ def test_an_index_that_lacks_records_below_its_seal_is_built_anew(open_store, me
     opened.store.catch_up()
     seal = seal_of(opened.store)
     seal_the_last_five_alone(opened, change=seal.change, change_name=seal.change_name)
-    assert problem_of(opened.store) == f"the index of {THINGS} holds 5 vectors, the ledger 70"
+    assert problem_of(opened.store) == f"the index of {THINGS} has 5 vectors, but the ledger 70"
     if mend == "catch up":
         opened.add("new")
         opened.store.catch_up()

@@ -353,7 +353,7 @@ def test_no_key_is_ever_shown_or_kept(open_store, pinecone, caplog, store_place,
         ),
         (
             {"dimension": 8, "metric": "euclidean"},
-            "the index's metric is 'euclidean'; create one with the metric cosine",
+            "expected an index with the metric cosine, got 'euclidean'; create one with the metric cosine",
         ),
     ],
 )
@@ -394,7 +394,7 @@ def test_doctor_finds_and_mends_an_index_that_lacks_records(open_store, service)
     opened = filled(open_store, service.address)
     index = nearest_of(opened).index
     index._service.remove(index._notes.read().namespace, ["3:0", "4:0"])
-    assert problem_of(opened.store) == f"the index of {THINGS} holds 68 vectors, the ledger 70"
+    assert problem_of(opened.store) == f"the index of {THINGS} has 68 vectors, but the ledger 70"
     assert [finding.check for finding in examine(opened.store, fix=True) if finding.is_fixed] == ["index"]
     assert index.count() == 70
 
