@@ -78,7 +78,7 @@ def _read_deleted(connection: Connection, collection: str, record_id: str) -> tu
     ).fetchone()
     if read_purge_id(connection, collection, record_id):
         raise NotFound(
-            f"the record {record_id!r} of {collection!r} was purged and cannot be restored; store it again under a new id"
+            f"the record {record_id!r} of {collection!r} was purged and cannot be restored; store it with a new id"
         )
     if row is None or row[0] is None:
         raise NotFound(f"there is no deleted record {record_id!r} in {collection!r}; see: atlas trash")
