@@ -519,8 +519,8 @@ class LedgerCollection(Collection):
 
     def _visible_filter(self, where: Where | None) -> Where | None:
         """Return the filter restricted to records that the current actor may see."""
-        scoped = restrict_to_actor_scope(where)
-        return {"$and": [IS_NOT_QUARANTINED, scoped or {}]} if self._quarantine_reasons() else scoped
+        scoped_filter = restrict_to_actor_scope(where)
+        return {"$and": [IS_NOT_QUARANTINED, scoped_filter or {}]} if self._quarantine_reasons() else scoped_filter
 
     def _visible_ids(self, ids: Sequence[str]) -> Sequence[str]:
         """Return the ids of records that the current actor may see."""

@@ -55,11 +55,11 @@ BUILT_IN = Profile(name=DEFAULT, weights=RankingWeights())
 class ProfileChange:
     """A change of the profiles, which `Profiles.restore` can undo."""
 
-    rows: Mapping[str, str | None]
-    """The changed rows before the change. None for a row that was missing."""
+    before: Mapping[str, str | None]
+    """The changed notes before the change, keyed by name. None for a missing note."""
 
-    written: Mapping[str, str | None]
-    """The changed rows after the change."""
+    after: Mapping[str, str | None]
+    """The changed notes after the change, keyed by name. None for a deleted note."""
 
 
 class Profiles:
@@ -150,13 +150,13 @@ class Profiles:
         profile = self.get(name)
         return self._write({_IN_USE: None if profile.name == DEFAULT else profile.name})
 
-    def restore(self, earlier: ProfileChange) -> ProfileChange:
+    def restore(self, change: ProfileChange) -> ProfileChange:
         """Undo a change, and return the change that redoes it.
 
         Raises:
             PlanOutdated: The profile has changed again; the store was not changed.
         """
-        return self._write(earlier.rows, expected=earlier.written)
+        return self._write(change.before, expected=change.after)
 
     def _find(self, name: str) -> Profile:
         name = _normalize(name)
@@ -166,15 +166,15 @@ class Profiles:
         return match
 
     def _write(
-        self, rows: Mapping[str, str | None], *, expected: Mapping[str, str | None] | None = None
+        self, texts: Mapping[str, str | None], *, expected: Mapping[str, str | None] | None = None
     ) -> ProfileChange:
-        """Write profiles if the stored ones are as expected, or raise `PlanOutdated`."""
+        """Write notes if the stored ones are as expected, or raise `PlanOutdated`."""
         try:
             # Cached results are keyed by the revision, so it has to change.
-            before = self._notes.write(rows, expected=expected, increases_revision=True)
+            before = self._notes.write(texts, expected=expected, increases_revision=True)
         except PlanOutdated as error:
             raise PlanOutdated("the profile has changed since it was read; nothing was written. Reload it") from error
-        return ProfileChange(rows=before, written=dict(rows))
+        return ProfileChange(before=before, after=dict(texts))
 
 
 def problem_in_use(profile: Profile) -> str:

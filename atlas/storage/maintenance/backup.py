@@ -269,8 +269,8 @@ def _read_entry(file: zipfile.ZipFile, name: str) -> bytes:
 def _check_entries(file: zipfile.ZipFile) -> None:
     """Raise `ValueError` for unexpected entries: other names, duplicates, links, and other compression methods."""
     names = file.namelist()
-    if strange := next((name for name in names if name not in _ENTRIES or names.count(name) > 1), None):
-        raise ValueError(f"expected only {LEDGER}, {MARKS} and {NAMES} in it, each at most once, got {strange!r}")
+    if unexpected := next((name for name in names if name not in _ENTRIES or names.count(name) > 1), None):
+        raise ValueError(f"expected only {LEDGER}, {MARKS} and {NAMES} in it, each at most once, got {unexpected!r}")
     for entry in file.infolist():
         if stat.S_IFMT(entry.external_attr >> 16) not in (0, stat.S_IFREG):
             raise ValueError(f"{entry.filename} is not a plain file")

@@ -75,8 +75,8 @@ def _list_checks(store: Store) -> tuple[Check, ...]:
 
 
 def _check_permissions(store: Store) -> str:
-    loose = files_open_to_others(store.path, list_own_paths(store.path))
-    return f"other users have access to {len(loose)} of the store's files, such as {loose[0]}" if loose else ""
+    paths = files_open_to_others(store.path, list_own_paths(store.path))
+    return f"other users have access to {len(paths)} of the store's files, such as {paths[0]}" if paths else ""
 
 
 def _fix_permissions(store: Store) -> None:
@@ -92,8 +92,8 @@ def _index_problem(store: Store, name: str) -> str:
     nearest = _vector_search_of(store, name)
     if store.read_only or nearest.index is None or nearest.is_exact():
         return ""
-    if silence := _outage_reason(nearest.index):
-        return f"the index of {name} cannot be reached, so searches compare every vector ({silence})"
+    if outage := _outage_reason(nearest.index):
+        return f"the index of {name} cannot be reached, so searches compare every vector ({outage})"
     if seal_problem := nearest.updater.seal_problem():
         return f"{name} {seal_problem}" + (f" ({nearest.index.fault})" if nearest.index.fault else "")
     if n_behind := store.ledger.position(name).revision - nearest.updater.seal().revision:

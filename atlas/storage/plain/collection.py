@@ -83,8 +83,8 @@ class PlainCollection(Collection):
         """
         self._vector_store = vector_store
         self._dimension = dimension
-        scoped = vector_store if scope is None else ScopedStore(vector_store, scope, self._arbitrary_vector)
-        self._store = cast(BrowsableVectorStore, scoped)  # uses only methods that the user's store has
+        scoped_store = vector_store if scope is None else ScopedStore(vector_store, scope, self._arbitrary_vector)
+        self._store = cast(BrowsableVectorStore, scoped_store)  # uses only methods that the user's store has
         self._takes_windows = all(get_member(vector_store, name) for name in BROWSING_METHODS)
         self._lock = lock_of(vector_store)
         self._keeps_usage = keeps_usage
@@ -306,24 +306,24 @@ class PlainCollection(Collection):
         """Return the scores of the records with any word of a text, keyed by id, and the estimated maximum score."""
         if text is None or not get_member(self._vector_store, "search_text"):
             return {}, 0.0
-        n_asked = run(self._store.count()) if self._can_count else FIRST_REQUESTED
-        result = run(self._store.search_text(text, n_asked, where))
+        n_requested = run(self._store.count()) if self._can_count else FIRST_REQUESTED
+        result = run(self._store.search_text(text, n_requested, where))
         if not result.ids:
             return {}, 0.0
         distances = zip(result.ids, result.distances, strict=True)
         values = {i: max(0.0, 1.0 / max(distance, 1e-6) - 1.0) for i, distance in distances}
         words, best = set(text.lower().split()), result.documents[0].lower()
-        n_held = max(1, sum(word in best for word in words))
-        return values, max(values.values()) * max(1, len(words)) / n_held
+        n_found_words = max(1, sum(word in best for word in words))
+        return values, max(values.values()) * max(1, len(words)) / n_found_words
 
     def _all_rows(self) -> QueryResult:
         """Return all records. A store that cannot count is queried with a growing k."""
         if self._can_count:
             n_records = run(self._store.count())
             return run(self._store.query(self._arbitrary_vector, n_records)) if n_records else NO_RESULT
-        n_asked = FIRST_REQUESTED
-        while len((result := run(self._store.query(self._arbitrary_vector, n_asked))).ids) == n_asked:
-            n_asked *= 4
+        n_requested = FIRST_REQUESTED
+        while len((result := run(self._store.query(self._arbitrary_vector, n_requested))).ids) == n_requested:
+            n_requested *= 4
         return result
 
     @property

@@ -42,10 +42,10 @@ class PostgresCopies:
         copy = SqliteDatabase(target, read_only=False, busy_timeout_seconds=BUSY_SECONDS)
         try:
             prepare_schema(copy)
-            with self._database.read() as source, copy.write() as written:
+            with self._database.read() as source, copy.write() as target_connection:
                 if foreign := foreign_objects(source):
                     raise InvalidInput(f"{foreign_problem(foreign)}. Nothing was copied")
-                copy_ledger(source, lambda: nullcontext(written))
+                copy_ledger(source, lambda: nullcontext(target_connection))
                 count = source.execute("SELECT count(*) FROM records WHERE deleted = 0").fetchone()[0]
             copy.finish()
         finally:
@@ -73,13 +73,13 @@ class PostgresCopies:
         unfinished = SqlPurges(self._database, self._clock).unfinished()
         source = SqliteDatabase(copy, read_only=False, busy_timeout_seconds=BUSY_SECONDS)
         try:
-            with source.read() as read, self._database.write() as written:
-                if foreign := foreign_objects(written):
+            with source.read() as source_connection, self._database.write() as target_connection:
+                if foreign := foreign_objects(target_connection):
                     raise InvalidInput(f"{foreign_problem(foreign)}. Nothing was restored")
-                clear_ledger(written)
-                copy_ledger(read, lambda: nullcontext(written))
-                renew_ledger_id(written)
-                note_unfinished(written, unfinished)
+                clear_ledger(target_connection)
+                copy_ledger(source_connection, lambda: nullcontext(target_connection))
+                renew_ledger_id(target_connection)
+                note_unfinished(target_connection, unfinished)
         finally:
             source.close()
 

@@ -58,12 +58,12 @@ class PostgresDialect:
         """Return the SQL condition that two values are equal."""
         return f"({a}.number = {b}.number OR ({a}.value = {b}.value AND {a}.rest = {b}.rest))"
 
-    def test(self, compare: Comparison) -> Sql:
+    def test(self, comparison: Comparison) -> Sql:
         """Return the SQL condition that a value passes a comparison, such as `number > ?`."""
-        if compare.operator == "$in":
-            return _in_list([to_bindable(value) for value in compare.value])
-        value = to_bindable(compare.value)
-        operator = OPERATORS[compare.operator]
+        if comparison.operator == "$in":
+            return _in_list([to_bindable(value) for value in comparison.value])
+        value = to_bindable(comparison.value)
+        operator = OPERATORS[comparison.operator]
         if not isinstance(value, str):
             return Sql(f"number {operator} ?", (to_numeric(value),))
         first, rest = _parts(value)

@@ -144,7 +144,7 @@ def make_word_table(connection: Connection, collection: str) -> None:
 
 
 def rebuild_word_table(connection: Connection, collection: str) -> None:
-    """Replace a collection's keyword table with a new one, built from its records, which has another key."""
+    """Replace a collection's keyword table with a new one under another key, built from its records."""
     write_pending(connection)
     if name := word_table(connection, collection):
         for table in ("word_tables", "word_lengths", "word_postings"):
@@ -363,8 +363,8 @@ def count_records_with(connection: Connection, table: str, terms: Sequence[Term]
 
 def read_records_with(connection: Connection, table: str, phrases: Sequence[Term]) -> Seqs:
     """Return the numbers of the records that contain all phrases."""
-    holding = [part.seqs for part in _find_terms(connection, table, phrases)]
-    return reduce(np.intersect1d, holding) if holding else np.zeros(0, np.int64)
+    seqs_by_phrase = [part.seqs for part in _find_terms(connection, table, phrases)]
+    return reduce(np.intersect1d, seqs_by_phrase) if seqs_by_phrase else np.zeros(0, np.int64)
 
 
 def _find_terms(connection: Connection, table: str, terms: Sequence[Term]) -> list[WordPositions]:
@@ -403,9 +403,9 @@ def _read_prefix(connection: Connection, table: str, prefix: str) -> Iterator[Wo
         yield unpack(*packed)
 
 
-def _weight(n_holding: int, n_records: int) -> float:
+def _weight(document_frequency: int, n_records: int) -> float:
     """Return the inverse document frequency of a word, as FTS5 computes it."""
-    weight = math.log((n_records - n_holding + 0.5) / (n_holding + 0.5))
+    weight = math.log((n_records - document_frequency + 0.5) / (document_frequency + 0.5))
     return weight if weight > 0 else 1e-6
 
 

@@ -116,7 +116,7 @@ class Database(Protocol):
         """Return the database's size in bytes on a server's disk. 0 if the database is a file."""
 
     def identity(self) -> str:
-        """Return an identifier of the ledger's files or tables, which differs for a copy."""
+        """Return an identifier of the ledger's files or tables. A copy has another identifier."""
 
     def check(self) -> str:
         """Return the damage found by the database's own integrity check, or an empty string."""
@@ -192,7 +192,7 @@ class Dialect(Protocol):
         """The engine's keyword tables."""
 
     def renumber(self, connection: Connection) -> None:
-        """Advance the sequence past the copied rows."""
+        """Advance the sequences of ids past the copied rows."""
 
     def value(self, a: str) -> str:
         """Return the SQL expression of a value. Rows contain it as a string, an integer or a float."""
@@ -212,7 +212,7 @@ class Dialect(Protocol):
     def equals(self, a: str, b: str) -> str:
         """Return the SQL condition that two values are equal."""
 
-    def test(self, compare: Comparison) -> Sql:
+    def test(self, comparison: Comparison) -> Sql:
         """Return the SQL condition that a value passes a comparison. Values of other types do not pass."""
 
     def put_attributes(self, connection: Connection, rows: Iterable[tuple[int, Any, int]]) -> None:

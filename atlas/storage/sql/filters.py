@@ -96,42 +96,42 @@ def _combination_sql(dialect: Dialect, collection: str, tree: Combination) -> Sq
     return Sql(f"({separator.join(part.text for part in parts)})", tuple(p for part in parts for p in part.parameters))
 
 
-def _comparison_sql(dialect: Dialect, collection: str, compare: Comparison) -> Sql:
-    if compare.key == "id":
-        return _compare_sql("r.id", str, compare)
-    if compare.key in TRUTHS:
-        return _truth_sql(collection, compare)
-    if compare.key.startswith("usage."):
-        return _usage_sql(collection, compare)
-    if compare.key.startswith("marks."):
-        return _text_mark_sql(collection, compare)
-    attribute = _attribute_sql(dialect, collection, compare)
+def _comparison_sql(dialect: Dialect, collection: str, comparison: Comparison) -> Sql:
+    if comparison.key == "id":
+        return _compare_sql("r.id", str, comparison)
+    if comparison.key in TRUTHS:
+        return _truth_sql(collection, comparison)
+    if comparison.key.startswith("usage."):
+        return _usage_sql(collection, comparison)
+    if comparison.key.startswith("marks."):
+        return _text_mark_sql(collection, comparison)
+    attribute = _attribute_sql(dialect, collection, comparison)
     return Sql(f"r.seq IN ({attribute.text})", attribute.parameters)
 
 
-def _attribute_sql(dialect: Dialect, collection: str, compare: Comparison) -> Sql:
-    test = dialect.test(compare)
+def _attribute_sql(dialect: Dialect, collection: str, comparison: Comparison) -> Sql:
+    test = dialect.test(comparison)
     return Sql(
         f"SELECT seq FROM attributes WHERE key = {KEY} AND {test.text}",
-        (collection, compare.key, *test.parameters),
+        (collection, comparison.key, *test.parameters),
     )
 
 
-def _truth_sql(collection: str, compare: Comparison) -> Sql:
+def _truth_sql(collection: str, comparison: Comparison) -> Sql:
     """Return the SQL of a comparison with `marks.pinned` or `marks.buried`. Unmarked records count as False."""
-    passes = {truth: matches(compare, {compare.key: truth}) for truth in (True, False)}
+    passes = {truth: matches(comparison, {comparison.key: truth}) for truth in (True, False)}
     if passes[True] == passes[False]:
         return _constant_sql(passes[True])
-    marked = _marked_sql(collection, compare.key, Sql("TRUE", ()))
+    marked = _marked_sql(collection, comparison.key, Sql("TRUE", ()))
     return Sql(f"r.seq {'' if passes[True] else 'NOT '}IN ({marked.text})", marked.parameters)
 
 
-def _text_mark_sql(collection: str, compare: Comparison) -> Sql:
+def _text_mark_sql(collection: str, comparison: Comparison) -> Sql:
     """Return the SQL of a comparison with a text mark. Without the mark, a text is empty, and a tag matches nothing."""
-    passes_unmarked = compare.key in TEXTS and matches(compare, {compare.key: ""})
-    test = _compare_sql("m.value", str, compare)
+    passes_unmarked = comparison.key in TEXTS and matches(comparison, {comparison.key: ""})
+    test = _compare_sql("m.value", str, comparison)
     text = f"NOT ({test.text})" if passes_unmarked else test.text
-    marked = _marked_sql(collection, compare.key, Sql(text, test.parameters))
+    marked = _marked_sql(collection, comparison.key, Sql(text, test.parameters))
     return Sql(f"r.seq {'NOT ' if passes_unmarked else ''}IN ({marked.text})", marked.parameters)
 
 
@@ -143,33 +143,33 @@ def _marked_sql(collection: str, key: str, test: Sql) -> Sql:
     )
 
 
-def _usage_sql(collection: str, compare: Comparison) -> Sql:
-    column = compare.key.removeprefix("usage.")
+def _usage_sql(collection: str, comparison: Comparison) -> Sql:
+    column = comparison.key.removeprefix("usage.")
     if column not in USAGE_COLUMNS:
         raise InvalidInput(
-            f"expected one of {', '.join(f'usage.{c}' for c in USAGE_COLUMNS)} as a filter key, got {compare.key!r}"
+            f"expected one of {', '.join(f'usage.{c}' for c in USAGE_COLUMNS)} as a filter key, got {comparison.key!r}"
         )
-    test = _compare_sql("total", int if column.startswith("n_") else str, compare)
+    test = _compare_sql("total", int if column.startswith("n_") else str, comparison)
     usage = counted_usage_sql(collection)
     totals = f"SELECT u.counts_for, {total_sql(column)} AS total FROM ({usage.text}) u GROUP BY 1"
     # Unused records have no row. If 0 passes, select all records except those whose total does not pass.
-    passes_unused = column.startswith("n_") and matches(compare, {compare.key: 0})
+    passes_unused = column.startswith("n_") and matches(comparison, {comparison.key: 0})
     ids = f"SELECT counts_for FROM ({totals}) t WHERE {'NOT ' if passes_unused else ''}({test.text})"
     text = f"r.id {'NOT ' if passes_unused else ''}IN ({ids})"
     return Sql(text, (*usage.parameters, *test.parameters))
 
 
-def _compare_sql(column: str, kind: type[str] | type[int], compare: Comparison) -> Sql:
+def _compare_sql(column: str, kind: type[str] | type[int], comparison: Comparison) -> Sql:
     """Return the SQL condition that a column of texts or integers passes a comparison."""
-    if compare.operator == "$in":
+    if comparison.operator == "$in":
         if kind is str:
-            values: TextArray | IntegerArray = TextArray(value for value in compare.value if isinstance(value, str))
+            values: TextArray | IntegerArray = TextArray(value for value in comparison.value if isinstance(value, str))
         else:
-            values = IntegerArray(int(value) for value in compare.value if _fits_int64(value))
+            values = IntegerArray(int(value) for value in comparison.value if _fits_int64(value))
         return Sql(f"{column} IN (SELECT value FROM json_each(?))", (values,))
-    if not isinstance(compare.value, str if kind is str else int | float):
+    if not isinstance(comparison.value, str if kind is str else int | float):
         return _constant_sql(False)
-    return Sql(f"{column} {OPERATORS[compare.operator]} ?", (to_bindable(compare.value),))
+    return Sql(f"{column} {OPERATORS[comparison.operator]} ?", (to_bindable(comparison.value),))
 
 
 def _fits_int64(value: Scalar) -> bool:

@@ -38,14 +38,16 @@ class SqliteDialect:
         """Return the SQL condition that two values are equal."""
         return f"{a}.value = {b}.value"
 
-    def test(self, compare: Comparison) -> Sql:
+    def test(self, comparison: Comparison) -> Sql:
         """Return the SQL condition that a value passes a comparison."""
-        if compare.operator == "$in":
-            return _in_list([to_bindable(value) for value in compare.value])
-        value = to_bindable(compare.value)
+        if comparison.operator == "$in":
+            return _in_list([to_bindable(value) for value in comparison.value])
+        value = to_bindable(comparison.value)
         # SQLite orders strings above numbers, but only values of one type should be comparable.
         type_check = " AND typeof(value) = 'text'" if isinstance(value, str) else " AND typeof(value) <> 'text'"
-        return Sql(f"value {OPERATORS[compare.operator]} ?{type_check if compare.operator != '$eq' else ''}", (value,))
+        return Sql(
+            f"value {OPERATORS[comparison.operator]} ?{type_check if comparison.operator != '$eq' else ''}", (value,)
+        )
 
     def put_attributes(self, connection: Connection, rows: Iterable[tuple[int, Any, int]]) -> None:
         """Insert attributes, given as (key, value, record number)."""

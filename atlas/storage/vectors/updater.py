@@ -82,8 +82,8 @@ class IndexUpdater:
         now = self._follower.position()
         if not self._count.exceeds(self._exact_max_rows, now):
             return False
-        written = self._index.writer_seal()
-        return now.revision - (0 if self._follower.seal_problem(written, now) else written.revision) > lag_rows
+        seal = self._index.writer_seal()
+        return now.revision - (0 if self._follower.seal_problem(seal, now) else seal.revision) > lag_rows
 
     def n_behind(self) -> int:
         """Return the number of changes that are missing in the index. 0 if queries do not need the index."""

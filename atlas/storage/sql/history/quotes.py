@@ -36,7 +36,7 @@ CURRENT, DELETED, EARLIER, MARKED = "", "in the trash", "in an earlier version",
 
 @dataclass(frozen=True, slots=True)
 class QuotableTexts:
-    """Texts of purged records, for which other records are searched."""
+    """Texts of purged records to look for in other records."""
 
     passages: frozenset[str]
     """Lines and sentences."""
@@ -99,8 +99,8 @@ def find_quotes(
             quotes[key] = QuotingRecord(
                 collection=collection, record_id=record_id, title=title, where=where, n_shared=len(pieces)
             )
-    n_holding = Counter(chain.from_iterable(pieces_by_key.values()))
-    weights = {key: sum(1 / n_holding[piece] for piece in pieces) for key, pieces in pieces_by_key.items()}
+    frequencies = Counter(chain.from_iterable(pieces_by_key.values()))
+    weights = {key: sum(1 / frequencies[piece] for piece in pieces) for key, pieces in pieces_by_key.items()}
     return [quotes[key] for key in sorted(quotes, key=lambda key: (-weights[key], key))]
 
 

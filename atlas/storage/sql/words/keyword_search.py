@@ -91,9 +91,9 @@ class SqlWords:
                 postings |= self._read_postings(table, [term for term in search_terms if term not in postings])
             values = self._score(table, list(search_terms), postings, statistics, scope, n, extra_seqs)
         min_count = 0 if statistics.n_records >= FEW_RECORDS else 1
-        missing = [term for term, n_holding in counts.items() if not n_holding and not term.is_composed]
+        missing = [term for term, count in counts.items() if not count and not term.is_composed]
         frequencies = {**search_terms, **dict.fromkeys(missing, min_count)}
-        weights = [_term_weight(term, n_holding, statistics.n_records) for term, n_holding in frequencies.items()]
+        weights = [_term_weight(term, count, statistics.n_records) for term, count in frequencies.items()]
         return Matches(values=values, information=(K1 + 1) * math.fsum(weights))
 
     def merge_parts(self, collections: Sequence[str]) -> None:
@@ -208,10 +208,10 @@ def _select_rarest(counts: Mapping[Term, int], max_count: int) -> dict[Term, int
 
 def _restrict_to_phrases(connection: Connection, table: str, quoted: Sequence[Term], scope: Scope) -> Scope:
     """Return a scope restricted to records that contain all phrases."""
-    holding = connection.dialect.words.read_records_with(connection, table, quoted)
+    matching_seqs = connection.dialect.words.read_records_with(connection, table, quoted)
     if scope.passing is None:
-        return Scope(passing=np.setdiff1d(holding, scope.hidden), hidden=scope.hidden)
-    return Scope(passing=np.intersect1d(holding, scope.passing), hidden=scope.hidden)
+        return Scope(passing=np.setdiff1d(matching_seqs, scope.hidden), hidden=scope.hidden)
+    return Scope(passing=np.intersect1d(matching_seqs, scope.passing), hidden=scope.hidden)
 
 
 def _restrict_postings(postings: Postings, scope: Scope) -> Postings:
@@ -236,9 +236,9 @@ def _score_by_fts5(
     return values
 
 
-def _term_weight(term: Term, n_holding: int, n_records: int) -> float:
+def _term_weight(term: Term, document_frequency: int, n_records: int) -> float:
     """Return a term's weight: its inverse document frequency, exactly as FTS5 computes it, times its factor."""
-    inverse_frequency = math.log((n_records - n_holding + 0.5) / (n_holding + 0.5))
+    inverse_frequency = math.log((n_records - document_frequency + 0.5) / (document_frequency + 0.5))
     return (inverse_frequency if inverse_frequency > 0 else 1e-6) * _term_factor(term, n_records)
 
 
