@@ -54,7 +54,7 @@ def stored_instant(row: Mapping[str, Any], name: str = "created_at") -> datetime
 
 
 def decode_content(decode: Callable[[dict[str, Any]], T], metadata: Mapping[str, Any]) -> T:
-    """Return a record, decoded from its content by a function, or raise `StoreDamaged`."""
+    """Return the record that a function decodes from a metadata's `content`, or raise `StoreDamaged`."""
     return decode_field(lambda text: decode(json.loads(text)), metadata, "content")
 
 

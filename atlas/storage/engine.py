@@ -288,7 +288,7 @@ class SharedState(Protocol):
     """State shared by all servers of a store, besides the records."""
 
     def locked(self, name: str, on_wait: Callable[[], None] = ...) -> AbstractContextManager[bool]:
-        """Return a context manager that locks a name on all machines, and yields whether it had to wait."""
+        """Return a context manager that locks a name on all machines, and yields whether the caller had to wait."""
 
     def ledger_id(self) -> str:
         """Return the current id of the ledger."""
@@ -372,7 +372,7 @@ class LedgerEngine(Protocol):
         """Return a context manager in which this thread reads one snapshot of the ledger."""
 
     def identity(self) -> str:
-        """Return an identifier of the ledger's files or tables. Unlike `ledger_id`, it differs for a copy."""
+        """Return an identifier of the ledger's files or tables. Unlike `ledger_id`, it is different for a copy."""
 
     def index(self, collection: str, dimension: int) -> FollowingIndex:
         """Return the ledger's own vector index of a collection. The index may lag behind the ledger."""
@@ -392,7 +392,7 @@ class LedgerEngine(Protocol):
         """
 
     def checks(self) -> tuple[Check, ...]:
-        """Return the checks of the ledger's own tables, in order."""
+        """Return the checks of the ledger's own tables, in the order in which they run."""
 
     def get(self, collection: str, ids: Sequence[str], *, light: bool = False) -> dict[str, Record]:
         """Return the live records among `ids`, keyed by id. With `light`, vectors and content are not read."""
@@ -425,10 +425,10 @@ class LedgerEngine(Protocol):
         """Return record ids, keyed by content hash. A merged record's hash leads to its replacement."""
 
     def read_by_seq(self, seqs: Sequence[int]) -> dict[int, Record]:
-        """Return the live records with these numbers, keyed by number, without vectors and content."""
+        """Return the live records with these numbers, keyed by record number, without vectors and content."""
 
     def read_descriptions(self, seqs: Sequence[int]) -> dict[int, RecordDescription]:
-        """Return the id and metadata of the live records with these numbers, keyed by number."""
+        """Return the id and metadata of the live records with these numbers, keyed by record number."""
 
     def revision(self) -> int:
         """Return the latest revision of the store. Each change of a record or its marks increases the revision."""

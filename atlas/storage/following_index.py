@@ -1,4 +1,4 @@
-"""Vector indexes derived from the ledger, which may lag behind it.
+"""Vector indexes, which are derived from the ledger, and may lag behind it.
 
 Examples are ChromaDB's files, PostgreSQL's HNSW index and services such as Pinecone. `VectorSearch` merges the hits of
 an index with newer records, and rebuilds an index whose seal does not match the ledger.
@@ -22,7 +22,7 @@ class IndexUnusable(Exception):
 
 
 class IndexUnreachable(IndexUnusable):
-    """The index is unreachable, with no sign of damage. Search without it, and keep it."""
+    """The index is unreachable, with no sign of damage. Search without the index, and keep it."""
 
 
 class IndexBehind(IndexUnreachable):
@@ -108,7 +108,7 @@ class FollowingIndex(Protocol):
         """Return the latest seal whose writes queries can see, or an empty seal while a write is unfinished."""
 
     def writer_seal(self) -> IndexSeal:
-        """Return the last writer's seal, which is later than `seal` until the service shows its writes to queries."""
+        """Return the last writer's seal, which is later than `seal` until its writes are visible to queries."""
 
     def begin(self, seal: IndexSeal, n_changes: int = 0) -> None:
         """Begin to write the changes after a seal. The index has no valid seal until `set_seal`."""

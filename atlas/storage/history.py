@@ -54,7 +54,7 @@ class UnfinishedPurge:
     """The unfinished steps of a purge, besides truncating the WAL."""
 
     collections: Sequence[str] = ()
-    """Collections whose vector and keyword indexes are to be rebuilt."""
+    """Collections whose vector indexes and keyword tables must be rebuilt."""
 
     has_copies: bool = True
     """True while older copies of the ledger, or other files, may have to be removed."""
@@ -177,7 +177,7 @@ class Purges(Protocol):
         """Delete the stored unfinished steps of these purges, because they are finished."""
 
     def rewrite(self, collections: Iterable[str]) -> None:
-        """Rebuild the keyword indexes, and vacuum the file."""
+        """Rebuild the keyword tables of these collections, and vacuum the database."""
 
     def truncate_wal(self) -> bool:
         """Truncate the WAL and return True, or return False while a reader needs it."""

@@ -1,4 +1,4 @@
-"""A store directory: opening, binding it to an embedding model, its history, closing it."""
+"""A store directory: opening and closing, binding to an embedding model, history and undo."""
 
 from __future__ import annotations
 

@@ -62,7 +62,7 @@ class Judgements:
         return f"{len(judgements)}, {judgements[-1].judged_at.isoformat()}" if judgements else ""
 
     def judge(self, query: str, collection: str, record_id: str, *, is_right: bool | None) -> None:
-        """Store whether a query should find a record, replacing an earlier judgement, or remove it for None.
+        """Store whether a query should find a record, replacing an earlier judgement. `is_right=None` removes it.
 
         Raises:
             InvalidInput: The query is empty, or the record was purged.

@@ -1,4 +1,4 @@
-"""Foreign objects in a store's PostgreSQL schema, such as triggers, that run with its statements."""
+"""Foreign objects in a store's PostgreSQL schema, such as triggers that run with ATLAS's statements."""
 
 from __future__ import annotations
 

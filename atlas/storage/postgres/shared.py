@@ -27,7 +27,7 @@ class PostgresShared:
         self._database = database
 
     def locked(self, name: str, on_wait: Callable[[], None] = lambda: None) -> AbstractContextManager[bool]:
-        """Return a context manager that locks a name on all machines, and yields whether it had to wait."""
+        """Return a context manager that locks a name on all machines, and yields whether the caller had to wait."""
         return self._database.locked(name, on_wait)
 
     def ledger_id(self) -> str:

@@ -1,4 +1,4 @@
-"""Conversion of values to PostgreSQL and back, so that queries return what they return from SQLite.
+"""Conversion of values to PostgreSQL and back, so that queries return the same values as from SQLite.
 
 PostgreSQL text cannot contain NUL, which is stored as an escaped control character.
 """

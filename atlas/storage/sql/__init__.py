@@ -1,1 +1,1 @@
-"""The ledger in SQL, as SQLite and PostgreSQL both read it."""
+"""The ledger in SQL that both SQLite and PostgreSQL run."""

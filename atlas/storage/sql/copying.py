@@ -1,4 +1,4 @@
-"""Copying of a whole ledger between databases of any engine. Keyword indexes are rebuilt."""
+"""Copying of a whole ledger between databases of any engine. Keyword tables are rebuilt."""
 
 from __future__ import annotations
 
@@ -120,7 +120,7 @@ def _digest(connection: Connection, table: str, columns: str) -> bytes:
 
 
 def clear_ledger(connection: Connection) -> None:
-    """Empty a ledger, as part of a transaction."""
+    """Delete the content of a ledger, in the caller's transaction."""
     for table in ("attributes", *reversed(TABLES)):
         connection.execute(f"DELETE FROM {table}")
     connection.execute("DELETE FROM meta WHERE name NOT IN ('revision', 'ledger_id', 'schema_version')")

@@ -112,7 +112,7 @@ class SqlLedger:
         return self.database.read()
 
     def identity(self) -> str:
-        """Return an identifier of the ledger's files or tables, which differs for a copy."""
+        """Return an identifier of the ledger's files or tables. A copy has another identifier."""
         return self.database.identity()
 
     def index(self, collection: str, dimension: int) -> FollowingIndex:
@@ -152,7 +152,7 @@ class SqlLedger:
             raise InvalidInput(f"{foreign_problem(foreign)}. Nothing was copied")
 
     def checks(self) -> tuple[Check, ...]:
-        """Return the checks of the ledger's own tables, in order."""
+        """Return the checks of the ledger's own tables, in the order in which they run."""
         return build_checks(self.database, self._find_foreign)
 
     # Reading
@@ -240,7 +240,7 @@ class SqlLedger:
             return read_ids_by_hash(connection, collection, hashes)
 
     def read_by_seq(self, seqs: Sequence[int]) -> dict[int, Record]:
-        """Return the live records with these numbers, keyed by number, without vectors and content."""
+        """Return the live records with these numbers, keyed by record number, without vectors and content."""
         with self.database.read() as connection:
             rows = connection.execute(
                 f"SELECT r.seq, {LIGHT_COLUMNS} FROM records r WHERE r.deleted = 0 "
@@ -250,7 +250,7 @@ class SqlLedger:
             return {row[0]: read_record(row) for row in rows}
 
     def read_descriptions(self, seqs: Sequence[int]) -> dict[int, RecordDescription]:
-        """Return the id and metadata of the live records with these numbers, keyed by number."""
+        """Return the id and metadata of the live records with these numbers, keyed by record number."""
         with self.database.read() as connection:
             rows = connection.execute(
                 "SELECT seq, id, metadata FROM records WHERE deleted = 0 AND seq IN (SELECT value FROM json_each(?))",

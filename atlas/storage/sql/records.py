@@ -390,7 +390,7 @@ RECORD_COLUMNS = "r.id, r.metadata, r.document, r.search_text, r.content, r.cont
 
 
 def read_record(row: tuple[Any, ...], vectors: Vectors | None = None) -> Record:
-    """Return the record of a row: its `seq`, then `RECORD_COLUMNS`. The vectors are None unless they were read."""
+    """Return the record in a row of `seq` and `RECORD_COLUMNS`, with its vectors if they were read."""
     _, record_id, metadata, document, search_text, content, content_hash, stored_at = row
     return Record(
         id=record_id,

@@ -101,7 +101,7 @@ class Follower:
         return True
 
     def _validate(self, seal: IndexSeal) -> IndexSeal:
-        """Return a seal, or an empty one if it is invalid."""
+        """Return the seal, or an empty seal if it is invalid."""
         return IndexSeal() if self.seal_problem(seal, self.position()) else seal
 
     def _follow(self, index: FollowingIndex) -> int:

@@ -87,7 +87,7 @@ def _check_same_ledger(connection: Connection, moment: Moment) -> None:
 
 
 def check_unchanged(connection: Connection, collection: str, moment: Moment) -> None:
-    """Raise `PlanOutdated` if any record of a collection has changed since a moment.
+    """Raise `PlanOutdated` if any record of a collection has changed since `moment`.
 
     Records that have been added since are ignored, because they are not part of the plan.
     """
@@ -106,7 +106,7 @@ def check_unchanged(connection: Connection, collection: str, moment: Moment) -> 
 def check_records_unchanged(
     connection: Connection, collection: str, ids: Sequence[str], moment: Moment, *, with_marks: bool = False
 ) -> None:
-    """Raise `PlanOutdated` if one of these records, or optionally its marks, has changed since a moment."""
+    """Raise `PlanOutdated` if one of these records, or optionally its marks, has changed since `moment`."""
     _check_same_ledger(connection, moment)
     row = connection.execute(
         "SELECT record_id FROM changes WHERE collection = ? AND aspect IN (?, ?) AND seq > ? "

@@ -129,7 +129,7 @@ class SqlPurges:
             )
 
     def rewrite(self, collections: Iterable[str]) -> None:
-        """Rebuild the keyword indexes, and vacuum the file."""
+        """Rebuild the keyword tables of these collections, and vacuum the database."""
         with self._database.write() as connection:
             for name in collections:
                 connection.dialect.words.rebuild_word_table(connection, name)
@@ -298,23 +298,23 @@ def _forget_hashes(connection: Connection, hashes: Iterable[str]) -> None:
         f"SELECT seq, metadata, content FROM records WHERE seq IN (SELECT seq FROM attributes WHERE {condition})",
         parameters,
     ).fetchall():
-        emptied = (_remove_hashes(text, hashes) for text in texts)
-        connection.execute("UPDATE records SET metadata = ?, content = ? WHERE seq = ?", (*emptied, seq))
+        new_texts = (_remove_hashes(text, hashes) for text in texts)
+        connection.execute("UPDATE records SET metadata = ?, content = ? WHERE seq = ?", (*new_texts, seq))
     attributes = connection.execute(f"SELECT key, seq FROM attributes WHERE {condition}", parameters).fetchall()
     connection.execute(f"DELETE FROM attributes WHERE {condition}", parameters)
     connection.dialect.put_attributes(connection, [(key, "", seq) for key, seq in attributes])
 
 
 def _forget_in_history(connection: Connection, hashes: Iterable[str], tasks: set[str]) -> set[str]:
-    """Remove the hashes of purged records from earlier states of other records. Return the tasks found there."""
-    emptied, named_tasks = [], set()
+    """Remove hashes of purged records from earlier states of other records. Return the purged tasks in those states."""
+    new_images, named_tasks = [], set()
     for seq, image in _read_before_images(connection):
         metadata = parse_row(image["metadata"])
         named_tasks |= {str(metadata.get("task_id", ""))} & tasks
         if not set(metadata.get("merged_hashes") or ()).isdisjoint(hashes):
             image |= {name: _remove_hashes(image[name], hashes) for name in ("metadata", "content")}
-            emptied.append((json.dumps(image, ensure_ascii=False), seq))
-    connection.executemany("UPDATE changes SET before = ? WHERE seq = ?", emptied)
+            new_images.append((json.dumps(image, ensure_ascii=False), seq))
+    connection.executemany("UPDATE changes SET before = ? WHERE seq = ?", new_images)
     return named_tasks
 
 

@@ -1,4 +1,4 @@
-"""Undo: records and marks return to their states before an operation, and its uses no longer count."""
+"""Undo: records and marks return to their states before an operation, whose uses no longer count."""
 
 from __future__ import annotations
 

@@ -1,1 +1,1 @@
-"""Keyword search over any engine's keyword indexes."""
+"""Keyword search over the keyword tables of any engine."""
