@@ -247,9 +247,9 @@ class Copies(Protocol):
 
 
 DOMAIN_NAMES, DOMAIN_NAMES_STATE = "domain_names", "domains_named"
-"""Notes of a database ledger: the names of domains, and a random string that changes with them.
+"""Notes of a database ledger: the names of domains, and a random string that each change of the names replaces.
 
-A directory store has a file instead, so copying a ledger copies them separately.
+A directory store has a file of names instead, so copying a store copies the names separately.
 """
 
 
@@ -281,7 +281,7 @@ class Publication:
     """Id of the job that made the result, or empty without a job."""
 
     is_whole: bool
-    """False if the content is too large to share, so that only the server that made it has it."""
+    """False if the content is too large to share. Only the server that made the content then has a copy."""
 
 
 class SharedState(Protocol):

@@ -29,7 +29,7 @@ class Removal:
     id: str
     title: str
     is_live: bool
-    """True if it is live, False if deleted."""
+    """True if the record is live, False if it is deleted."""
 
     n_earlier: int
     """Number of states of the record and of its marks in the history."""
@@ -37,7 +37,7 @@ class Removal:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class QuotingRecord:
-    """Another record that quotes or names a purged one."""
+    """Another record that quotes or names a purged record."""
 
     collection: str
     record_id: str
@@ -46,7 +46,7 @@ class QuotingRecord:
     """`in the trash`, `in an earlier version`, `in its marks`, or empty for the current text."""
 
     n_shared: int
-    """Number of shared lines, sentences and words with digits. 0 if it only names the record."""
+    """Number of shared lines, sentences and words with digits. 0 if the other record only names the purged one."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -66,7 +66,7 @@ class PurgeTraces:
 
     records: tuple[Removal, ...]
     quotes: tuple[QuotingRecord, ...]
-    """Other records that quote or name a purged one."""
+    """Other records that quote or name a purged record."""
 
     n_reasons: int
     """Number of operations whose reason quotes a purged record."""

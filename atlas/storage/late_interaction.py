@@ -44,7 +44,7 @@ class LateInteraction:
         self._ledger = ledger
         self._embedder = embedder
         self._cached: tuple[str, Projection] | None = None
-        """The projection, and the id of the ledger with it."""
+        """Id of the ledger, and the ledger's projection."""
 
         self._is_unusable = False
         """True once the model has given no token vectors, or useless ones."""

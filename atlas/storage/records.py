@@ -195,7 +195,7 @@ class OperationDraft:
     """True if the operation's additions wait until a curator accepts them. Such an operation only adds."""
 
     changes_own_only: bool = False
-    """True if it may change only records that its actor stored."""
+    """True if the operation may change only records that its actor stored."""
 
     unchanged_since: Mapping[str, Moment] = field(default_factory=dict)
     """Moments, keyed by record id. A write is refused if another operation has changed the record since its moment."""

@@ -26,7 +26,7 @@ class PurgePlan(Tabular):
 
     records: tuple[Removal, ...]
     quotes: tuple[QuotingRecord, ...]
-    """Records that quote or name a purged one, and stay."""
+    """Records that stay, and quote or name a purged record."""
 
     n_reasons: int
     """Number of operations whose reason quotes a purged record. The reasons would be removed."""
@@ -47,7 +47,7 @@ class PurgePlan(Tabular):
     """Remote indexes that stay: of another store, or in a service that is no longer configured."""
 
     moment: Moment
-    """Moment in the store's history at which the plan was made."""
+    """Point in the store's history at which the plan was made."""
 
     def _caption(self) -> str:
         return f"{len(self.records):,} records would be erased for good, which cannot be undone"

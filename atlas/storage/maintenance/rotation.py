@@ -21,7 +21,7 @@ ROTATION_MARK = "rotated"
 """Part of the names of backups that rotation may remove."""
 
 UNTESTED_SUFFIX = ".untested"
-"""Suffix of a backup until it was restored as a test."""
+"""Suffix of a backup that has not been tested yet."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -106,7 +106,7 @@ class _Step:
     """A change of some records of a table."""
 
     words: Mapping[int, PositionsByWord]
-    """The words of each changed record, none of a deleted one."""
+    """The words of each changed record, keyed by record number. Empty for a deleted record."""
 
     last_seq: int
     """The newest record before the change."""

@@ -18,7 +18,7 @@ class Connection(Generic[C]):
         self._connect = connect
         self._disconnect = disconnect
         self._connecting = threading.Lock()
-        """Locked while the client is created, which may take as long as a timeout. Closing does not wait for it."""
+        """Locked while the client is created, which may take as long as a timeout. Closing does not take this lock."""
 
         self._lock = threading.Lock()
         self._connection: C | None = None
