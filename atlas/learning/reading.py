@@ -13,7 +13,7 @@ from types import MappingProxyType
 from atlas.learning.search.limits import Limits
 from atlas.learning.terms.codec import encode, n_excluded
 from atlas.learning.terms.imports import expand_stars, read_names, removable_imports, star_modules
-from atlas.learning.terms.names import inspects_stack, looks_up_names
+from atlas.learning.terms.names import find_name_lookups, inspects_stack
 from atlas.learning.terms.normalisation import find_checks, normalise
 from atlas.learning.terms.parsing import MAX_PARTS, InvalidPython, is_wide, try_parse
 from atlas.learning.terms.programs import Program
@@ -192,7 +192,7 @@ def reading_problem(module: ast.Module) -> str:
     """Return the reason why a program cannot be compressed in its present form. Empty if it can."""
     if is_wide(module):
         return TOO_WIDE
-    if looks_up_names(module):
+    if find_name_lookups(module):
         return "looks up names by string"
     return "inspects the call stack" if inspects_stack(module) else ""
 

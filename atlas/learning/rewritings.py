@@ -94,7 +94,7 @@ def with_concept_names(rewritten: RewrittenProgram, concepts: Mapping[str, CodeC
     used = find_identifiers(rewritten.after)
     names = {key: function_name(concepts[key]) for key in rewritten.functions if key in concepts}
     names = {placeholder: name for placeholder, name in names.items() if name not in used}
-    with suppress(InvalidInput):  # the program looks up names as strings
+    with suppress(InvalidInput):  # the program looks up names by string
         return rename_identifiers(rewritten.after, names), names
     return rewritten.after, {}
 

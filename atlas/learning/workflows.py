@@ -89,13 +89,13 @@ class Workflow:
 
     @property
     def saving(self) -> int:
-        """Number of tokens that calls of the workflow save, minus the length of its code."""
+        """Number of tokens that calls of the workflow save, minus the length of the workflow's code."""
         written = sum(n_tokens(f"{call.tool}({dict(call.arguments)!r})") for run in self.runs for call in run.calls)
         called = sum(n_tokens(f"{self.name}({dict(arguments)!r})") for arguments in self.arguments)
         return written - called - n_tokens(self.code)
 
     def test(self, number: int) -> str:
-        """Return a test that replays a run: with the recorded results, the code has to make the same calls."""
+        """Return a test that replays a run: given the recorded results, the code must make the recorded calls."""
         recorded = [[call.tool, dict(call.arguments), call.result] for call in self.runs[number].calls]
         return "\n".join(
             [
@@ -150,7 +150,7 @@ def numbered_steps(workflow: CodeConcept) -> str:
 
 
 def strategy_of_workflow(workflow: CodeConcept) -> Strategy:
-    """Return a workflow as advice, for agents that call their tools themselves."""
+    """Return a workflow as a strategy, for agents that call tools instead of running code."""
     return Strategy(
         title=_join_with_arrows(workflow.tools),
         situation=f"A task for which {_join_names(workflow.tools)} are needed.",
@@ -160,13 +160,13 @@ def strategy_of_workflow(workflow: CodeConcept) -> Strategy:
     )
 
 
-def find_workflows(attempts: Iterable[Trajectory | Experience], taken: Iterable[str] = ()) -> list[Workflow]:
+def find_workflows(attempts: Iterable[Trajectory | Experience], reserved: Iterable[str] = ()) -> list[Workflow]:
     """Return the workflows of the successful attempts, largest saving first.
 
     In a workflow, at least one call uses the result or an argument of an earlier call.
 
     Args:
-        taken: Names that are not available for workflows.
+        reserved: Names that no workflow may get.
     """
     groups: dict[tuple[tuple[str, tuple[str, ...]], ...], list[Run]] = defaultdict(list)
     for attempt in attempts:
@@ -178,7 +178,7 @@ def find_workflows(attempts: Iterable[Trajectory | Experience], taken: Iterable[
     found = [_workflow("workflow", shared[kinds]) for kinds in longest]
     linked = [workflow for workflow in found if workflow.is_linked]
     best = sorted(linked, key=lambda each: (-each.saving, each.code))[:MAX_WORKFLOWS]
-    names = _free_names(set(taken))
+    names = _free_names(set(reserved))
     return [_workflow(next(names), workflow.runs) for workflow in best if workflow.saving > 0]
 
 
@@ -245,17 +245,17 @@ def _is_part(
     other: tuple[tuple[str, tuple[str, ...]], ...],
     shared: Mapping[tuple[tuple[str, tuple[str, ...]], ...], Sequence[Run]],
 ) -> bool:
-    """Return whether a longer shared sequence contains this sequence and occurs in as many attempts."""
+    """Return whether another, longer sequence contains a sequence and occurs at least as often."""
     n = len(kinds)
     is_inside = any(other[start : start + n] == kinds for start in range(len(other) - n + 1))
     return len(other) > n and is_inside and len(shared[other]) >= len(shared[kinds])
 
 
 def _workflow(name: str, runs: Sequence[Run]) -> Workflow:
-    """Return the workflow whose code makes the calls of all these runs."""
+    """Return a workflow whose code can make the calls of each of these runs."""
     calls = runs[0].calls
     variables = _variables(calls)
-    taken = {name, *variables, *(call.tool for call in calls)}
+    reserved = {name, *variables, *(call.tool for call in calls)}
     parameters: dict[str, list[Any]] = {}
     lines, read, n_passed = list[str](), set[int](), 0
     for number, call in enumerate(calls):
@@ -266,7 +266,7 @@ def _workflow(name: str, runs: Sequence[Run]) -> Workflow:
             origin = None if is_passed else _value_origin(number, values, runs)
             if origin is None:
                 n_passed += 1
-                passed.append(f"{argument}={_parameter(argument, values, parameters, taken)}")
+                passed.append(f"{argument}={_parameter(argument, values, parameters, reserved)}")
             else:
                 source, path = origin
                 read.add(source)
@@ -296,9 +296,9 @@ def _variables(calls: Sequence[ToolCall]) -> list[str]:
 
 
 def _value_origin(number: int, values: Sequence[Any], runs: Sequence[Run]) -> tuple[int, Path] | None:
-    """Return the source of an argument's value: an earlier call, and the path in its result.
+    """Return the source of an argument's value: the number of an earlier call, and the path in that call's result.
 
-    None if the runs have no common source.
+    The result is None if the runs have no common source.
     """
     for earlier in reversed(range(number)):
         places = [set(_find_paths(run.calls[earlier].result, value)) for run, value in zip(runs, values, strict=True)]
@@ -324,20 +324,20 @@ def _find_paths(result: Any, value: Any, path: Path = ()) -> Iterator[Path]:
         yield from _find_paths(part, value, (*path, key))
 
 
-def _parameter(name: str, values: list[Any], parameters: dict[str, list[Any]], taken: Collection[str]) -> str:
+def _parameter(name: str, values: list[Any], parameters: dict[str, list[Any]], reserved: Collection[str]) -> str:
     """Return the name of the parameter with these values. Add a parameter if there is none."""
     existing = next(
         (known_name for known_name, known_values in parameters.items() if dump(known_values) == dump(values)), None
     )
     if existing is not None:
         return existing
-    free = unused_name(name, {*taken, *parameters})
+    free = unused_name(name, {*reserved, *parameters})
     parameters[free] = values
     return free
 
 
-def _free_names(taken: set[str]) -> Iterator[str]:
-    return (f"workflow_{number}" for number in range(1, 10_000) if f"workflow_{number}" not in taken)
+def _free_names(reserved: set[str]) -> Iterator[str]:
+    return (f"workflow_{number}" for number in range(1, 10_000) if f"workflow_{number}" not in reserved)
 
 
 def _join_with_arrows(tools: Sequence[str]) -> str:

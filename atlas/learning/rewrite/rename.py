@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from itertools import pairwise
 
 from atlas.core.errors import InvalidInput
-from atlas.learning.terms.names import Function, bound_names_of_node, identifiers, is_available, looks_up_names
+from atlas.learning.terms.names import Function, bound_names_of_node, find_name_lookups, identifiers, is_available
 from atlas.learning.terms.parsing import too_deep_error, try_parse
 from atlas.learning.terms.walking import walk
 
@@ -79,9 +79,9 @@ def _check(tree: ast.AST, changed: Mapping[str, str]) -> None:
     fixed = _fixed_names(tree)
     if fixed & set(changed):
         raise InvalidInput(f"the code depends on the name {min(fixed & set(changed))!r}; keep this name")
-    looking = looks_up_names(tree)
-    if looking:
-        raise InvalidInput(f"the code may look up names as strings ({min(looking)}); keep all names")
+    lookups = find_name_lookups(tree)
+    if lookups:
+        raise InvalidInput(f"the code may look up names by string ({min(lookups)}); keep all names")
 
 
 def _fixed_names(tree: ast.AST) -> set[str]:

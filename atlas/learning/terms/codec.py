@@ -65,17 +65,17 @@ def encode(module: ast.Module, excluded: Collection[ast.stmt] = (), tools: Conta
     """Return a program as a term. The name of each local variable is a child term.
 
     Args:
-        excluded: Statements that patterns must not contain. These statements and their parts get a sort that no hole
-            has.
+        excluded: Statements that patterns must not contain. The encoded statements and their parts get a sort that no
+            hole has.
         tools: Names of unbound variables that count as tools. Patterns may contain them.
 
     Raises:
         InvalidInput: The program contains syntax that is not supported.
     """
-    marks = {id(statement): number for number, statement in enumerate(excluded)}
-    digest = hashlib.blake2b(ast.dump(module).encode("utf-8", "replace"), digest_size=6).hexdigest() if marks else ""
-    excluded_marks = {key: f"{digest}{number}" for key, number in marks.items()}
-    return _Encoder(bindings(module, tools), excluded_marks).node(module, MODULE)
+    numbers = {id(statement): number for number, statement in enumerate(excluded)}
+    digest = hashlib.blake2b(ast.dump(module).encode("utf-8", "replace"), digest_size=6).hexdigest() if numbers else ""
+    excluded_labels = {key: f"{digest}{number}" for key, number in numbers.items()}
+    return _Encoder(bindings(module, tools), excluded_labels).node(module, MODULE)
 
 
 def n_excluded(term: Term) -> int:
@@ -84,19 +84,19 @@ def n_excluded(term: Term) -> int:
 
 
 class _Encoder:
-    """The encoding of one program.
+    """An encoder of the syntax tree of one program.
 
     Args:
         origins: Origin of each name, keyed by the `id` of its node.
-        excluded_marks: A unique mark for each excluded statement, by its `id`.
+        excluded_labels: A unique label for each excluded statement, keyed by the statement's `id`.
         expression: Sort of expressions.
     """
 
     def __init__(
-        self, origins: Mapping[int, str], excluded_marks: Mapping[int, str], expression: str = EXPRESSION
+        self, origins: Mapping[int, str], excluded_labels: Mapping[int, str], expression: str = EXPRESSION
     ) -> None:
         self._origins = origins
-        self._marks = excluded_marks
+        self._labels = excluded_labels
         self._expression = expression
 
     def node(self, node: ast.AST, sort: str) -> Term:
@@ -154,11 +154,11 @@ class _Encoder:
         return Term(f"{DO}/{REST}", (rest,))
 
     def _statement(self, statement: ast.stmt) -> Term:
-        """Return the term of a statement. The head of an excluded statement contains its mark."""
-        if id(statement) not in self._marks:
+        """Return the term of a statement. The head of an excluded statement contains the statement's label."""
+        if id(statement) not in self._labels:
             return self.node(statement, _sort(statement, statement))
         term = _Encoder(self._origins, {}, EXCLUDED_HEAD).node(statement, EXCLUDED_HEAD)
-        return Term(f"{term.head}/{_scalars(self._marks[id(statement)])}", term.children)
+        return Term(f"{term.head}/{_scalars(self._labels[id(statement)])}", term.children)
 
     def _sort(self, node: ast.AST, parent: ast.AST) -> str:
         sort = _sort(node, parent)
@@ -201,7 +201,7 @@ def _expression_sort(node: ast.expr, parent: ast.AST) -> str:
 
 
 def _place_sort(node: ast.expr, parent: ast.AST) -> str:
-    """Return the sort of a position. F-strings and patterns permit only some expressions."""
+    """Return the sort of an expression, which differs in f-strings and `case` patterns from other places."""
     match node, parent:
         case ast.FormattedValue(), _:
             return "format"
@@ -259,10 +259,10 @@ class Decoder:
         return statements
 
     def record_block(self, term: Term, statements: list[ast.stmt]) -> None:
-        """Do nothing. Subclasses may record the statements to which the term of a block was decoded."""
+        """Do nothing. Subclasses may record which statements are the decoded term of a block."""
 
     def rest(self, term: Term) -> list[ast.stmt]:
-        """Return the statements of a block term that is not a chain of statements."""
+        """Return the statements of the rest of a block that is not a chain of statements."""
         return [statement for child in term.children for statement in self.statements(child)]
 
     def statements(self, term: Term) -> list[ast.stmt]:

@@ -29,7 +29,7 @@ TABLE = "Table"
 """A long literal of constants, such as a list of 1,000 numbers. Its source is a scalar of the head."""
 
 DO, THEN, END = "b:Do", "t:Then", "t:End"
-"""A block, a statement with all that follow, and the end.
+"""A block, a statement with all that follow it, and the end of a block.
 
 A block contains its first statement in the same way as the rest of a block, so that a pattern matches in either place.
 """
@@ -160,7 +160,7 @@ def _costed_scalars(head: Head) -> Iterator[Scalar]:
 
 
 def escape(text: str) -> str:
-    """Return a string escaped to the characters that a token may contain."""
+    """Return a string with all characters escaped that a token may not contain."""
     return re.sub(r"[^A-Za-z0-9_]", lambda found: f"-{ord(found[0]):x}-", text)
 
 
@@ -170,7 +170,7 @@ def unescape(text: str) -> str:
 
 
 def _scalar(value: Scalar) -> str:
-    """Return a scalar as text: a letter for its type, and its value. `repr` fails for infinity and long numbers."""
+    """Return a scalar as text: a letter for the type, then the value. `repr` fails for infinity and long numbers."""
     match value:
         case None:
             return "n"

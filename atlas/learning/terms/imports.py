@@ -21,21 +21,21 @@ ALIAS_TOKENS = 2
 
 
 def star_modules(module: ast.Module) -> list[str]:
-    """Return the modules of a program's star imports, empty for a relative import."""
+    """Return the module of each star import of a program, or an empty string for a relative import."""
     return ["" if node.level else str(node.module) for node in walk(module) if _is_star(node)]
 
 
-def expand_stars(module: ast.Module, public: Mapping[str, frozenset[str]], also: frozenset[str]) -> ast.Module:
-    """Return a program with each star import replaced by imports of the names that it reads.
+def expand_stars(module: ast.Module, public: Mapping[str, frozenset[str]], read_later: frozenset[str]) -> ast.Module:
+    """Return a program with each star import replaced by imports of the names that the program reads.
 
-    Names that the program binds before any use are left out. If it reads no name of a module, the module is still
+    Names that the program binds before any use are left out. A module of which the program reads no name is still
     imported, because of side effects.
 
     Args:
         public: The public names of each star-imported module.
-        also: Names that the code after the program, such as its tests, reads.
+        read_later: Names that the code after the program, such as its tests, reads.
     """
-    read = read_names(module) | also
+    read = read_names(module) | read_later
     body: list[ast.stmt] = []
     for number, node in enumerate(module.body):
         if not _is_star(node):
@@ -53,7 +53,7 @@ def _is_star(node: ast.AST) -> TypeGuard[ast.ImportFrom]:
 def _import_of(module: str, names: list[str], read: frozenset[str]) -> ast.stmt | None:
     """Return an import of names from a module, or of the module itself if there are no names.
 
-    None if importing the module would rebind a name that the program reads.
+    The result is None if importing the module would rebind a name that the program reads.
     """
     if names:
         return ast.ImportFrom(module=module, names=[ast.alias(name) for name in names], level=0)
@@ -65,7 +65,7 @@ def _needed_names(
 ) -> frozenset[str]:
     """Return the names that code after a star import may read before it binds them again.
 
-    A function body counts as soon as a statement may call a function.
+    The body of a function counts as read by the next statement that may call a function.
 
     Args:
         star: Position of the star import in the body.
@@ -93,7 +93,7 @@ def _may_call(statement: ast.stmt) -> bool:
 def _read_and_bound_names(statement: ast.stmt, public: Mapping[str, frozenset[str]]) -> tuple[set[str], set[str]]:
     """Return the names that a statement reads immediately, and the names that it always binds.
 
-    Compound statements may bind names only on some paths, so all their names count as read and none as bound.
+    Compound statements may bind names only on some paths, so all names in them count as read and none as bound.
     """
     match statement:
         case ast.FunctionDef() | ast.AsyncFunctionDef():
@@ -127,14 +127,14 @@ def mentioned_names(node: ast.AST) -> Iterator[str]:
                 yield from names
 
 
-def removable_imports(module: ast.Module, also: frozenset[str]) -> frozenset[str]:
+def removable_imports(module: ast.Module, read_later: frozenset[str]) -> frozenset[str]:
     """Return the imported names whose imports may be removed once the program no longer reads them.
 
     An import that is never read is kept, because it may have side effects. `import a.b as c` is kept if `a` is bound
     too, because `a.b` may be read through `a`. A program with `__all__` keeps all imports.
 
     Args:
-        also: Names that the code after the program, such as its tests, reads.
+        read_later: Names that the code after the program, such as its tests, reads.
     """
     if "__all__" in mentioned_names(module):
         return frozenset()
@@ -143,7 +143,7 @@ def removable_imports(module: ast.Module, also: frozenset[str]) -> frozenset[str
         if isinstance(scope, (ast.Module, *_FUNCTIONS)):
             for node in scope.body:
                 bound.update(imported_names(node) if isinstance(node, IMPORTS) else ())
-    return (read_names(module) & bound) - also - _reachable_names(module, bound) - {"*"}
+    return (read_names(module) & bound) - read_later - _reachable_names(module, bound) - {"*"}
 
 
 def _reachable_names(module: ast.Module, bound: set[str]) -> set[str]:
@@ -160,7 +160,7 @@ _FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef)
 
 
 def remove_unread_imports(module: ast.Module, removable: frozenset[str]) -> ast.Module:
-    """Remove the removable imports whose names a program does not mention, in place.
+    """Remove the removable imports whose names a program does not mention. Change and return the same tree.
 
     Only imports at the top level of the module or of a function are removed.
     """
@@ -185,7 +185,7 @@ def remove_names(node: ast.stmt, removed: frozenset[str]) -> ast.stmt | None:
 
 
 def merge_imports(statements: Iterable[str]) -> list[str]:
-    """Return equivalent import statements, one for each module. Assignments of constants come last.
+    """Return equivalent import statements, with one for all names of a module. Assignments of constants come last.
 
     Args:
         statements: Imports of one name each, and assignments of constants.
@@ -209,9 +209,9 @@ def merge_imports(statements: Iterable[str]) -> list[str]:
 
 @cache
 def n_import_tokens(statements: frozenset[str]) -> int:
-    """Return the number of tokens of the imports of one module, without duplicates.
+    """Return the number of tokens of merged import statements.
 
-    If two statements bind one name differently, one statement gets an alias.
+    If two statements bind the same name differently, the tokens of an alias are added.
 
     Args:
         statements: Imports of one name each.
@@ -222,7 +222,7 @@ def n_import_tokens(statements: frozenset[str]) -> int:
 
 
 def imported_modules(statements: Iterable[str]) -> frozenset[str]:
-    """Return the names of the modules that import statements import from. Each statement imports one name."""
+    """Return the modules from which statements import, each of one name. A constant is its own module."""
     return frozenset(
         statement if is_constant(statement) else _parts(statement)[0] or statement for statement in statements
     )
@@ -230,7 +230,7 @@ def imported_modules(statements: Iterable[str]) -> frozenset[str]:
 
 @cache
 def _parts(statement: str) -> tuple[str, str]:
-    """Return the module, the name and the alias of an import of one name. `import module` has an empty module."""
+    """Return the module and the name, with its alias, of an import of one name. `import name` has an empty module."""
     (node,) = _nodes(statement)
     module = str(node.module) if isinstance(node, ast.ImportFrom) else ""
     return module, ast.unparse(node.names[0])

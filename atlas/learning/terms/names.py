@@ -40,7 +40,7 @@ def is_available(name: str) -> bool:
 
 
 def unused_name(name: str, reserved: Iterable[str]) -> str:
-    """Return the name itself if it is not reserved. Otherwise append the first number that makes it unique."""
+    """Return the name itself if it is available and not reserved, otherwise with the first free number appended."""
     reserved_names = set(reserved)
     if name not in reserved_names and is_available(name):
         return name
@@ -115,7 +115,7 @@ def bound_names(tree: ast.AST) -> set[str]:
     return names
 
 
-def looks_up_names(tree: ast.AST) -> set[str]:
+def find_name_lookups(tree: ast.AST) -> set[str]:
     """Return the builtins that code uses to look up names by string, such as `eval`."""
     nodes = list(walk(tree))
     names = [node for node in nodes if isinstance(node, ast.Name)]
@@ -137,7 +137,7 @@ def inspects_stack(tree: ast.AST) -> bool:
 
 
 def _names_of(node: ast.AST) -> set[str]:
-    """Return the name in a node, if there is one. A string counts as a name, because `getattr` accepts one."""
+    """Return the name in a node, or an empty set. A string counts as a name, because `getattr` accepts strings."""
     match node:
         case ast.Name(id=name) | ast.Attribute(attr=name) | ast.Constant(value=str(name)) | ast.alias(name=name):
             return {name}
@@ -157,7 +157,7 @@ def _is_of_builtins(node: ast.AST) -> bool:
 
 
 def bound_names_of_node(node: ast.AST) -> set[str]:
-    """Return the names that a node binds. Nodes of type `ast.Name` and `ast.arg` are not covered."""
+    """Return the names that a node binds, other than an `ast.Name` or `ast.arg`."""
     match node:
         case ast.FunctionDef(name=name) | ast.AsyncFunctionDef(name=name) | ast.ClassDef(name=name):
             return {name}

@@ -14,7 +14,7 @@ _EXIT_STATEMENTS = (ast.Return, ast.Raise, ast.Continue, ast.Break)
 
 
 def normalise(source: str) -> ast.Module:
-    """Return the program as `strip` does. Also replace `else` after a branch that always leaves its block.
+    """Return the program as `strip` does, without `else` after a branch that always leaves its block.
 
     Raises:
         InvalidPython: The source does not parse, is too long or too deeply nested, or does not survive `ast.unparse`.
@@ -69,8 +69,8 @@ def always_exits(block: Sequence[ast.stmt]) -> bool:
 def find_checks(module: ast.Module) -> list[ast.stmt]:
     """Return the top-level assertions and prints of a program, outside of functions and classes.
 
-    Agents use them to try out their functions. Such statements are not part of the solution. The list is empty for a
-    script, which defines no function or class, because its output is its result.
+    Agents try out their functions with such statements, which are not part of the solution. The list is empty for a
+    script, which defines no function or class, because the output of a script is its result.
     """
     statements = list(_iterate_top_level(module.body))
     if not any(map(_defines, statements)):
@@ -101,7 +101,7 @@ def _is_check(statement: ast.stmt) -> bool:
 
 
 class _Stripper(ast.NodeTransformer):
-    """A transformer that removes docstrings and annotations, except annotations of fields, for dataclasses."""
+    """A transformer that removes docstrings and annotations, except annotations of fields, which dataclasses need."""
 
     def visit_Module(self, node: ast.Module) -> ast.Module:
         self.generic_visit(node)
@@ -120,7 +120,7 @@ class _Stripper(ast.NodeTransformer):
         return node
 
     def visit_AnnAssign(self, node: ast.AnnAssign) -> ast.stmt:
-        """Keep a declaration without a value, because it makes the name a local variable."""
+        """Replace a declaration by an assignment. Keep one without a value, which makes the name a local variable."""
         self.generic_visit(node)
         return node if node.value is None else ast.Assign(targets=[node.target], value=node.value)
 
@@ -139,7 +139,7 @@ class _Stripper(ast.NodeTransformer):
 
 
 class _ElseRemover(ast.NodeTransformer):
-    """A transformer that moves the code of an `else` after its `if` where the branch before it leaves the block."""
+    """A transformer that moves the code of an `else` after the `if`, if the other branch always leaves the block."""
 
     def visit_If(self, node: ast.If) -> list[ast.stmt]:
         self.generic_visit(node)

@@ -62,7 +62,7 @@ def try_parse(source: str) -> ast.Module | None:
 def is_wide(module: ast.Module) -> bool:
     """Return whether an expression of a program has more than `MAX_PARTS` operands, items or arguments.
 
-    Tables do not count: a long one is searched as a single constant.
+    Long tables do not count, because a table is searched as a single constant.
     """
     return any(
         isinstance(value, list) and len(value) > MAX_PARTS
@@ -88,7 +88,7 @@ def is_long_table(node: ast.AST) -> bool:
 
 
 def can_compile(source: str) -> bool:
-    """Return whether Python compiles the source. Parsing is not enough: it accepts a `return` outside of functions."""
+    """Return whether Python compiles the source. The parser alone accepts, for example, `return` outside a function."""
     try:
         with warnings.catch_warnings(action="ignore"):
             compile(source, "<program>", "exec", dont_inherit=True)

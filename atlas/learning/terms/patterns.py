@@ -25,7 +25,7 @@ class Pattern:
 
 
 def match(pattern: Pattern, term: Term) -> Term | None:
-    """Return the call that replaces a term, or None if the pattern does not match."""
+    """Return the call of a pattern that can replace a term, or None if the pattern does not match."""
     arguments: list[Term | None] = [None] * len(pattern.hole_sorts)
     if not _matches(pattern.body, term, pattern.hole_sorts, arguments):
         return None

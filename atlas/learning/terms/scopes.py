@@ -28,7 +28,7 @@ Otherwise it is `OWN`. The origin of a constant of the module is its assignment,
 class _Scope:
     node: ast.AST
     bound: dict[str, str] = field(default_factory=dict)
-    """Origin of each name that is bound here."""
+    """Origin of each name that the scope binds."""
 
     nonlocals: set[str] = field(default_factory=set)
 
@@ -92,7 +92,7 @@ def _is_immutable(value: ast.expr) -> bool:
 def _bound_names(node: ast.AST) -> list[str]:
     """Return the names that a node binds in any scope.
 
-    Names that it declares as `global` or `nonlocal` appear twice, so that they never count as bound once.
+    A name that the node declares as `global` or `nonlocal` appears twice, so that it never counts as bound once.
     """
     if isinstance(node, ast.Global | ast.Nonlocal):
         return [name for name in node.names for _ in range(2)]
@@ -140,7 +140,7 @@ def _find_scope(node: ast.AST, nodes: Sequence[ast.AST]) -> _Scope:
 
 
 def _unreliable_imports(scope: ast.AST, imports: set[str], bound: Mapping[str, str]) -> set[str]:
-    """Return the imported names of a scope whose import may not have run, or was overwritten, when they are used."""
+    """Return the imported names of a scope that code may use before the import has run, or after another binding."""
     if not imports or "*" in bound:
         return imports  # the other names of a star import are unknown
     mentioned: set[str] = set()
@@ -266,7 +266,7 @@ def _name_of(node: ast.AST) -> str | None:
 
 
 def _origin_of_name(name: str, scopes: list[_Scope]) -> str:
-    """Return the origin of a name. Class scopes are visible only directly inside them."""
+    """Return the origin of a name. The names of a class are visible only directly in its body."""
     *around, innermost = scopes
     for scope in [innermost, *reversed(around)]:
         if scope is not innermost and isinstance(scope.node, ast.ClassDef):

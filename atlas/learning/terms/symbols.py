@@ -10,7 +10,7 @@ from atlas.learning.terms.terms import SYMBOL, Term
 def number_symbols(term: Term) -> dict[str, str]:
     """Return a numbered head for each variable of a term, keyed by the variable's head.
 
-    With these heads, terms that differ only in variables become equal.
+    Terms that differ only in variables become equal if `replace_symbols` puts these heads in.
     """
     heads: dict[str, str] = {}
     for part in term.walk():

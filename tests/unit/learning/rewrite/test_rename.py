@@ -39,7 +39,7 @@ def test_attributes_and_texts_are_no_names():
 def test_names_that_only_look_like_functions_that_look_names_up_are_no_reason():
     code = "def f(a, dir):\n    vars = g(a, eval=dir)\n    return vars"
     assert rename_identifiers(code, {"a": "x"}).startswith("def f(x, dir):")
-    with pytest.raises(InvalidInput, match="look up names as strings"):
+    with pytest.raises(InvalidInput, match="look up names by string"):
         rename_identifiers("def f(a):\n    return map(eval, a)", {"a": "x"})
 
 
@@ -62,7 +62,7 @@ def test_nested_functions_that_bind_the_name_anew_stay_right():
         ("def f(a):\n    import a", {"a": "x"}, "depends on the name 'a'"),
         ("def f(a):\n    global a", {"a": "x"}, "depends on the name 'a'|that parses"),
         ("def f(a):\n    class C:\n        a = 1\n    return C", {"a": "x"}, "depends on the name 'a'"),
-        ("def f(a): return eval('a')", {"a": "x"}, "look up names as strings"),
+        ("def f(a): return eval('a')", {"a": "x"}, "look up names by string"),
         ("def f(a, b): return a", {"a": "x", "b": "x"}, "different new names"),
         ("def f(", {"f": "g"}, "that parses"),
     ],
