@@ -17,7 +17,7 @@ from atlas.storage.store import Store
 
 BATCH = 500
 UNLIMITED = 1 << 30
-"""Larger than the length of any string."""
+"""Maximum number of characters that no string reaches."""
 
 TaskKey = tuple[str, tuple[str, ...]]
 """Domain and significant words of a task."""
@@ -91,7 +91,7 @@ def _text(record_id: str, metadata: Mapping[str, object], read: Callable[[Experi
 
 
 def _repeated_positions(keys: Iterator[Hashable] | Sequence[Hashable]) -> list[list[int]]:
-    """Return the positions of each key that occurs several times. Positions with None are left out."""
+    """Return the positions of each key that occurs several times. None is not a key."""
     positions: defaultdict[Hashable, list[int]] = defaultdict(list)
     for position, key in enumerate(keys):
         if key is not None:
@@ -100,7 +100,7 @@ def _repeated_positions(keys: Iterator[Hashable] | Sequence[Hashable]) -> list[l
 
 
 def _merge_overlapping(n: int, groups: Sequence[Sequence[int]]) -> list[list[int]]:
-    """Return the groups of positions after merging those that overlap, each ascending."""
+    """Return groups of positions after merging groups that overlap, each sorted."""
     parents = list(range(n))
 
     def root(position: int) -> int:

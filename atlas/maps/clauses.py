@@ -137,7 +137,7 @@ def _sentence_clauses(words: Sequence[str], excluded: Container[str]) -> Iterato
 
 
 def _verb(before: str, word: str) -> str:
-    """Return the verb that a word is after another word, such as `match` for `that matches`, or an empty string."""
+    """Return a word's infinitive, such as `match` for `that matches`, or an empty string if it is no verb there."""
     if before in RELATIVES and is_plural(word) and singular(word) in VERBS:
         return singular(word)
     return word if (not before or before in BEFORE_VERBS) and word in VERBS else ""
@@ -157,7 +157,7 @@ class _SentenceState:
     latest: Clause | None = None
 
     def skip_word(self, word: str) -> None:
-        """Read a word that is not part of a noun phrase. Call it only while no run is unfinished."""
+        """Read a word that is not part of a noun phrase. Call it only if `run` is empty."""
         if self.verb and self.link == self.verb and word in PARTICLES:
             self.verb = f"{self.verb} {word}"
         elif word in PREPOSITIONS and not (word in CONDITIONS and self.link == self.verb):
@@ -166,7 +166,7 @@ class _SentenceState:
             self.link = word
 
     def end_run(self, word: str) -> Iterator[Clause]:
-        """Read the word after a run, and yield the clauses of the run."""
+        """Read the word after the run, and yield the clauses that end with the run."""
         ends_with_verb = len(self.run) > 1 and is_plural(self.run[-2]) and self.run[-1] in VERBS
         if ends_with_verb or word in DETERMINERS or (word in CONDITIONS and is_plural(self.run[-1])):
             self.run.pop()  # `clients hammer the endpoint`, `goals generate`, `checks if`
@@ -179,7 +179,7 @@ class _SentenceState:
         self.run, self.link = [], word
 
     def _finish_run(self) -> Iterator[Clause]:
-        """Yield the clause of the run or, if the run follows `of`, of the noun phrase before it."""
+        """Yield the clause of the run. If the run follows `of`, first yield the phrase before `of`, with the noun."""
         run, latest, verb = self.run, self.latest, self.verb
         is_no_noun = len(run) == 1 and self.link in NOT_BEFORE_NOUNS and run[0].islower()
         if not run or is_no_noun or not _is_noun(run[-1].lower()):

@@ -1,4 +1,4 @@
-"""Cached columns of a memory. Of a large memory, only changed records are read again."""
+"""Cached columns of a memory. After changes, only the changed records are read again."""
 
 from __future__ import annotations
 

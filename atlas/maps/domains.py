@@ -28,7 +28,7 @@ MAX_SHARE = 0.6
 """Largest share of all points in a domain. A larger cluster is split."""
 
 MIN_OVERLAP = 0.2
-"""Smallest overlap (Jaccard) at which a domain is identified with an earlier one."""
+"""Smallest overlap (Jaccard) at which a domain gets the number of an earlier domain."""
 
 Labels = npt.NDArray[np.int32]
 Strengths = npt.NDArray[np.float32]
@@ -39,7 +39,7 @@ class Clusters:
     """The cluster of each point, and the strength of its membership."""
 
     labels: Labels
-    """Shape (n,): numbered from 0, largest first. `UNCLUSTERED` outside of all domains."""
+    """Shape (n,): the number of each point's cluster, 0 for the largest, or `UNCLUSTERED`."""
 
     strengths: Strengths
     """Shape (n,): strength of membership, in [0, 1]."""
@@ -105,7 +105,7 @@ def _largest_first(clusters: Clusters) -> Clusters:
 
 
 def renumber(labels: Labels, numbers: Mapping[int, int]) -> Labels:
-    """Return labels with the numbers that a mapping gives them. Labels that it lacks become `UNCLUSTERED`."""
+    """Return labels replaced according to a mapping. Labels that are not in it become `UNCLUSTERED`."""
     renumbered_labels = np.full(len(labels), UNCLUSTERED, np.int32)
     for old, new in numbers.items():
         renumbered_labels[labels == old] = new
@@ -113,7 +113,7 @@ def renumber(labels: Labels, numbers: Mapping[int, int]) -> Labels:
 
 
 def match_domains(old: Labels, new: Labels) -> dict[int, int]:
-    """Return the number of each new domain: that of the matching old domain, or an unused one. Keyed by label.
+    """Return a number for each new domain, keyed by label: that of the matching old domain, or an unused number.
 
     Args:
         old: Labels of the records on both maps.
@@ -146,7 +146,7 @@ def match_domains(old: Labels, new: Labels) -> dict[int, int]:
 def labels_from_neighbours(
     newcomers: Vectors, old: Vectors, labels: Labels, strengths: Strengths
 ) -> tuple[Labels, Strengths]:
-    """Return the label of each new record, by a weighted vote of its nearest neighbours, and its strength."""
+    """Return a label for each new record, by a weighted vote of its nearest neighbours, and the membership strength."""
     nearest = nearest_neighbours(newcomers, N_NEIGHBOURS, pool=old)
     weights = placement_weights(nearest)
     nearby = np.full(len(newcomers), UNCLUSTERED, np.int32)

@@ -36,7 +36,7 @@ class DuplicateGroup:
     """Records that are pairwise near-duplicates."""
 
     ids: tuple[str, ...]
-    """The record with the most near-duplicates first, then the others by similarity to that record."""
+    """Ids of the records: the one with the most near-duplicates, then the others by their similarity to it."""
 
     similarity_min: float
     """Smallest similarity of two records of the group, between the threshold and 1."""
@@ -54,10 +54,10 @@ class Duplicates:
     """Revision of the store at which the groups were found."""
 
     ledger_id: str = ""
-    """Id of the ledger that was searched, which a restore changes, or empty if unknown."""
+    """Id of the ledger that was searched, or empty if unknown. A restore changes the id."""
 
     digests: Mapping[str, str] = field(default_factory=dict)
-    """Digest of the solution and the actions of each attempt, by id. Attempts without a digest count as different."""
+    """Digest of each attempt's solution and actions, keyed by id. Attempts without a digest count as different."""
 
 
 def duplicate_attempts(

@@ -1,4 +1,4 @@
-"""Names that were given to domains.
+"""Names that people or language models have given to domains.
 
 The names are user data in a file of the store or in a server's ledger, not a cache.
 """
@@ -49,7 +49,7 @@ class DomainNames:
     """The names of one collection's domains. On a new map, a name goes to the domain that has most of its records."""
 
     def __init__(self, directory: Path, collection: str, text: NamesText | None = None) -> None:
-        """Read and write the names of a collection's domains.
+        """Create a store of the names of a collection's domains.
 
         Args:
             text: Storage of the names, or None for a file in the store's directory.
@@ -60,11 +60,11 @@ class DomainNames:
 
     @classmethod
     def of(cls, store: Store, collection: str) -> DomainNames:
-        """Return the names of a store's collection, which all processes and servers of the store share."""
+        """Return the domain names of a store's collection, which all processes and servers of the store share."""
         return cls(store.path, collection, names_text(store))
 
     def state(self) -> str:
-        """Return a string that changes whenever a name changes, as a key of caches."""
+        """Return a string that changes whenever a name changes, for use as a cache key."""
         return self._text.state()
 
     def load(self) -> tuple[NamedDomain, ...]:
@@ -86,7 +86,7 @@ class DomainNames:
         return replace(memory_map, domains=tuple(domains))
 
     def rename(self, memory_map: MemoryMap, number: int, name: str) -> None:
-        """Rename a domain. An empty name restores the automatic one.
+        """Rename a domain. An empty name restores the automatic name.
 
         Raises:
             InvalidInput: The map has no such domain, or the name is too long or not one line.
@@ -101,7 +101,7 @@ class DomainNames:
             )
         if not name.isprintable():
             raise InvalidInput(
-                f"expected one line of visible characters for a domain's name, got {name!r}; remove the others"
+                f"expected one line of visible characters for a domain's name, got {name!r}; remove all others"
             )
         entry = _entry(memory_map, number, name)
 
@@ -113,26 +113,26 @@ class DomainNames:
 
         self._change(with_name)
 
-    def suggest(self, memory_map: MemoryMap, names: Mapping[int, str], by: str) -> None:
+    def add_suggestions(self, memory_map: MemoryMap, names: Mapping[int, str], by: str) -> None:
         """Store the names that a language model suggested for domains. Names that people gave are not replaced.
 
         Args:
             memory_map: The map with the domains.
-            names: The suggested name of each domain, by the domain's number.
+            names: The suggested name of each domain, keyed by the domain's number.
             by: Name of the model.
 
         Raises:
             StoreUnavailable: The file cannot be written.
         """
 
-        def add_suggestions(named_domains: tuple[NamedDomain, ...]) -> list[NamedDomain]:
+        def with_suggestions(named_domains: tuple[NamedDomain, ...]) -> list[NamedDomain]:
             current = _match_names(memory_map, named_domains)
             numbers = [number for number in names if number not in current or named_domains[current[number]].by]
             replaced = {current[number] for number in numbers if number in current}
             remaining = [named_domain for index, named_domain in enumerate(named_domains) if index not in replaced]
             return remaining + [_entry(memory_map, number, names[number], by) for number in numbers]
 
-        self._change(add_suggestions)
+        self._change(with_suggestions)
 
     def restore(self, named_domains: Sequence[NamedDomain]) -> None:
         """Restore the names that `load` returned earlier.
@@ -156,7 +156,7 @@ class DomainNames:
         self._text.change(rewrite)
 
     def _names_by_collection(self, text: bytes | None) -> dict[str, Any]:
-        """Return the encoded names in a file's text, keyed by collection. A damaged file is moved away: no names."""
+        """Return the encoded names in a file's text, keyed by collection. Move a damaged file away, and return none."""
         if text is None:
             return {}
         try:
@@ -180,7 +180,7 @@ def _with_name(domain: Domain, name: NamedDomain) -> Domain:
 
 
 def _parse_entries(entries: Sequence[Any]) -> tuple[tuple[NamedDomain, ...], list[Any]]:
-    """Return the entries that can be decoded, and the other ones unchanged, which a later version may have written."""
+    """Return the decoded entries, and unchanged those that cannot be decoded, perhaps written by a later version."""
     named_domains, unreadable = [], []
     for entry in entries:
         try:
@@ -215,7 +215,7 @@ def _match_names(memory_map: MemoryMap, named_domains: Sequence[NamedDomain]) ->
 
 
 def _overlap(named_domain: NamedDomain, domain: Domain, labels: dict[str, int]) -> float:
-    """Return the estimated Jaccard overlap of a domain and a named domain, based on the latter's remaining members."""
+    """Return the Jaccard overlap of two domains, estimated from those members of `named_domain` that still exist."""
     live = [labels[record_id] for record_id in named_domain.members if record_id in labels]
     if not live:
         return 0.0

@@ -41,17 +41,17 @@ OnProgress = Callable[[int, int, str], None]
 _Rows = npt.NDArray[np.int64]
 
 MIN_SHARE_FOR_NAME = 0.5
-"""Smallest share of an earlier domain's members in one domain at which its name is kept."""
+"""Smallest share of an earlier domain's members that a domain must contain to keep the earlier name."""
 
 OLD_SEPARATOR = " · "
-"""Separator in generated names of earlier versions, which are generated again."""
+"""Separator that earlier versions used in generated names. Such names are generated again."""
 
 MAX_TYPICAL = 5
 N_JUDGED_FOR_PREVIEW = 100
-"""Number of points for a preview's trustworthiness. Small, because a user waits for the result."""
+"""Number of points for a preview's trustworthiness, which is small because a user waits for the result."""
 
 MIN_SHARE_FOR_REFIT = 0.1
-"""Smallest share of records placed after fitting for which a map should be refitted."""
+"""Smallest share of records placed after the fit at which a map should be refitted."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -88,10 +88,10 @@ class Domain:
     """Position of the label on the map."""
 
     typical: tuple[str, ...]
-    """Ids of the records nearest to its centre, at most five."""
+    """Ids of the records whose vectors are nearest to the mean direction, at most `MAX_TYPICAL`."""
 
     suggested_by: str = ""
-    """The language model that suggested its name, or empty for other names."""
+    """The language model that suggested the name, or empty for other names."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -104,7 +104,7 @@ class MemoryMap:
     """Shape (n,): True for records that were placed by their neighbours after the fit."""
 
     labels: npt.NDArray[np.int32]
-    """Shape (n,): the number of its domain, or `UNCLUSTERED`."""
+    """Shape (n,): the number of each record's domain, or `UNCLUSTERED`."""
 
     strengths: npt.NDArray[np.float32]
     """Shape (n,): strength of membership in the domain, in [0, 1]."""
@@ -114,13 +114,13 @@ class MemoryMap:
 
     recipe: MapRecipe
     trustworthiness: float
-    """Trustworthiness for 15 neighbours, in [0, 1]. Estimated from a sample if there are many records."""
+    """Trustworthiness for 15 neighbours, in [0, 1]. For many records, it is estimated from a sample."""
 
     revision: int
     """Revision of the store that the map shows."""
 
     ledger_id: str = ""
-    """Id of the ledger, which a restore changes, or empty if unknown."""
+    """Id of the ledger, or empty if unknown. A restore changes the id."""
 
     @property
     def is_sketch(self) -> bool:
@@ -152,7 +152,7 @@ class MemoryMap:
 
 
 def preview(embedded: EmbeddedRecords) -> MemoryMap:
-    """Return a map by PCA without domains. It is fast even for a large memory."""
+    """Return a map by PCA without domains, which is fast even for a large memory."""
     n, coordinates = len(embedded.ids), pca(embedded.vectors)
     return MemoryMap(
         ids=embedded.ids,
@@ -183,7 +183,7 @@ def make_map(
         embedded: The experiences to show.
         engine: `pca`, `umap` or `umap-learn`.
         min_domain_size: Smallest number of records of a domain. 0 for a default by the number of records.
-        previous: An earlier map. The new one is aligned with it, and domains that match keep its numbers and names.
+        previous: An earlier map. The new map is aligned with it, and matching domains keep their numbers and names.
         seed: Equal seeds give equal maps.
         on_progress: Called from time to time.
 
@@ -236,12 +236,12 @@ def regroup(memory_map: MemoryMap, embedded: EmbeddedRecords, min_domain_size: i
 
 
 def extend(memory_map: MemoryMap, embedded: EmbeddedRecords, fitted: MemoryMap | None = None) -> MemoryMap:
-    """Return the map updated to the current records: new ones are placed near their neighbours, deleted ones removed.
+    """Return the map updated to the current records: new records near their neighbours, without deleted records.
 
     Args:
         memory_map: A map of an earlier state.
         embedded: The current records.
-        fitted: The map as it was fitted. Restored records return to their positions on it.
+        fitted: The map as it was fitted. Records that were deleted and restored return to their positions on it.
     """
     kept_rows, old_rows, new = _match_rows(memory_map.ids, embedded.ids)
     if not len(new) and len(kept_rows) == len(memory_map.ids):
@@ -294,7 +294,7 @@ class _PlacedRecords:
     strengths: Strengths
 
     def restore(self, ids: Sequence[str], fitted: MemoryMap) -> None:
-        """Move the records that the fitted map contains back to it, so that undoing a prune restores the map."""
+        """Give records that are on the fitted map their values there, so that undoing a prune restores the map."""
         rows, fitted_rows = _shared_rows(ids, fitted.ids)
         for target, source in (
             (self.coordinates, fitted.coordinates),
@@ -308,7 +308,8 @@ class _PlacedRecords:
 def _place_newcomers(newcomers: Vectors, old: Vectors, memory_map: MemoryMap, kept_rows: _Rows) -> _PlacedRecords:
     """Return positions and domains of new records, from their neighbours among the map's rows `kept_rows`.
 
-    `old` are the vectors of these rows.
+    Args:
+        old: Vectors of these rows.
     """
     labels, strengths = labels_from_neighbours(
         newcomers, old, memory_map.labels[kept_rows], memory_map.strengths[kept_rows]
@@ -318,7 +319,7 @@ def _place_newcomers(newcomers: Vectors, old: Vectors, memory_map: MemoryMap, ke
 
 
 def _add_domains(fitted: MemoryMap, embedded: EmbeddedRecords, min_size: int, previous: MemoryMap | None) -> MemoryMap:
-    """Return a fitted map with domains. Domains that match one of the previous map keep its number and name."""
+    """Return a fitted map with domains. A domain that matches one of the previous map keeps its number and name."""
     clusters = find_domains(fitted.coordinates, min_size)
     rows = {record_id: row for row, record_id in enumerate(embedded.ids)}
     order = [rows[record_id] for record_id in fitted.ids]
@@ -339,7 +340,7 @@ def _add_domains(fitted: MemoryMap, embedded: EmbeddedRecords, min_size: int, pr
 
 
 def _keep_names(ids: Sequence[str], labels: Labels, previous: MemoryMap) -> tuple[Labels, dict[int, Domain]]:
-    """Return labels with the numbers of an earlier map, and its domains that keep their names, keyed by number."""
+    """Return labels with an earlier map's numbers, and the earlier domains that keep their names, keyed by number."""
     now, before = _shared_rows(ids, previous.ids)
     new_rows = np.setdiff1d(np.arange(len(ids)), now)
     numbers = match_domains(previous.labels[before], labels[np.concatenate([now, new_rows])])
@@ -386,7 +387,8 @@ def _measure_domains(
 ) -> list[Domain]:
     """Return the domains that have members, with size and typical members computed again.
 
-    `rows` are the rows in `vectors` of the map's records.
+    Args:
+        rows: The rows in `vectors` of the map's records.
     """
     measured = []
     for number, domain in named_domains.items():
@@ -400,7 +402,7 @@ def _measure_domains(
 
 
 def _most_typical(vectors: Vectors) -> list[int]:
-    """Return the rows of the at most `MAX_TYPICAL` vectors nearest to the mean direction, nearest first.
+    """Return the rows of at most `MAX_TYPICAL` vectors, those nearest to the mean direction first.
 
     Attempts at one task have equal vectors. Of equal vectors, only the first is returned, unless there are too few
     others.

@@ -1,4 +1,4 @@
-"""Names for domains: the phrases and words that their members share and other domains' members do not."""
+"""Names for domains: phrases and words that are common in a domain and rare in other domains."""
 
 from __future__ import annotations
 
@@ -30,10 +30,10 @@ MIN_PLACE_SHARE = 0.5
 """Minimum share of a capitalised word's uses after `from` or `to` for it to count as a place."""
 
 MIN_COMMON_SHARE = 0.7
-"""Minimum share of the shorter word that two forms of one word have in common at the start: `sort` and `sorted`."""
+"""Minimum length of the common beginning of two forms of one word, as a share of the shorter: `sort` and `sorted`."""
 
 MIN_MEMBER_SHARE = 0.08
-"""Share of a domain's members that must have a word before it may name the domain."""
+"""Smallest share of a domain's members that must contain a word for it to name the domain."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -48,14 +48,14 @@ class DomainTerms:
 
 
 def name_domains(texts: Sequence[str], labels: Labels) -> dict[int, DomainTerms]:
-    """Return the most distinctive words and the possible names of each domain, keyed by its number.
+    """Return the most distinctive words and the possible names of each domain, keyed by the domain's number.
 
     Args:
         texts: One text for each record.
         labels: The domain of each record, shape (n,). Records without a domain serve for comparison.
 
     Source:
-        c-TF-IDF (Grootendorst, arXiv 2203.05794) over how many members have a word, so that a long text counts no more.
+        c-TF-IDF (Grootendorst, arXiv 2203.05794) of the number of members with a word, so that a text counts once.
     """
     texts_by_domain, people = _read_domains(texts, labels)
     if not texts_by_domain:
@@ -88,7 +88,7 @@ def name_domains(texts: Sequence[str], labels: Labels) -> dict[int, DomainTerms]
 
 
 def unique_names(terms_by_domain: Mapping[int, DomainTerms], reserved: Iterable[str] = ()) -> dict[int, str]:
-    """Return a distinct name for each domain. If all of a domain's possible names are taken, the first one is numbered.
+    """Return a distinct name for each domain. If all possible names are taken, the first name gets a number.
 
     Args:
         terms_by_domain: Possible names of each domain, keyed by number. Earlier domains choose first.
@@ -128,7 +128,7 @@ class Prose:
 
     text: str
     words: set[str]
-    """Words that may name its subject."""
+    """Words that may name the subject of the text."""
 
 
 def prose(text: str) -> Prose:
@@ -168,9 +168,9 @@ def _place_names(texts: Iterable[str]) -> set[str]:
 
 
 def _read_domains(texts: Sequence[str], labels: Labels) -> tuple[dict[int, list[Prose]], set[str]]:
-    """Return a sample of each domain's texts, keyed by number, and the words that name people and places.
+    """Return a sample of each domain's texts, keyed by number, and the words that name people or places.
 
-    Names of people are removed from the words of the texts.
+    Names of people are removed from `Prose.words`.
     """
     rows = {int(number): np.flatnonzero(labels == number) for number in np.unique(labels)}
     sampled = {
@@ -211,10 +211,10 @@ def _weights(counts: Counter[str], size: int, total: Counter[str], n_total: int)
     """Return the c-TF-IDF weight of each word: the share of members with it, times its rarity in other domains.
 
     Args:
-        counts: Number of members with each word.
-        size: Number of members.
-        total: Number of records with each word, of all domains.
-        n_total: Number of records of all domains.
+        counts: Number of the domain's members with each word.
+        size: Number of the domain's members.
+        total: Number of records with each word, in all domains.
+        n_total: Number of records in all domains.
     """
     min_members = max(2, MIN_MEMBER_SHARE * size)
     weights = {}
@@ -255,7 +255,7 @@ def _are_alike(word: str, other: str) -> bool:
 
 
 def number_by_template(texts: Sequence[str], labels: Labels) -> dict[int, int]:
-    """Return a new number for each domain, keyed by the old one. Domains whose tasks differ only in numbers share it.
+    """Return a new number for each domain, keyed by the old number. It is shared by domains that differ in digits only.
 
     `Household task env_37` and `Household task env_112` differ in nothing that could tell two domains apart.
     """

@@ -26,7 +26,7 @@ class EmbeddedRecords:
 
     titles: tuple[str, ...]
     texts: tuple[str, ...]
-    """Start of the embedded text, from which the names of domains are derived."""
+    """Beginning of each embedded text, from which the names of domains are derived."""
 
     revision: int
     """Revision of the store at which the records were read, or an earlier one."""
@@ -35,11 +35,11 @@ class EmbeddedRecords:
     """The embedding model of the vectors."""
 
     ledger_id: str = ""
-    """Id of the ledger with the records, which a restore changes."""
+    """Id of the ledger with the records. A restore changes the id."""
 
 
 def read_embedded(store: Store, collection: str, ids: Sequence[str] | None = None) -> EmbeddedRecords:
-    """Return a snapshot of a collection's live records in the order of addition, or of those with the given ids.
+    """Return a snapshot of a collection's live records, or of those with the given ids, in the order of addition.
 
     Raises:
         NotFound: The store is not bound to an embedding model yet.
@@ -91,7 +91,7 @@ def _empty_snapshot(store: Store, collection: str) -> EmbeddedRecords:
 
 
 def select_rows(embedded: EmbeddedRecords, rows: Sequence[int]) -> EmbeddedRecords:
-    """Return a snapshot with only these rows of a snapshot, in this order."""
+    """Return a snapshot with only the given rows, in the given order."""
     return replace(
         embedded,
         ids=tuple(embedded.ids[row] for row in rows),
@@ -102,7 +102,7 @@ def select_rows(embedded: EmbeddedRecords, rows: Sequence[int]) -> EmbeddedRecor
 
 
 def _append_records(embedded: EmbeddedRecords, store: Store, collection: str, seqs: Seqs) -> EmbeddedRecords:
-    """Return the snapshot with more records at its end, given by their sequence numbers.
+    """Return a snapshot with the records of the given sequence numbers appended.
 
     Records without a vector, and those in quarantine, are left out.
     """

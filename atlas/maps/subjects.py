@@ -1,4 +1,4 @@
-"""Names for groups of tasks: what most tasks of a group are about, and few others, in the words of the tasks."""
+"""Names for groups of tasks: the subject of most tasks of a group and of few others, in the words of the tasks."""
 
 from __future__ import annotations
 
@@ -25,20 +25,20 @@ _COUNTED_NOUN = re.compile(
 """Nouns that are counted, with or without an adjective."""
 
 INNER_WORD_WEIGHT = 20
-"""Weight of the spelling of a word that does not begin a sentence."""
+"""Weight of an occurrence within a sentence for the spelling of a word. A word that begins a sentence counts once."""
 
 MAX_NAME_CHARACTERS = 38
 """Maximum length of a name."""
 
 MAX_NAME_WORDS = 5
 TASK_KEY_CHARACTERS = 60
-"""Number of first letters that identify a task: attempts that share them count once."""
+"""Number of first letters that identify a task. Attempts with the same letters count once."""
 
 EARLY_WORDS, LATER_WEIGHT = 30, 0.4
 """Number of words that begin a task, and the weight of later words."""
 
 MIN_TASK_SHARE = 0.08
-"""Share of a group's tasks that must have a phrase before it may name the group."""
+"""Smallest share of a group's tasks that must contain a phrase for it to name the group."""
 
 PSEUDOCOUNT = 1.5
 """Pseudocount of tasks in other groups that are about a subject."""
@@ -53,10 +53,10 @@ MIN_PRECISE_SHARE = 0.2
 """Smallest share of a group's tasks for a phrase that makes a single noun more precise."""
 
 TASKS_PER_FORM = 8
-"""Largest number of tasks for each task in which a phrase is written in just its form."""
+"""Inverse of the smallest share of a group's tasks that must contain a phrase in exactly its form."""
 
 FEW_TASKS = 3
-"""Number of tasks up to which two phrases would only list the tasks."""
+"""Largest number of tasks in a group that is never named by two phrases, which would only list the tasks."""
 
 MAX_PAIRED_PHRASES = 40
 """Number of best phrases that are joined in pairs."""
@@ -64,17 +64,17 @@ MAX_PAIRED_PHRASES = 40
 ENGLISH = frozenset({"the", "and", "of", "to"})
 """Words of which most English texts contain some."""
 
-MIN_SHARE_BY_WORDS = {1: 0.55, 2: 0.33, 3: 0.33}
-"""Smallest share of a group's tasks for which a phrase names the whole group, by the phrase's number of words."""
+MIN_SHARE_BY_SPECIFICITY = {1: 0.55, 2: 0.33, 3: 0.33}
+"""Smallest share of a group's tasks that suffices for a phrase to name the group, keyed by `Subject.specificity`."""
 
 MIN_SHARE_OF_BEST_PAIR = 0.8
-"""Share of a group's tasks that two phrases must describe to be better than a single one that half of them has."""
+"""Smallest share of a group's tasks for which two phrases are better than a phrase in at most half of the tasks."""
 
 SHARE_EXPONENT = 1.3
-"""Exponent of the share of tasks."""
+"""Exponent of the share of tasks in the distinctiveness of phrases."""
 
-FACTOR_BY_WORDS = {1: 0.3, 2: 1.0, 3: 1.15}
-"""Factor for phrases of more words, which are more specific."""
+FACTOR_BY_SPECIFICITY = {1: 0.3, 2: 1.0, 3: 1.15}
+"""Factor that favours specific phrases, keyed by `Subject.specificity`."""
 
 VERB_FACTOR = 1.4
 """Factor for names with a verb, which say what is done."""
@@ -100,8 +100,8 @@ class Subject:
         return _stems(*self.words, self.of, *self.verb.split()[:1])
 
     @property
-    def n_words(self) -> int:
-        """How specific the phrase is, from 1 to 3: roughly the number of its meaningful words."""
+    def specificity(self) -> int:
+        """Specificity of the phrase, from 1 to 3: roughly the number of meaningful words."""
         words = [word for word in (*self.words, self.of) if word and word not in VAGUE_NOUNS]
         return min(3, max(1 + bool(self.of), len(words) + bool(self.verb)))
 
@@ -112,7 +112,7 @@ def _stems(*words: str) -> frozenset[str]:
 
 
 Subjects = tuple[Subject, ...]
-"""One phrase, or two that make a name together."""
+"""One phrase, or two phrases that make a name together."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -120,7 +120,7 @@ class Index:
     """An index of stems: a bit mask of the tasks that contain each stem. Bit `i` stands for task `i`."""
 
     early: dict[str, int]
-    """Tasks that begin with a stem, roughly."""
+    """Tasks with the stem among their first `EARLY_WORDS` words."""
 
     anywhere: dict[str, int]
 
@@ -138,14 +138,14 @@ class Group:
     """The phrases in the tasks of one group, with their counts."""
 
     tasks: int = 0
-    """Its tasks, as bits."""
+    """Bit mask of the group's tasks."""
 
     n: int = 0
     counts: Counter[Subject] = field(default_factory=Counter)
-    """How many tasks have a phrase in just this form."""
+    """Number of tasks that contain each phrase in exactly this form."""
 
     spellings: dict[tuple[str, ...], Counter[str]] = field(default_factory=lambda: defaultdict(Counter))
-    """How the noun of a phrase is written."""
+    """Number of occurrences of each spelling of a phrase's noun, keyed by `Subject.words`."""
 
 
 def subject_names(texts: Mapping[int, Sequence[str]], excluded: Container[str]) -> dict[int, tuple[str, ...]]:
@@ -220,7 +220,7 @@ class _Namer:
     n_total: int
 
     def names(self) -> Iterator[str]:
-        """Yield names, best first. Subjects of at least `MIN_TASK_SHARE` of the tasks come before rarer ones."""
+        """Yield names, best first. Names from subjects of at least `MIN_TASK_SHARE` of the tasks come before others."""
         common = self._rank(max(2, MIN_TASK_SHARE * self.group.n))
         spelled = (self.nouns.spell(subjects, self.group) for subjects in chain(common, self._rank(1)))
         yield from dict.fromkeys(
@@ -243,7 +243,9 @@ class _Namer:
     def _more_precise(self, noun: Subject, ranked: Sequence[Subject]) -> Iterator[Subjects]:
         """Yield frequent phrases that end in a noun, then combinations of the noun with another frequent phrase."""
         frequent = [subject for subject in ranked if self._task_share((subject,)) >= MIN_PRECISE_SHARE]
-        yield from ((subject,) for subject in frequent if subject.n_words > 1 and subject.words[-1] == noun.words[-1])
+        yield from (
+            (subject,) for subject in frequent if subject.specificity > 1 and subject.words[-1] == noun.words[-1]
+        )
         others = (
             subject
             for subject in frequent[:MAX_PAIRED_PHRASES]
@@ -256,7 +258,9 @@ class _Namer:
     def _order_by_fit(self, values: Mapping[Subject, float], ranked: Sequence[Subject]) -> Iterator[Subjects]:
         """Yield names, which are one or two phrases, sorted by how well they describe the group, best first."""
         sufficient = [
-            (subject,) for subject in ranked if self._task_share((subject,)) >= MIN_SHARE_BY_WORDS[subject.n_words]
+            (subject,)
+            for subject in ranked
+            if self._task_share((subject,)) >= MIN_SHARE_BY_SPECIFICITY[subject.specificity]
         ]
         pairs = self._pairs(ranked[:MAX_PAIRED_PHRASES])
         if not sufficient or self._task_share(sufficient[0]) <= MIN_PAIR_SHARE:
@@ -275,7 +279,7 @@ class _Namer:
         return (tasks & self.group.tasks).bit_count() / self.group.n
 
     def _covers_most(self, pair: Subjects) -> bool:
-        return min(subject.n_words for subject in pair) > 1 and self._task_share(pair) >= MIN_SHARE_OF_BEST_PAIR
+        return min(subject.specificity for subject in pair) > 1 and self._task_share(pair) >= MIN_SHARE_OF_BEST_PAIR
 
     def _phrases(self, min_tasks: float) -> dict[Subject, float]:
         """Return the score of each phrase as a name of the group. Phrases as common in other groups are left out."""
@@ -289,7 +293,7 @@ class _Namer:
             ):
                 value = (
                     self._distinctiveness((subject,))
-                    * FACTOR_BY_WORDS[subject.n_words]
+                    * FACTOR_BY_SPECIFICITY[subject.specificity]
                     * (VERB_FACTOR if subject.verb else 1.0)
                 )
                 if value:
@@ -298,7 +302,7 @@ class _Namer:
 
     def _is_proper(self, subject: Subject) -> bool:
         """Return whether a phrase is a single proper noun, such as a place."""
-        return subject.n_words == 1 and self.nouns.spell((subject,), self.group)[:2].istitle()
+        return subject.specificity == 1 and self.nouns.spell((subject,), self.group)[:2].istitle()
 
     def _pairs(self, ranked: Sequence[Subject]) -> list[Subjects]:
         """Return pairs of phrases that may be joined to a name, best first. Empty for a group of few tasks."""
@@ -324,7 +328,7 @@ class _Namer:
         )
 
     def _pair_distinctiveness(self, first: Subject, second: Subject) -> float:
-        n_bare = (first.n_words == 1) + (second.n_words == 1)
+        n_bare = (first.specificity == 1) + (second.specificity == 1)
         factor = TWO_VERBS_FACTOR if _is_same_noun(first, second) else PAIR_FACTOR * SINGLE_WORD_FACTOR**n_bare
         return self._distinctiveness((first, second)) * factor * (VERB_FACTOR if first.verb else 1.0)
 
@@ -349,7 +353,7 @@ class _Nouns:
     """The usual spellings of nouns in all texts."""
 
     forms: Mapping[str, Counter[str]]
-    """Number of occurrences of each spelling, by the word in lower case."""
+    """Number of occurrences of each spelling, keyed by the word in lower case."""
 
     countable: Container[str]
     """Nouns that follow `a` or `an`, or that have a plural in the texts."""

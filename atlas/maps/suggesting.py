@@ -16,7 +16,7 @@ from atlas.maps.map import MemoryMap
 from atlas.protocols.infra import LLMClient
 
 MAX_DOMAINS = 20
-"""Number of domains in one prompt, so that the model can contrast them and still answers briefly."""
+"""Largest number of domains in one prompt. Several help the model to tell them apart, many make answers too long."""
 
 MAX_NAME_CHARACTERS = 40
 TASK_CHARACTERS = 300
@@ -25,7 +25,7 @@ TOKENS_PER_NAME = 40
 
 
 def build_schema(numbers: Sequence[int]) -> Mapping[str, Any]:
-    """Return the JSON schema of an answer with a name for each of these groups."""
+    """Return the JSON schema of an answer with a name for each of the domains with these numbers."""
     name = {
         "type": "object",
         "properties": {
@@ -72,7 +72,7 @@ def unnamed_domains(memory_map: MemoryMap, titles: Mapping[str, str]) -> tuple[U
 async def suggest_names(
     llm: LLMClient, domains: Sequence[UnnamedDomain], reserved: Iterable[str] = ()
 ) -> dict[int, str]:
-    """Return a name for each domain, keyed by its number. No two names are equal, ignoring case.
+    """Return a name for each domain, keyed by the domain's number. No two names are equal, ignoring case.
 
     Args:
         llm: Called once for every `MAX_DOMAINS` domains.
@@ -117,7 +117,7 @@ _QUESTION_WORDS = frozenset(("frequent", "group", "groups", "name", "names", "ta
 
 
 def _words(name: str) -> set[str]:
-    """Return the words of a name in lower case, also if they are joined as in `flightChanges`."""
+    """Return the words of a name in lower case, including words that are joined as in `flightChanges`."""
     return {word.casefold() for word in re.findall(r"[A-Z]?[^\W\d_A-Z]+|[A-Z]+", name)}
 
 

@@ -74,7 +74,7 @@ def neighbour_graph(indices: npt.NDArray[np.int32], distances: Floats) -> Graph:
 
 
 def memberships(distances: Floats) -> Floats:
-    """Return the fuzzy membership of each neighbour, in (0, 1], shape (n, k). Each row adds up to log2(k + 1)."""
+    """Return the fuzzy membership of each neighbour, in (0, 1], shape (n, k). Each row sums to log2(k + 1)."""
     n, k = distances.shape
     nonzero = np.where(distances > 0, distances, np.inf).min(axis=1, initial=np.inf, keepdims=True)
     excess = np.maximum(distances - np.where(np.isfinite(nonzero), nonzero, 0.0), 0.0)
@@ -143,7 +143,7 @@ def label_islands(points: Floats) -> Numbers:
 
 
 def pack_islands(points: Floats, parts: Numbers) -> Floats:
-    """Move islands next to the largest one, because the distance between islands has no meaning.
+    """Return points with the islands moved next to the largest one, because their distances have no meaning.
 
     Args:
         points: Shape (n, 2).

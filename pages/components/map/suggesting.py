@@ -36,7 +36,7 @@ def _suggest(memory: MemorySystem, sheet: Sheet) -> None:
         return
     before = names.load()
     found = suggested(model.client, memory, sheet.map)
-    names.suggest(sheet.map, found.names, found.by)
+    names.add_suggestions(sheet.map, found.names, found.by)
     announce_act(Act(named_sentence(found), _putting_back(before)))
 
 

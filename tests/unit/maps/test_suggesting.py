@@ -78,15 +78,15 @@ def test_what_a_person_named_is_not_asked_about_and_stays(names, topics_map):
     shown = unnamed_domains(named, titles)
     assert first not in [one.number for one in shown]
     assert shown[0].tasks[0].startswith("task ")
-    names.suggest(topics_map, {first: "Theirs", second: "Flight changes"}, "a-model")
+    names.add_suggestions(topics_map, {first: "Theirs", second: "Flight changes"}, "a-model")
     assert called(names, topics_map)[first] == ("Ours", "")
     assert called(names, topics_map)[second] == ("Flight changes", "a-model")
 
 
 def test_a_later_suggestion_replaces_an_earlier_one_and_a_person_replaces_both(names, topics_map):
     number = topics_map.domains[0].number
-    names.suggest(topics_map, {number: "First"}, "a-model")
-    names.suggest(topics_map, {number: "Second"}, "another")
+    names.add_suggestions(topics_map, {number: "First"}, "a-model")
+    names.add_suggestions(topics_map, {number: "Second"}, "another")
     assert called(names, topics_map)[number] == ("Second", "another")
     assert len(names.load()) == 1
     names.rename(topics_map, number, "Mine")
