@@ -16,7 +16,7 @@ from atlas.learning.composition import Find, find_nothing, sources
 from atlas.learning.sandbox.runner import RunLimits, RunResult, Sandbox
 from atlas.learning.terms.names import defined_name
 from atlas.learning.terms.parsing import try_parse
-from atlas.primitives.examples import ExampleResult, plain
+from atlas.primitives.examples import ExampleResult, normalise_literal
 
 N_RECORDED_KEY = "calls_recorded"
 """Metadata key of a learned concept: the number of examples that were recorded and run again."""
@@ -176,7 +176,7 @@ def _rerun(call: str) -> str:
 
 def _result(call: str, expected: str, run: RunResult) -> ExampleResult:
     actual = _last_line(run) if run.outcome == "passed" else run.detail
-    passed = run.outcome == "passed" and actual == plain(expected)
+    passed = run.outcome == "passed" and actual == normalise_literal(expected)
     return ExampleResult(call=call, expected=expected, actual=actual, passed=passed)
 
 

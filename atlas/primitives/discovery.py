@@ -47,7 +47,7 @@ def discover(report: Callable[[LoaderFault], None] = log_fault) -> dict[str, Pri
     """Return the loaders of primitives, keyed by domain. Those of this package come first.
 
     Args:
-        report: Called with every loader that fails or has the name of another. Such a loader is left out.
+        report: Called for every loader that fails or has the name of an earlier loader. Such a loader is left out.
     """
 
     def report_plugin(plugin: Plugin, error: PluginUnusable) -> None:
@@ -64,7 +64,7 @@ def known_primitives(
     """Return the concepts of several loaders, keyed by id.
 
     Args:
-        report: Called with every loader that fails, and with every duplicate id. That concept is left out.
+        report: Called for every loader that fails, and for every concept with a duplicate id. Both are left out.
     """
     by_id: dict[str, CodeConcept] = {}
     for name, loader in loaders.items():

@@ -25,7 +25,7 @@ class ExampleResult:
     call: str
     expected: str
     actual: str
-    """Value as Python writes it, or an error's kind and message."""
+    """`repr` of the value, or an error's type and message."""
 
     passed: bool
 
@@ -36,11 +36,11 @@ class ExampleGrids:
 
     inputs: tuple[Grid, ...]
     outputs: tuple[Grid, ...]
-    """Grids of the result: one if it is a grid, several for a list of them, None for anything else."""
+    """Grids of the result: one if it is a grid, several if it is a list of grids. Otherwise empty."""
 
 
 def run_examples(concept: CodeConcept, library: Mapping[str, CodeConcept]) -> list[ExampleResult]:
-    """Run a primitive's examples, one after the other, in a scratch directory, whose path they see as `root`.
+    """Run a primitive's examples, one after the other, in a temporary directory, whose path they see as `root`.
 
     Args:
         library: The primitives that may be executed, keyed by id: those of `known_primitives`, not of a store.
@@ -102,14 +102,14 @@ def _write_files(root: Path, texts: Mapping[str, str]) -> None:
 def _run(call: str, expected: str, namespace: dict[str, Any]) -> ExampleResult:
     try:
         actual = repr(eval(call, namespace))
-        passed = actual == plain(expected)
+        passed = actual == normalise_literal(expected)
     except Exception as error:  # noqa: BLE001 - one example: whatever it raises is its result
         actual, passed = f"{type(error).__name__}: {error}", False
     return ExampleResult(call=call, expected=expected, actual=actual, passed=passed)
 
 
-def plain(text: str) -> str:
-    """Return the `repr` of a literal in a text, or the text itself."""
+def normalise_literal(text: str) -> str:
+    """Return the `repr` of the literal in a text, or the text unchanged if it is not a literal."""
     try:
         return repr(ast.literal_eval(text))
     except (SyntaxError, ValueError):
@@ -117,9 +117,9 @@ def plain(text: str) -> str:
 
 
 def parse_grids(example: tuple[str, str]) -> ExampleGrids:
-    """Return the grids in an example's call and in its result. The texts are parsed, never executed.
+    """Return the grids in the call and in the result of an example. The texts are parsed, never executed.
 
-    Both are empty if the texts are not Python.
+    There are no grids in a text that is not Python.
     """
     call, result = example
     return ExampleGrids(inputs=_parse_grids(call), outputs=_parse_grids(result))

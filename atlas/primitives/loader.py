@@ -1,7 +1,7 @@
-"""Concepts from functions: their code so that it runs without this package, their signature, examples and calls.
+"""Concepts made from functions: code that runs without this package, signature, examples and calls.
 
 The code of a primitive is the source of its function, after the parts of its package that it needs: imports, type
-aliases, constants and private functions. Primitives that it calls are not part of its code. Their ids are the concept's
+aliases, constants and private functions. Primitives that it calls are not part of its code: their ids are the concept's
 `calls`. To run a concept, execute its code and the code of all concepts that it calls, transitively, in one namespace,
 in any order.
 """
@@ -44,8 +44,8 @@ def concepts_of(
         metadata: Metadata of each concept.
 
     Raises:
-        InvalidInput: A function uses a part of its package that cannot be copied into its code, or two functions have
-            the same name.
+        InvalidInput: A function uses a part of its package that cannot be copied into the concept's code, or two
+            functions have the same name.
     """
     ids = {(module, name): f"{domain}_{name}" for module in modules for name in _public_functions(module)}
     concepts = {name: _concept(module, name, ids, metadata) for module, name in ids}
@@ -118,7 +118,7 @@ class _CodeParts:
             self._add_import(module, node, name)
 
     def _add_import(self, module: ModuleType, node: ast.Import | ast.ImportFrom, name: str) -> None:
-        """Add an import statement. For an import from the module's own package, add the definition instead."""
+        """Add an import statement. Of an import from the module's own package, add the imported definition instead."""
         alias = next(alias for alias in node.names if (alias.asname or alias.name) == name)
         if isinstance(node, ast.Import):
             origin, statement = alias.name, ast.unparse(ast.Import([alias]))
@@ -191,7 +191,7 @@ def _bound_names(node: ast.stmt) -> list[str]:
 
 
 def _source(module: ModuleType, name: str) -> str:
-    """Return the source of a definition. For an alias or a constant, include the docstring after it."""
+    """Return the source of a definition, with the docstring after an alias or a constant."""
     node, body = _bindings(module)[name], _tree(module).body
     following = body[body.index(node) + 1 : body.index(node) + 2]
     is_documented = following and isinstance(following[0], ast.Expr) and isinstance(following[0].value, ast.Constant)

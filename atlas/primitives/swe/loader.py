@@ -28,18 +28,22 @@ EXAMPLE_FILES = {
         '    def test_greet(self):\n        self.assertEqual(Greeter().greet("Ada"), "Hello, Ada")\n'
     ),
 }
-"""Files that the examples find below `root`, text by path."""
+"""Texts of the files that the examples find below `root`, keyed by path."""
 
 
 class SWEPrimitiveLoader:
     """A loader of an agent's work in a project: reading, writing, searching, patching, running, git.
 
-    They are concepts with ids `swe_…`. Their first argument is a root directory, which their paths cannot leave. The
+    The functions are concepts with ids `swe_…`. The first argument is a root directory, which no path can leave. The
     guarantee is described in `paths`, and does not cover programs run by `commands`.
     """
 
     def __init__(self, root: Path | None = None) -> None:
-        """Use `root` for `tools`. None is the working directory at the time of each call of `tools`."""
+        """Create a loader.
+
+        Args:
+            root: Root directory of the functions that `tools` returns. By default, the working directory at that time.
+        """
         self._root = root
 
     def load(self) -> dict[str, CodeConcept]:
@@ -47,7 +51,7 @@ class SWEPrimitiveLoader:
         return concepts_of("swe", MODULES, {"example_files": EXAMPLE_FILES})
 
     def tools(self) -> dict[str, Callable[..., Any]]:
-        """Return the functions for the loader's root, keyed by name. Callers pass the other arguments.
+        """Return the functions with the root bound as first argument, keyed by name.
 
         Raises:
             FileNotFoundError: The root does not exist.
