@@ -42,7 +42,7 @@ class BlockResult:
     """Share of the queries with a relevant record in full."""
 
     until_full: Estimate
-    """Share of the queries with a relevant record in full if the block contained the hits of `ids_until_full`."""
+    """Share of the queries with a relevant record in a block of full texts only, filled as by `ids_until_full`."""
 
     difference: Estimate
     """Mean difference `in_block` − `until_full` over the queries."""
@@ -111,7 +111,7 @@ def _block_figures(
 
 
 def ids_until_full(hits: Sequence[Hit[Experience]], counter: TokenCounter, budget: int) -> list[str]:
-    """Return the ids of the best hits whose full texts fit into a block together, up to the first that does not."""
+    """Return the ids of the best hits whose full texts fit into one block, up to the first hit that does not fit."""
     section = SECTIONS[MEMORY]
     n_remaining = budget - counter.count("\n".join([BEGIN, PREAMBLE, "", section.heading, END]))
     ids = list[str]()

@@ -74,7 +74,10 @@ def decode_evaluation(encoded: Mapping[str, Any]) -> OwnEvaluation:
     """
     evaluation = decode(OwnEvaluation, {**encoded, "report": json.loads(encoded["report"])}, "evaluation", strict=True)
     if datetime.fromisoformat(evaluation.measured_at).tzinfo is None or not evaluation.report.tasks:
-        raise ValueError("expected an evaluation with a time zone and at least one task, got one without")
+        raise ValueError(
+            f"expected a time with a time zone and at least one task, got {evaluation.measured_at!r} and "
+            f"{len(evaluation.report.tasks)} tasks"
+        )
     for task in filter(attrgetter("rows"), evaluation.report.tasks):
         compared = [by for row in task.rows for by in row.differences.values()]
         for by_metric in (task.chance, *(row.estimates for row in task.rows), *compared):

@@ -111,7 +111,7 @@ def judged_queries(judgements: Sequence[Judgement], collection: str, ids: Collec
 
 
 def rejected_queries(judgements: Sequence[Judgement], collection: str, ids: Collection[str]) -> Mapping[str, str]:
-    """Return the queries for which all judged records are wrong, so that no hit is right, each with its text as group.
+    """Return the queries whose judged records are all wrong, each with its text as group. The right answer is no hit.
 
     The arguments are those of `judged_queries`.
     """

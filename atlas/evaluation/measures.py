@@ -239,9 +239,9 @@ def _ask(retriever: Retriever, text: str, excluded: frozenset[str], counter: _Qu
     ranking = retriever.rank(text, excluded, DEPTH)
     if len(set(ranking.ids)) < len(ranking.ids):
         raise InvalidInput(f"expected each id once from {retriever.name!r} for {text!r:.80}, got {ranking.ids!r:.200}")
-    if found := excluded & set(ranking.ids):
+    if unexpected := excluded & set(ranking.ids):
         raise InvalidInput(
-            f"expected no excluded ids from {retriever.name!r} for {text!r:.80}, got {sorted(found)!r:.200}"
+            f"expected no excluded ids from {retriever.name!r} for {text!r:.80}, got {sorted(unexpected)!r:.200}"
         )
     counter.count()
     return ranking

@@ -86,7 +86,7 @@ def _function_of_signature(signature: str, name: str) -> Function | None:
 
 
 def _unquote(annotation: ast.expr | None) -> ast.expr | None:
-    """Return an annotation. If it is quoted, parse it, or return None if it does not parse."""
+    """Return an annotation, parsed if it is quoted, or None if it does not parse."""
     if isinstance(annotation, ast.Constant) and isinstance(annotation.value, str):
         tree = try_parse(annotation.value)
         inner = tree.body[0] if tree is not None and len(tree.body) == 1 else None

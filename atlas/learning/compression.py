@@ -163,7 +163,7 @@ def _keep_valid_functions(workspace: Workspace, prefix: str, run: _Run, first: i
 def default_checks(
     sandbox: Sandbox | None, verify: Verify | None, star_names: StarNames | None, cancelled: IsCancelled | None = None
 ) -> tuple[Verify | None, StarNames | None]:
-    """Return the given functions, with one that runs in the sandbox in place of None, if there is a sandbox."""
+    """Return `verify` and `star_names`. In place of None, return a function of the sandbox, if there is a sandbox."""
     if sandbox is None:
         return verify, star_names
     verify = verify or Verifier(sandbox, is_cancelled=cancelled).compare_all
@@ -222,7 +222,7 @@ def _changed_programs(terms: Mapping[str, Term], run: _Run) -> set[str]:
 
 
 def _prove(workspace: Workspace, functions: Mapping[str, Function], run: _Run) -> None:
-    """Remove functions that save too little, are duplicates, or change a program's behaviour, until none does."""
+    """Remove functions that save too little, are duplicates, or change behaviour. Repeat until there are none."""
     tasks = _tasks(workspace, run)
     while True:
         prune(workspace, functions, tasks, run.limits, run.raise_if_cancelled, run.refused)
@@ -319,11 +319,11 @@ def _result(workspace: Workspace, functions: Mapping[str, Function], run: _Run) 
     abstractions = []
     for name in workspace.patterns:
         saving = lengths.saving(name, callers[name])
-        found = _abstraction(name, workspace, functions, executables, saving, users_of[name], run)
+        abstraction = _abstraction(name, workspace, functions, executables, saving, users_of[name], run)
         calling = callers[name] & workspace.programs.keys()
         inside = {caller for caller in calling if run.programs[caller].task_id in half}
         elsewhere = min(lengths.inlining_cost(name, inside), lengths.inlining_cost(name, calling - inside))
-        abstractions.append(replace(found, saving_elsewhere=elsewhere))
+        abstractions.append(replace(abstraction, saving_elsewhere=elsewhere))
     return Compression(
         abstractions=tuple(abstractions),
         rewritten={

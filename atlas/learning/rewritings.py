@@ -86,7 +86,7 @@ def recordings(
 
 
 def with_concept_names(rewritten: RewrittenProgram, concepts: Mapping[str, CodeConcept]) -> tuple[str, dict[str, str]]:
-    """Replace the placeholders in a rewritten program by the names of concepts that the program does not use itself.
+    """Replace placeholders in a rewritten program by the names of concepts, except names that the program uses already.
 
     Returns:
         The program's source, and the new name for each replaced placeholder.

@@ -129,12 +129,12 @@ def with_definitions(
     shared = tuple(
         _shared_abstraction(definition, rewritten, sharing, originals, verify) for definition in sharing.definitions
     )
-    found = tuple(
+    functions = tuple(
         _with_shared_definitions(abstraction, names, sharing.definitions) for abstraction in compression.abstractions
     )
     return replace(
         compression,
-        abstractions=(*shared, *found),
+        abstractions=(*shared, *functions),
         rewritten=rewritten,
         n_found=compression.n_found + len(shared),
         n_valid=compression.n_valid + len(shared),

@@ -175,8 +175,8 @@ def find_workflows(attempts: Iterable[Trajectory | Experience], reserved: Iterab
                 groups[tuple(call.kind for call in run.calls)].append(run)
     shared = {kinds: runs for kinds, runs in groups.items() if _is_shared(kinds, runs)}
     longest = [kinds for kinds in shared if not any(_is_part(kinds, other_kinds, shared) for other_kinds in shared)]
-    found = [_workflow("workflow", shared[kinds]) for kinds in longest]
-    linked = [workflow for workflow in found if workflow.is_linked]
+    workflows = [_workflow("workflow", shared[kinds]) for kinds in longest]
+    linked = [workflow for workflow in workflows if workflow.is_linked]
     best = sorted(linked, key=lambda each: (-each.saving, each.code))[:MAX_WORKFLOWS]
     names = _free_names(set(reserved))
     return [_workflow(next(names), workflow.runs) for workflow in best if workflow.saving > 0]
@@ -184,8 +184,8 @@ def find_workflows(attempts: Iterable[Trajectory | Experience], reserved: Iterab
 
 def extract_calls(attempt: Trajectory | Experience) -> list[ToolCall]:
     """Return the tool calls of an attempt. Calls without named arguments are left out."""
-    found = (_parse_tool_call(step.action, step.observation, step.metadata.get(_SOURCE)) for step in attempt.steps)
-    return [call for call in found if call is not None]
+    calls = (_parse_tool_call(step.action, step.observation, step.metadata.get(_SOURCE)) for step in attempt.steps)
+    return [call for call in calls if call is not None]
 
 
 def has_calls(attempt: Trajectory | Experience) -> bool:

@@ -46,10 +46,10 @@ class NamedDomain:
 
 
 class DomainNames:
-    """The names of one collection's domains. On a new map, a name goes to the domain that has most of its records."""
+    """The names of one collection's domains. A domain of a new map gets the name of the domain that it overlaps most."""
 
     def __init__(self, directory: Path, collection: str, text: NamesText | None = None) -> None:
-        """Create a store of the names of a collection's domains.
+        """Read and write the names of a collection's domains.
 
         Args:
             text: Storage of the names, or None for a file in the store's directory.

@@ -309,7 +309,7 @@ def _place_newcomers(newcomers: Vectors, old: Vectors, memory_map: MemoryMap, ke
     """Return positions and domains of new records, from their neighbours among the map's rows `kept_rows`.
 
     Args:
-        old: Vectors of these rows.
+        old: Vectors of the rows `kept_rows`.
     """
     labels, strengths = labels_from_neighbours(
         newcomers, old, memory_map.labels[kept_rows], memory_map.strengths[kept_rows]

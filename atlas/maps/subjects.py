@@ -25,7 +25,7 @@ _COUNTED_NOUN = re.compile(
 """Nouns that are counted, with or without an adjective."""
 
 INNER_WORD_WEIGHT = 20
-"""Weight of an occurrence within a sentence for the spelling of a word. A word that begins a sentence counts once."""
+"""Weight of an occurrence within a sentence for the spelling of a word. A word that begins a sentence has weight 1."""
 
 MAX_NAME_CHARACTERS = 38
 """Maximum length of a name."""

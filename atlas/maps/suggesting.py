@@ -16,7 +16,7 @@ from atlas.maps.map import MemoryMap
 from atlas.protocols.infra import LLMClient
 
 MAX_DOMAINS = 20
-"""Largest number of domains in one prompt. Several help the model to tell them apart, many make answers too long."""
+"""Largest number of domains in one prompt. The model can contrast several domains, but many make answers too long."""
 
 MAX_NAME_CHARACTERS = 40
 TASK_CHARACTERS = 300

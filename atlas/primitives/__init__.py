@@ -4,6 +4,6 @@
 concept of each function: its code with all that it needs, so that it runs without this package, and the examples in its
 docstring. `discovery` finds the loaders, those of other packages too, and `examples` runs a concept's examples.
 
-The functions' docstrings and code are data. A store contains and searches them once the concepts are loaded, so a change
-of either is an update for every store.
+The functions' docstrings and code are data. A store contains and searches them once the concepts are loaded, so a
+change of either is an update for every store.
 """

@@ -48,7 +48,7 @@ class CurationRow:
     """Share of the tasks for which one of the first `K` hits was made from a successful attempt at the task."""
 
     evidence: Estimate
-    """Mean share of a successful attempt's words that the best of these hits contains. 0 for a task without one."""
+    """Mean share of a successful attempt's words in the best hit that was made from it. 0 for a task without a hit."""
 
     n_words: float
     """Mean number of words of a record without its task."""

@@ -14,7 +14,7 @@ from atlas.memory.system import MemorySystem
 from atlas.protocols.infra import WholeEmbedder
 
 ROUNDS = 8
-"""Largest number of plans that `prune_measured` measures. It stops earlier if no task loses its best record."""
+"""Largest number of plans that `prune_measured` measures. If no task loses its best record, it measures no more."""
 
 EXPERIENCE = frozenset({"experience"})
 

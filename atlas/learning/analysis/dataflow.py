@@ -283,9 +283,9 @@ def _escapes(node: ast.AST, use: _Use) -> bool:
 
 
 def _best_interface(pattern: Pattern, uses: Sequence[_Use], refused: dict[Site, str]) -> Interface | None:
-    """Return the interface that fits most uses, or None if it fits none.
+    """Return the interface that fits most uses, or None if no interface fits any.
 
-    A reason is added to `refused` for each use that it does not fit.
+    A reason is added to `refused` for each use that the interface does not fit.
     """
     first = uses[0]
     outputs = {use.numbers[name] for use in uses for name in use.flow.touched & use.live if name in use.numbers}

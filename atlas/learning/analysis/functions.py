@@ -50,7 +50,7 @@ def name_holes(pattern: Pattern, interface: Interface, occurrences: Sequence[Occ
 
 
 def _preferred_name(parameter: Parameter, body: Term, occurrences: Sequence[Occurrence]) -> str:
-    """Return the name of the variable that most uses pass for a parameter, otherwise `function` or `value`."""
+    """Return the name of the variable that at least half of the uses pass, otherwise `function` or `value`."""
     if parameter.callback_holes is not None or _is_called(parameter.hole, body):
         return "function"
     candidates = Counter[str]()

@@ -201,7 +201,7 @@ class Purity:
         return False
 
     def is_builtin_method(self, method: ast.Attribute) -> bool:
-        """Return whether a method is one of a builtin type. The program must not define a method of the same name."""
+        """Return whether a method is of a builtin type, and the program defines no attribute of the same name."""
         if method.attr in self._defined_attributes:
             return False
         return self._is_plain or isinstance(method.value, DISPLAYS) or self._is_text_or_type(method.value)

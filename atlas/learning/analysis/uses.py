@@ -68,7 +68,7 @@ def _count_calls(tree: ast.Module, name: str, uses: Uses) -> None:
 
 
 def _calls(tree: ast.Module, name: str) -> Iterator[tuple[Function | None, ast.stmt, ast.Call]]:
-    """Yield each call of a function, except recursive ones, after the innermost function and statement around it."""
+    """Yield the innermost function, the innermost statement and the call, for each call that is not recursive."""
     waiting: list[tuple[ast.AST, Function | None, ast.stmt]] = [(node, None, node) for node in tree.body]
     while waiting:
         node, owner, statement = waiting.pop()

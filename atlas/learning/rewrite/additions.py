@@ -164,8 +164,8 @@ def _returns_variable(statement: Term) -> bool:
 def _rewritten(candidate: Candidate, workspace: Workspace) -> dict[str, Term]:
     """Return the programs in which a candidate still occurs, rewritten to call it, keyed by name."""
     pattern = candidate.pattern
-    found = {program: rewrite(workspace.programs[program], [pattern]) for program in candidate.programs}
-    return {program: term for program, term in found.items() if pattern.name in term.calls}
+    rewritten = {program: rewrite(workspace.programs[program], [pattern]) for program in candidate.programs}
+    return {program: term for program, term in rewritten.items() if pattern.name in term.calls}
 
 
 def _add_on_trial(

@@ -45,10 +45,10 @@ class MovableDefinition:
     name: str
     node: Definition
     calls: tuple[str, ...]
-    """Names of the movable definitions that it uses directly, in the order of first use."""
+    """Names of the movable definitions that the definition uses directly, in the order of first use."""
 
     imports: tuple[str, ...]
-    """Import statements that it needs. Each imports one name."""
+    """Import statements that the definition needs. Each imports one name."""
 
     tools: tuple[str, ...]
 

@@ -188,7 +188,7 @@ class Lengths:
         return n_import_tokens(frozenset(needed))
 
     def sharing_imports(self, name: str) -> set[str]:
-        """Return the functions that import from the same modules as a function.
+        """Return the functions that import from a module from which a function imports too.
 
         Shared imports count once, so removing one of these functions changes the savings of the others.
         """

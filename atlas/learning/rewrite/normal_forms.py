@@ -16,7 +16,7 @@ ANONYMOUS_NAME = "_"
 
 
 def normal_form(source: str) -> str:
-    """Return a string that is equal for sources that differ in layout, comments, annotations or the function's name.
+    """Return a string that is equal for sources that differ only in layout, comments, annotations and function name.
 
     Raises:
         InvalidPython: The source does not parse, is too long or too deeply nested.
@@ -28,7 +28,7 @@ def normal_form(source: str) -> str:
 
 
 def shape(source: str) -> str:
-    """Return a string that is equal for sources that differ as in `normal_form`, or in the names of local variables.
+    """Return a string that is equal for sources whose `normal_form` differs only in the names of local variables.
 
     Raises:
         InvalidPython: The source does not parse, is too long or too deeply nested.

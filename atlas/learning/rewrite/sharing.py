@@ -90,7 +90,7 @@ class Source:
     """Parameter names of each definition and of all that it depends on, keyed by the definition's name."""
 
     helpers: Mapping[str, str]
-    """The forms without that of the main definition, if the program consists only of it and its helpers."""
+    """The `forms` without that of the program's main definition (see `_main_definition`)."""
 
     tool_names: Collection[str]
     """Names of the tools that the program uses."""
@@ -393,11 +393,11 @@ def _rewrite_sources(sources: Sequence[Source], definitions: Sequence[SharedDefi
     programs: dict[str, Program] = {}
     used: dict[str, tuple[str, ...]] = {}
     for source in sources:
-        found = _known_definitions(source, by_form)
-        fitting = {name for name, shared in found.items() if source.may_have_parameters(name, shared.parameters)}
+        known = _known_definitions(source, by_form)
+        fitting = {name for name, shared in known.items() if source.may_have_parameters(name, shared.parameters)}
         shared = {
             name: definition.name
-            for name, definition in found.items()
+            for name, definition in known.items()
             if fitting >= set(dependency_closure(name, source.definitions))
         }
         if shared:
@@ -424,7 +424,7 @@ def _known_definitions(source: Source, by_form: Mapping[str, SharedDefinition]) 
         }
     except (InvalidInput, RecursionError):
         return {}
-    return {name: found for name, found in known.items() if found and source.is_replaceable(name, found.key)}
+    return {name: shared for name, shared in known.items() if shared and source.is_replaceable(name, shared.key)}
 
 
 def _drop_own_definitions(source: Source, shared: Mapping[str, str]) -> ast.Module:

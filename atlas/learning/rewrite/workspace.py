@@ -148,7 +148,7 @@ def locate_occurrences(workspace: Workspace) -> tuple[dict[str, list[Occurrence]
 def drop_invalid(
     workspace: Workspace, prefix: str, raise_if_cancelled: RaiseIfCancelled, first: int = 0
 ) -> ValidFunctions:
-    """Inline patterns that cannot be Python functions. Return the functions of the others, and the reasons.
+    """Inline patterns that cannot be Python functions. Return the other patterns' functions, and the reasons.
 
     Args:
         prefix: Prefix of the functions' names, which a number follows.

@@ -92,7 +92,7 @@ class ModelEngine:
 
 
 class _Questions:
-    """The questions that a model is asked about a corpus, and its answers."""
+    """The questions that a model is asked about a corpus, and the model's answers."""
 
     def __init__(self, llm: LLMClient, corpus: Corpus, until: float) -> None:
         self._llm = llm

@@ -53,12 +53,12 @@ def statement_patterns(terms: Mapping[str, Term], tasks: Mapping[str, str], pref
     for name, term in terms.items():
         for piece in _list_pieces(name, term):
             alike[_kind(piece)].append(piece)
-    found: dict[Term, Candidate] = {}
+    candidates: dict[Term, Candidate] = {}
     for pieces in alike.values():
         for pattern in _shared_patterns(_select_varied(pieces), tasks):
-            if pattern.body not in found:
-                found[pattern.body] = _make_candidate(pattern, pieces, f"{prefix}{len(found)}")
-    return [candidate for candidate in found.values() if candidate.bound > 0]
+            if pattern.body not in candidates:
+                candidates[pattern.body] = _make_candidate(pattern, pieces, f"{prefix}{len(candidates)}")
+    return [candidate for candidate in candidates.values() if candidate.bound > 0]
 
 
 def _list_pieces(name: str, term: Term) -> Iterator[_Piece]:
@@ -119,7 +119,7 @@ def _shared_patterns(pieces: Sequence[_Piece], tasks: Mapping[str, str]) -> Iter
 
     The pattern of two pieces may be too specific to match a third, so larger groups are tried as well.
     """
-    found: dict[Term, Pattern] = {}
+    patterns: dict[Term, Pattern] = {}
     waiting = deque[tuple[int, ...]]((number,) for number in range(len(pieces)))
     n_left = MAX_COMPARISONS
     while waiting and n_left:
@@ -132,8 +132,8 @@ def _shared_patterns(pieces: Sequence[_Piece], tasks: Mapping[str, str]) -> Iter
                 return
             larger = (*group, number)
             pattern = _generalisation([pieces[index] for index in larger])
-            if pattern is not None and pattern.body not in found:
-                found[pattern.body] = pattern
+            if pattern is not None and pattern.body not in patterns:
+                patterns[pattern.body] = pattern
                 waiting.append(larger)
                 yield pattern
 

@@ -205,7 +205,7 @@ def _proposal(directory: Path, corpus: Corpus, stop_reason: str, limits: Limits)
         raise EngineError(
             f"the search {stop_reason or 'gave no answer'}; try fewer programs, or AntiUnificationEngine()"
         )
-    starts = {found["name"] for found in answer["patterns"] if found["sort"] == BLOCK}
+    starts = {abstraction["name"] for abstraction in answer["patterns"] if abstraction["sort"] == BLOCK}
     patterns = [_pattern(abstraction, starts) for abstraction in answer["patterns"]]
     notes = [f"the search {stop_reason}: {_describe_progress(len(patterns), limits)}"] if stop_reason else []
     if answer["unchecked"]:

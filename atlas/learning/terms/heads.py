@@ -161,12 +161,12 @@ def _costed_scalars(head: Head) -> Iterator[Scalar]:
 
 def escape(text: str) -> str:
     """Return a string with all characters escaped that a token may not contain."""
-    return re.sub(r"[^A-Za-z0-9_]", lambda found: f"-{ord(found[0]):x}-", text)
+    return re.sub(r"[^A-Za-z0-9_]", lambda match: f"-{ord(match[0]):x}-", text)
 
 
 def unescape(text: str) -> str:
     """Reverse `escape`."""
-    return re.sub(r"-([0-9a-f]+)-", lambda found: chr(int(found[1], 16)), text)
+    return re.sub(r"-([0-9a-f]+)-", lambda match: chr(int(match[1], 16)), text)
 
 
 def _scalar(value: Scalar) -> str:

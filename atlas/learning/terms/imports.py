@@ -222,7 +222,7 @@ def n_import_tokens(statements: frozenset[str]) -> int:
 
 
 def imported_modules(statements: Iterable[str]) -> frozenset[str]:
-    """Return the modules from which statements import, each of one name. A constant is its own module."""
+    """Return the modules from which import statements import. The assignment of a constant stands for itself."""
     return frozenset(
         statement if is_constant(statement) else _parts(statement)[0] or statement for statement in statements
     )

@@ -58,21 +58,21 @@ def find_constants(module: ast.Module) -> dict[str, str]:
     A constant is an immutable literal that is assigned before all other code than imports, and whose name has no other
     binding in the program.
     """
-    found: dict[str, str] = {}
+    assignments: dict[str, str] = {}
     for statement in module.body:
         match statement:
             case ast.Assign(targets=[ast.Name(id=name)], value=value) if _is_immutable(value) and not is_builtin(name):
-                found[name] = ast.unparse(statement)
+                assignments[name] = ast.unparse(statement)
             case ast.ImportFrom(names=[ast.alias(name="*")]):
-                found.clear()  # it may bind the same names
+                assignments.clear()  # it may bind the same names
             case ast.Import() | ast.ImportFrom():
                 continue
             case _:
                 break
-    if not found:
+    if not assignments:
         return {}
     n_bound = Counter(name for node in walk(module) for name in _bound_names(node))
-    return {name: statement for name, statement in found.items() if n_bound[name] == 1}
+    return {name: statement for name, statement in assignments.items() if n_bound[name] == 1}
 
 
 def is_constant(origin: str) -> bool:

@@ -15,7 +15,7 @@ from atlas.primitives.loader import concepts_of
 class ARCPrimitiveLoader:
     """A loader of operations on grids: plain functions of nested lists, shape (rows, cols), colours 0–9.
 
-    The operations are concepts with ids `arc_…`. The code of each needs numpy and the code of the concepts that it calls.
+    The operations are concepts with ids `arc_…`. Their code needs numpy and the code of the concepts that it calls.
     """
 
     def load(self) -> dict[str, CodeConcept]:

@@ -109,17 +109,17 @@ class _Simplifier(ast.NodeTransformer):
 
     def _comprehension(self, node: Comprehension) -> ast.expr:
         self.generic_visit(node)
-        found = iterate_over_elements(merge_nested_comprehensions(replace_enumerate(node)))
-        match found:
+        simplified = iterate_over_elements(merge_nested_comprehensions(replace_enumerate(node)))
+        match simplified:
             case ast.ListComp(elt=ast.Name(id=name), generators=[ast.comprehension(target=ast.Name(id=each), ifs=[])]):
                 if name == each:
-                    return ast.Call(ast.Name("list", ast.Load()), [found.generators[0].iter], [])
+                    return ast.Call(ast.Name("list", ast.Load()), [simplified.generators[0].iter], [])
             case ast.ListComp(
-                elt=ast.Constant() as same_one,
+                elt=ast.Constant() as value,
                 generators=[ast.comprehension(iter=ast.Call(func=ast.Name(id="range"), args=[n], keywords=[]), ifs=[])],
             ):
-                return ast.BinOp(ast.List([same_one], ast.Load()), ast.Mult(), n)
-        return found
+                return ast.BinOp(ast.List([value], ast.Load()), ast.Mult(), n)
+        return simplified
 
 
 def _normalise_comparison(node: ast.Compare) -> ast.Compare:
