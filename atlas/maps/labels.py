@@ -46,7 +46,7 @@ class NamedDomain:
 
 
 class DomainNames:
-    """The names of one collection's domains. A domain of a new map gets the name of the domain that it overlaps most."""
+    """The names of one collection's domains. A domain of a new map gets the name that fits most of its records."""
 
     def __init__(self, directory: Path, collection: str, text: NamesText | None = None) -> None:
         """Read and write the names of a collection's domains.
