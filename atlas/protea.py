@@ -26,19 +26,19 @@ ROW = "protea_row"
 """Metadata key for an entry's number in Protea's table, which imported entries have as well."""
 
 CLEARED_NOTE = "protea_cleared"
-"""Key of a note that the store was cleared, so that Protea's file is not imported again."""
+"""Key of a note in a store that was cleared, so that Protea's file is not imported again."""
 
-LAST = "protea_last"
-"""Key of a note with the last number before the store was cleared, as an undo may restore the entries."""
+LAST_NUMBER_NOTE = "protea_last"
+"""Key of a note with the last number before the store was cleared, because an undo may restore the entries."""
 
 OVERFETCH = 10
-"""Overfetch factor of a search. Not all results contain every keyword."""
+"""Overfetch factor of a search, because not all results contain every keyword."""
 
 
 class MemoryStore:
     """The memory of an agent with Protea's methods, argument order and integer ids.
 
-    Its gates accept everything, as a Protea agent expects to find every entry it adds. For the other methods of a
+    No gate rejects entries, because a Protea agent expects to find every entry that it adds. For the other methods of a
     journal use `memory.journal`.
     """
 
@@ -137,7 +137,7 @@ class MemoryStore:
         """
         with self._numbering.locked():
             self._journal.collection.write_note(CLEARED_NOTE, "yes")
-            self._journal.collection.write_note(LAST, str(self._last_number()))
+            self._journal.collection.write_note(LAST_NUMBER_NOTE, str(self._last_number()))
             self._journal.as_operation("delete", "cleared").delete(self._journal.ids())
 
     def close(self) -> None:
@@ -153,7 +153,7 @@ class MemoryStore:
     def _last_number(self) -> int:
         rows = self._journal.browse(order_by=f"meta.{ROW}", limit=1)
         latest = rows[0]["metadata"].get(f"meta.{ROW}") if rows else None
-        last_cleared = int(self._journal.collection.notes().get(LAST, "0"))
+        last_cleared = int(self._journal.collection.notes().get(LAST_NUMBER_NOTE, "0"))
         return max(last_cleared, latest if isinstance(latest, int) else 0)
 
     def _import_database(self, file: Path, settings: Settings) -> None:

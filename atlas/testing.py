@@ -149,7 +149,7 @@ class ScriptedReranker:
 
 
 class FixedClock:
-    """A clock that shows a fixed time until it is advanced."""
+    """A clock whose time is fixed until it is advanced."""
 
     def __init__(self, at: datetime = datetime(2026, 1, 1, tzinfo=UTC)) -> None:
         self._at = at
@@ -217,7 +217,7 @@ class MemoryVectorStore:
         return _result([(1.0 - value, row) for value, row in sorted(scored, key=lambda pair: -pair[0])[: max(k, 0)]])
 
     async def search_text(self, text: str, k: int, where: Where | None = None) -> QueryResult:
-        """Return the k records that share most words with a text. Words are counted, without BM25."""
+        """Return the k records that share most words with a text. Shared words are counted, without BM25 weights."""
         words = set(re.findall(r"\w+", text.lower()))
         scored = [(len(words & set(re.findall(r"\w+", _searchable(row)))), row) for row in self._passing_rows(where)]
         matches = sorted((pair for pair in scored if pair[0]), key=lambda pair: -pair[0])

@@ -55,9 +55,9 @@ def settings() -> str:
 def verbs() -> str:
     """Return the table of the verbs of each memory, by the role that they need."""
     roles = (Role.VIEWER, Role.WRITER, Role.CURATOR)
-    rows = {"each memory": [verb for verb in VERBS if verb.of == EVERY]}
+    rows = {"each memory": [verb for verb in VERBS if verb.owners == EVERY]}
     for owner in OWNERS:
-        rows["all at once" if owner == SYSTEM else owner] = [verb for verb in verbs_of(owner) if verb.of != EVERY]
+        rows["all at once" if owner == SYSTEM else owner] = [verb for verb in verbs_of(owner) if verb.owners != EVERY]
     lines = [f"| {name} | {' | '.join(_names(of, role) for role in roles)} |" for name, of in rows.items()]
     return "\n".join(["| of | a viewer | a writer also | a curator also |", "|---|---|---|---|", *lines])
 

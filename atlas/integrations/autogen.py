@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 ENTRY_TYPE = "observation"
 ADDED_BY = "autogen"
-"""Source in the metadata of entries, which `clear` deletes."""
+"""Source in the metadata of the entries that `clear` deletes."""
 
 BUDGET_TOKENS = 1_000
 

@@ -26,7 +26,7 @@ logger = logging.getLogger(__name__)
 C = TypeVar("C")
 
 Judge = Callable[[str], bool | None]
-"""Function from an answer to its success, or None if unknown."""
+"""Function that returns the success of an answer, or None if it is unknown."""
 
 RESOURCES: Mapping[tuple[str, ...], str] = {
     ("messages",): "system",
@@ -133,7 +133,7 @@ class _Recorder:
 
 
 def _add_text(argument: Any, text: str, name: str) -> Any:
-    """Return a prompt argument with a text added. To messages, it is added as the first one, by the system."""
+    """Return a prompt with a text added: to messages as a first system message, to other prompts at the end."""
     if name == "messages":
         return [{"role": "system", "content": text}, *argument]
     if isinstance(argument, str):

@@ -10,7 +10,7 @@ from atlas.core.json_values import to_text
 from atlas.core.types import Step
 
 CALLS = ("tool_use", "function_call", "function", "custom_tool_call")
-"""Types of a call of a tool."""
+"""Types of message parts that are tool calls."""
 
 RESULTS = ("tool_result", "function_call_output", "custom_tool_call_output")
 

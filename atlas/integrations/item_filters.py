@@ -19,7 +19,7 @@ _COMPARISONS: Mapping[str, Callable[[Any, Any], Any]] = {
 
 
 def passes_filter(value: Any, criteria: Any) -> bool:
-    """Return whether a value passes a LangGraph filter: a value, comparisons such as `$gt`, or filters by name."""
+    """Return whether a value passes a LangGraph filter: an equal value, comparisons (`$gt`), or filters by field."""
     if not isinstance(criteria, Mapping):
         return bool(value == criteria)
     if unknown := [name for name in criteria if name.startswith("$") and name not in _COMPARISONS]:

@@ -26,22 +26,22 @@ from atlas.storage.records import IS_NOT_QUARANTINED
 
 ENTRY_TYPE = "item"
 NAMESPACE, VALUE, UPDATED_AT, IS_INDEXED = "item_namespace", "item_value", "updated_at", "is_indexed"
-"""Metadata keys of an entry. The namespace is JSON, to match it as a whole. Its labels are the entry's scope too."""
+"""Metadata keys of an entry. The namespace is stored as JSON, to match it as a whole. Its labels are also the scope."""
 
-READABLE: Where = {"entry_type": ENTRY_TYPE, **IS_NOT_QUARANTINED}
-"""The filter of items. Those in quarantine do not exist for the graph."""
+ITEMS: Where = {"entry_type": ENTRY_TYPE, **IS_NOT_QUARANTINED}
+"""The filter of all items. Items in quarantine do not exist for the graph."""
 
 KEY = "item"
-"""Scope of one item, so that it is neither indexed with earlier items nor summarised with others."""
+"""Field of the scope with the item's key, so that no item is indexed or summarised together with others."""
 
 RAW_KEY = "item_key"
-"""Metadata key of the item's key, if the scope contains a digest of it: for long, blank and digest-like keys."""
+"""Metadata key with the item's key, if the scope contains only its digest: for long, blank and digest-like keys."""
 
 DIGEST = "sha256:"
 
 
 class AtlasStore(base.BaseStore):
-    """A LangGraph store of items in the journal of a memory. A search with a query ranks them by meaning and words."""
+    """A LangGraph store whose items are journal entries. A search with a query ranks items by meaning and words."""
 
     def __init__(
         self,
@@ -62,7 +62,7 @@ class AtlasStore(base.BaseStore):
                 journal's level.
 
         Raises:
-            InvalidInput: A name in `levels` is repeated, or is the one reserved for the key.
+            InvalidInput: A name in `levels` is repeated, or is `item`, which is reserved.
         """
         if len({KEY, *levels}) <= len(levels):
             raise InvalidInput(f"expected distinct names other than {KEY!r} for levels, got {list(levels)}")
@@ -90,7 +90,7 @@ class AtlasStore(base.BaseStore):
         return self._search(op) if isinstance(op, base.SearchOp) else None
 
     def _search(self, op: base.SearchOp) -> list[base.SearchItem]:
-        where: Where = {**READABLE, **self._scope(op.namespace_prefix)}
+        where: Where = {**ITEMS, **self._scope(op.namespace_prefix)}
         scored = (
             self._search_ranked(op, where) if op.query else [(entry, None) for entry in self._entries(where, op.filter)]
         )
@@ -145,14 +145,14 @@ class AtlasStore(base.BaseStore):
 
     def _ids(self, namespace: tuple[str, ...], key: str) -> list[str]:
         exact = {f"{METADATA}{NAMESPACE}": json.dumps(namespace), f"{SCOPE}{KEY}": _key_metadata(key)[f"{SCOPE}{KEY}"]}
-        return self._journal.ids({**READABLE, **exact})
+        return self._journal.ids({**ITEMS, **exact})
 
     def _entries(self, where: Where, item_filter: Mapping[str, Any] | None = None) -> list[JournalEntry]:
         entries = self._journal.get_many(self._journal.ids(where))
         return [entry for entry in entries if passes_filter(entry.metadata[VALUE], item_filter or {})]
 
     def _namespaces(self, op: base.ListNamespacesOp) -> list[tuple[str, ...]]:
-        texts = self._journal.values(f"{METADATA}{NAMESPACE}", READABLE)
+        texts = self._journal.values(f"{METADATA}{NAMESPACE}", ITEMS)
         namespaces = [tuple(json.loads(text)) for text in texts]
         for condition in op.match_conditions or ():
             namespaces = [

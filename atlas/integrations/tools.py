@@ -1,4 +1,4 @@
-"""Tools of a memory as plain functions, whose parameters have closed types, as strict schemas need them."""
+"""Tools of a memory as plain functions. The parameters have closed types, as strict schemas require."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""HTTP calls to an ATLAS server, which return JSON values or raise ATLAS errors."""
+"""HTTP calls of an ATLAS server. A call returns JSON values or raises an ATLAS error."""
 
 from __future__ import annotations
 

@@ -15,7 +15,7 @@ from atlas.memory.journal import Journal
 from atlas.memory.strategies.memory import ChromaStrategyBank
 from atlas.protocols.infra import Where
 from atlas.remote.http import Server
-from atlas.remote.verbs import Remote, with_verbs
+from atlas.remote.verbs import Remote, add_verbs
 from atlas.verbs.table import CONCEPTS, EXPERIENCE, JOURNAL, STRATEGIES, SYSTEM
 
 if TYPE_CHECKING:
@@ -26,35 +26,35 @@ else:
 TIMEOUT_SECONDS = 60.0
 
 
-@with_verbs
+@add_verbs
 class RemoteExperience(Remote):
     """The experience memory of an ATLAS server."""
 
     owner = EXPERIENCE
 
 
-@with_verbs
+@add_verbs
 class RemoteStrategies(Remote):
     """The strategy bank of an ATLAS server."""
 
     owner = STRATEGIES
 
 
-@with_verbs
+@add_verbs
 class RemoteConcepts(Remote):
     """The concept library of an ATLAS server."""
 
     owner = CONCEPTS
 
 
-@with_verbs
+@add_verbs
 class RemoteJournal(Remote):
     """The journal of an ATLAS server."""
 
     owner = JOURNAL
 
 
-@with_verbs
+@add_verbs
 class RemoteMemory(Remote, Verbs):
     """The memory system of an ATLAS server, with the verbs of a local one."""
 

@@ -8,7 +8,7 @@ from typing import Any, TypeVar
 
 from atlas.infra.twin import twin
 from atlas.remote.http import Server
-from atlas.verbs.table import LOCAL_METHODS, NEEDS_FILES, OWNERS, SYSTEM, Verb, verbs_of
+from atlas.verbs.table import FILE_METHODS, LOCAL_METHODS, OWNERS, SYSTEM, Verb, verbs_of
 
 C = TypeVar("C", bound="type[Remote]")
 
@@ -17,14 +17,14 @@ class Remote:
     """A memory or memory system on a server. Each of its verbs is a method."""
 
     owner: str
-    """Owner of its rows in the table."""
+    """Name of the memory or memory system in the table of verbs, such as `experience`."""
 
     def __init__(self, server: Server) -> None:
         self._server = server
 
     def __getattr__(self, name: str) -> Any:
         verb = name.removeprefix("a")
-        if {name, verb} & NEEDS_FILES:
+        if {name, verb} & FILE_METHODS:
             raise AttributeError(
                 f"`{name}` needs the store's files; call it on the server's machine, with atlas.open_memory"
             )
@@ -33,8 +33,8 @@ class Remote:
         raise AttributeError(f"a remote memory has no attribute {name!r}")
 
 
-def with_verbs(kind: C) -> C:
-    """Add a method for each verb of a memory to a class, and an async twin if the local method has one."""
+def add_verbs(kind: C) -> C:
+    """Add a method for each verb to a class, and an async twin if the local method has one. Return the class."""
     for verb in verbs_of(kind.owner):
         setattr(kind, verb.name, _make_method(verb, kind.owner))
         if hasattr(OWNERS[kind.owner], f"a{verb.name}"):
@@ -45,7 +45,7 @@ def with_verbs(kind: C) -> C:
 def _make_method(verb: Verb, owner: str) -> Callable[..., Any]:
     """Return a method that forwards its call to the server."""
     method = verb.method(owner)
-    name = verb.sent_as or verb.name
+    name = verb.remote_name or verb.name
     path = name if owner == SYSTEM else f"{owner}/{name}"
 
     @wraps(method)

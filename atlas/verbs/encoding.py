@@ -1,4 +1,4 @@
-"""Encoding of ATLAS values as JSON: results by their own type, arguments by the declared type."""
+"""Encoding of ATLAS values as JSON: results by the type of each value, arguments by the declared type."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from atlas.core.json_values import check_json
 from atlas.core.schema.reading import types_of_fields
 from atlas.verbs.values import SEQUENCES, refusal, types_of_arguments
 
-_EXACT = {str: "a string", datetime: "a datetime"}
+_EXACT_TYPES = {str: "a string", datetime: "a datetime"}
 """Types to which JSON would silently convert other values, with their names in errors."""
 
 
@@ -63,7 +63,7 @@ def encode_arguments(
     owner: type,
     record_type: Any,
 ) -> dict[str, Any]:
-    """Return the arguments of a call in JSON form, keyed by name. Arguments that equal their default are left out.
+    """Return the arguments of a call in JSON form, keyed by name. Arguments that the call omits are left out.
 
     Args:
         arguments: The positional arguments, with the object itself first.
@@ -88,7 +88,7 @@ def encode_arguments(
 
 
 def encode_as(declared: Any, value: Any, path: str) -> Any:
-    """Return a value of a declared type in JSON form. A value declared as `Any` must be JSON, and is unchanged.
+    """Return a value in JSON form, by its declared type. A value declared as `Any` must be JSON, and stays unchanged.
 
     Args:
         path: Path of the value in the arguments, for the error message.
@@ -102,8 +102,8 @@ def encode_as(declared: Any, value: Any, path: str) -> Any:
         return value
     if origin in (Union, UnionType):
         return encode_as(_matching_member(parts, value), value, path)
-    if origin in _EXACT and not isinstance(value, origin):
-        raise refusal(_EXACT[origin], value, path)
+    if origin in _EXACT_TYPES and not isinstance(value, origin):
+        raise refusal(_EXACT_TYPES[origin], value, path)
     if is_dataclass(origin) and isinstance(value, origin):  # type: ignore[arg-type]
         return _encode_fields(types_of_fields(declared), value, path)
     return _encode_parts(origin, parts, value, path)

@@ -37,31 +37,31 @@ _SCALARS: Mapping[Any, Schema] = {
 
 
 class Schemas:
-    """A builder of JSON schemas. Those of dataclasses are collected under their names, and others refer to them."""
+    """A builder of JSON schemas. Schemas of dataclasses are collected in `named`, and all schemas refer to these."""
 
     def __init__(self) -> None:
         self.named: dict[str, Schema] = {}
 
-    def of_any(self, forms: list[Any]) -> Schema:
+    def schema_of_any(self, hints: list[Any]) -> Schema:
         """Return the JSON schema of a value that has one of these types."""
-        schemas = [choice for form in forms for choice in _choices(self.of(form))]
+        schemas = [choice for hint in hints for choice in _choices(self.schema_of(hint))]
         distinct = [schema for n, schema in enumerate(schemas) if schema not in schemas[:n]]
         return distinct[0] if len(distinct) == 1 else {"anyOf": distinct}
 
-    def of(self, form: Any) -> Schema:
+    def schema_of(self, hint: Any) -> Schema:
         """Return the JSON schema of a type, or raise `TypeError` if its values have no JSON form."""
-        if form in (Any, object):
+        if hint in (Any, object):
             return {}
-        return dict(_SCALARS[form]) if form in _SCALARS else self._compound(form)
+        return dict(_SCALARS[hint]) if hint in _SCALARS else self._compound(hint)
 
-    def _compound(self, form: Any) -> Schema:
-        origin, arguments = get_origin(form) or form, get_args(form)
-        if isinstance(form, TypeVar):
-            return self.of(form.__bound__ or Any)
+    def _compound(self, hint: Any) -> Schema:
+        origin, arguments = get_origin(hint) or hint, get_args(hint)
+        if isinstance(hint, TypeVar):
+            return self.schema_of(hint.__bound__ or Any)
         if is_dataclass(origin):
-            return self._reference(form)
+            return self._reference(hint)
         if origin in (Union, UnionType):
-            return self.of_any([*arguments])
+            return self.schema_of_any([*arguments])
         if origin is Literal:
             return {"enum": [*arguments]}
         if origin is np.ndarray:
@@ -70,24 +70,24 @@ class Schemas:
             return self._sequence(arguments)
         if origin in (dict, Mapping):
             return self._mapping(*(arguments or (str, Any)))
-        raise TypeError(f"expected a type with a JSON form, got {form}")
+        raise TypeError(f"expected a type with a JSON form, got {hint}")
 
     def _sequence(self, arguments: tuple[Any, ...]) -> Schema:
         kinds = [argument for argument in arguments if argument is not ...] or [Any]
-        return {"type": "array", "items": self.of_any(kinds)}
+        return {"type": "array", "items": self.schema_of_any(kinds)}
 
-    def _mapping(self, key: Any, form: Any) -> Schema:
-        by_name = {"type": "object", "additionalProperties": self.of(form)}
+    def _mapping(self, key: Any, hint: Any) -> Schema:
+        by_name = {"type": "object", "additionalProperties": self.schema_of(hint)}
         pairs = {"type": "array", "items": {"type": "array", "items": {}}}
         return by_name if key is str else {"anyOf": [by_name, pairs]}
 
-    def _reference(self, form: Any) -> Schema:
-        name = _name(form)
+    def _reference(self, hint: Any) -> Schema:
+        name = _name(hint)
         if name not in self.named:
             self.named[name] = {}  # a dataclass may refer to itself
-            hints = types_of_fields(form)
-            names = [field.name for field in fields(get_origin(form) or form)]
-            properties = {field_name: self.of(hints[field_name]) or _ANY_SCHEMA for field_name in names}
+            hints = types_of_fields(hint)
+            names = [field.name for field in fields(get_origin(hint) or hint)]
+            properties = {field_name: self.schema_of(hints[field_name]) or _ANY_SCHEMA for field_name in names}
             self.named[name] = {"type": "object", "title": name, "properties": properties, "required": names}
         return {"$ref": f"{REFERENCE}{name}"}
 
@@ -96,8 +96,8 @@ def _choices(schema: Schema) -> list[Schema]:
     return schema["anyOf"] if schema.keys() == {"anyOf"} else [schema]
 
 
-def _name(form: Any) -> str:
+def _name(hint: Any) -> str:
     """Return the name of a type, such as `Task`, or `HitOfExperience`."""
-    name = (get_origin(form) or form).__name__
+    name = (get_origin(hint) or hint).__name__
     name = name[0].upper() + name[1:]
-    return "Of".join([name, *(_name(part) for part in get_args(form) if hasattr(part, "__name__"))])
+    return "Of".join([name, *(_name(part) for part in get_args(hint) if hasattr(part, "__name__"))])

@@ -43,16 +43,16 @@ class Verb:
     """A public operation of a memory or of the memory system, which the Python API, HTTP, MCP and CLI offer."""
 
     name: str
-    """Name of its method."""
+    """Name of the verb, and of the method that implements it."""
 
-    of: tuple[str, ...] = EVERY
-    """Memories with the verb, or the memory system."""
+    owners: tuple[str, ...] = EVERY
+    """Names of the memories with the verb, or of the memory system."""
 
     role: Role = Role.VIEWER
     """Lowest role that may call the verb."""
 
     kind: str = ""
-    """Kind of its operation in the history, or empty for read-only verbs."""
+    """Kind of the verb's operations in the history, or empty for read-only verbs."""
 
     tools: tuple[str, ...] = ()
     """MCP tools that offer the verb."""
@@ -60,26 +60,26 @@ class Verb:
     commands: tuple[str, ...] = ()
     """Commands that offer the verb."""
 
-    is_of_store: bool = False
+    is_store_wide: bool = False
     """True if the verb affects the whole store, so that keys with a scope may not call it."""
 
-    sent_as: str = ""
-    """Verb that `atlas.connect` calls instead, or empty for itself."""
+    remote_name: str = ""
+    """Name of another verb that `atlas.connect` calls instead, or empty to call this verb."""
 
     def method(self, owner: str) -> Callable[..., Any]:
-        """Return the method that implements the verb in a class."""
+        """Return the method that implements the verb in the owner's class."""
         method: Callable[..., Any] = getattr(OWNERS[owner], self.name)
         return method
 
     def decode_arguments(self, owner: str, encoded: Any) -> dict[str, Any]:
         """Return the arguments of a call from their JSON form, keyed by name, or raise `InvalidInput`."""
-        return decode_arguments(self.method(owner), encoded, OWNERS[owner], record_kind(owner))
+        return decode_arguments(self.method(owner), encoded, OWNERS[owner], record_class(owner))
 
     def encode_arguments(
         self, owner: str, arguments: tuple[Any, ...], keyword_arguments: Mapping[str, Any]
     ) -> dict[str, Any]:
         """Return the arguments of a call in JSON form, keyed by name, or raise `InvalidInput`."""
-        return encode_arguments(self.method(owner), arguments, keyword_arguments, OWNERS[owner], record_kind(owner))
+        return encode_arguments(self.method(owner), arguments, keyword_arguments, OWNERS[owner], record_class(owner))
 
     def decode_result(self, owner: str, encoded: Any) -> Any:
         """Return the result of a call from its JSON form."""
@@ -90,7 +90,7 @@ class Verb:
         return types_of_arguments(self.method(owner), OWNERS[owner])
 
 
-def record_kind(owner: str) -> Any:
+def record_class(owner: str) -> Any:
     """Return the class of a memory's records, or None for the memory system."""
     [variable] = get_args(Memory.__orig_bases__[-1])  # type: ignore[attr-defined]
     return type_bindings(OWNERS[owner]).get(variable)
@@ -102,16 +102,16 @@ VERBS: tuple[Verb, ...] = (
     Verb("retrieve_words", tools=("search",), commands=("search",)),
     Verb("search_hits"),
     Verb("search_words"),
-    Verb("search", of=(EXPERIENCE, CONCEPTS, JOURNAL)),
-    Verb("read", of=(STRATEGIES,)),
+    Verb("search", owners=(EXPERIENCE, CONCEPTS, JOURNAL)),
+    Verb("read", owners=(STRATEGIES,)),
     Verb("similar", tools=("search",), commands=("similar",)),
     Verb("passage"),
     Verb("met_words"),
     Verb("filter_notes"),
     Verb("level"),
-    Verb("level_costs", commands=("level",), is_of_store=True),
+    Verb("level_costs", commands=("level",), is_store_wide=True),
     Verb("shown_hits"),
-    Verb("calibrate", is_of_store=True),
+    Verb("calibrate", is_store_wide=True),
     # Listing
     Verb("get", tools=("read",), commands=("show",)),
     Verb("get_many"),
@@ -127,121 +127,123 @@ VERBS: tuple[Verb, ...] = (
     Verb("stale"),
     Verb("marks"),
     Verb("usage"),
-    Verb("trash", commands=("trash",), is_of_store=True),
-    Verb("count_trash", is_of_store=True),
-    Verb("purged", is_of_store=True),
-    Verb("export", of=MERGEABLE, commands=("export",)),
-    Verb("versions", of=(STRATEGIES, CONCEPTS)),
+    Verb("trash", commands=("trash",), is_store_wide=True),
+    Verb("count_trash", is_store_wide=True),
+    Verb("purged", is_store_wide=True),
+    Verb("export", owners=MERGEABLE, commands=("export",)),
+    Verb("versions", owners=(STRATEGIES, CONCEPTS)),
     # Changes
-    Verb("store", of=(EXPERIENCE,), role=WRITER, kind="store"),
-    Verb("store_many", of=(EXPERIENCE,), role=WRITER, kind="store"),
-    Verb("add", of=(STRATEGIES, CONCEPTS, JOURNAL), role=WRITER, kind="store", tools=("add_strategy", "note")),
-    Verb("add_many", of=(CONCEPTS,), role=WRITER, kind="store"),
-    Verb("add_entries", of=(JOURNAL,), role=WRITER, kind="store"),
+    Verb("store", owners=(EXPERIENCE,), role=WRITER, kind="store"),
+    Verb("store_many", owners=(EXPERIENCE,), role=WRITER, kind="store"),
+    Verb("add", owners=(STRATEGIES, CONCEPTS, JOURNAL), role=WRITER, kind="store", tools=("add_strategy", "note")),
+    Verb("add_many", owners=(CONCEPTS,), role=WRITER, kind="store"),
+    Verb("add_entries", owners=(JOURNAL,), role=WRITER, kind="store"),
     Verb("edit", role=WRITER, kind="edit", tools=("edit",)),
     Verb("forget", role=WRITER, kind="forget", tools=("forget",)),
     Verb("record_use", role=WRITER, tools=("record_use",)),
-    Verb("update_stats", of=(STRATEGIES, CONCEPTS), role=WRITER),
+    Verb("update_stats", owners=(STRATEGIES, CONCEPTS), role=WRITER),
     Verb("mark", role=WRITER, kind="mark"),
     Verb("change_marks", role=WRITER, kind="mark", tools=("mark",), commands=("tag",)),
     Verb("release", role=CURATOR, kind="accept"),
     Verb("delete", role=CURATOR, kind="delete"),
-    Verb("restore", role=CURATOR, kind="restore", commands=("trash",), is_of_store=True),
-    Verb("plan_merge", of=MERGEABLE, commands=("merge",)),
-    Verb("apply_merge", of=MERGEABLE, role=CURATOR, kind="merge", commands=("merge",)),
-    Verb("merge", of=MERGEABLE, role=CURATOR, kind="merge"),
+    Verb("restore", role=CURATOR, kind="restore", commands=("trash",), is_store_wide=True),
+    Verb("plan_merge", owners=MERGEABLE, commands=("merge",)),
+    Verb("apply_merge", owners=MERGEABLE, role=CURATOR, kind="merge", commands=("merge",)),
+    Verb("merge", owners=MERGEABLE, role=CURATOR, kind="merge"),
     # Experiences
-    Verb("plan_prune", of=(EXPERIENCE,), commands=("prune",)),
-    Verb("apply_prune", of=(EXPERIENCE,), role=CURATOR, kind="prune", commands=("prune",)),
-    Verb("prune", of=(EXPERIENCE,), role=CURATOR, kind="prune"),
-    Verb("plan_outcomes", of=(EXPERIENCE,)),
-    Verb("apply_outcomes", of=(EXPERIENCE,), role=WRITER, kind="outcome"),
+    Verb("plan_prune", owners=(EXPERIENCE,), commands=("prune",)),
+    Verb("apply_prune", owners=(EXPERIENCE,), role=CURATOR, kind="prune", commands=("prune",)),
+    Verb("prune", owners=(EXPERIENCE,), role=CURATOR, kind="prune"),
+    Verb("plan_outcomes", owners=(EXPERIENCE,)),
+    Verb("apply_outcomes", owners=(EXPERIENCE,), role=WRITER, kind="outcome"),
     Verb(
         "report_outcomes",
-        of=(EXPERIENCE,),
+        owners=(EXPERIENCE,),
         role=WRITER,
         kind="outcome",
         tools=("report_outcomes",),
         commands=("judge",),
     ),
-    Verb("refine", of=(EXPERIENCE,), role=WRITER),  # it may ask a language model
-    Verb("check_refine", of=(EXPERIENCE,), commands=("refine",)),
-    Verb("apply_refine", of=(EXPERIENCE,), role=CURATOR, kind="refine", commands=("refine",)),
+    Verb("refine", owners=(EXPERIENCE,), role=WRITER),  # it may ask a language model
+    Verb("check_refine", owners=(EXPERIENCE,), commands=("refine",)),
+    Verb("apply_refine", owners=(EXPERIENCE,), role=CURATOR, kind="refine", commands=("refine",)),
     # Strategies
-    Verb("rate", of=(STRATEGIES,)),
-    Verb("rates", of=(STRATEGIES,)),
-    Verb("attempts", of=(STRATEGIES,)),
-    Verb("attempts_of", of=(STRATEGIES,)),
-    Verb("plan_write", of=(STRATEGIES,), role=WRITER),
-    Verb("apply_write", of=(STRATEGIES,), role=WRITER, kind="store"),
-    Verb("write", of=(STRATEGIES,), role=WRITER, kind="store"),
-    Verb("retire", of=(STRATEGIES,), role=WRITER),
-    Verb("unretire", of=(STRATEGIES,), role=WRITER),
-    Verb("retired", of=(STRATEGIES,)),
+    Verb("rate", owners=(STRATEGIES,)),
+    Verb("rates", owners=(STRATEGIES,)),
+    Verb("attempts", owners=(STRATEGIES,)),
+    Verb("attempts_of", owners=(STRATEGIES,)),
+    Verb("plan_write", owners=(STRATEGIES,), role=WRITER),
+    Verb("apply_write", owners=(STRATEGIES,), role=WRITER, kind="store"),
+    Verb("write", owners=(STRATEGIES,), role=WRITER, kind="store"),
+    Verb("retire", owners=(STRATEGIES,), role=WRITER),
+    Verb("unretire", owners=(STRATEGIES,), role=WRITER),
+    Verb("retired", owners=(STRATEGIES,)),
     # Concepts
-    Verb("composable", of=(CONCEPTS,)),
-    Verb("compose", of=(CONCEPTS,), role=WRITER),  # it may ask a language model
-    Verb("explain_composition", of=(CONCEPTS,), role=WRITER),
-    Verb("dependents", of=(CONCEPTS,)),
-    Verb("depends_on", of=(CONCEPTS,)),
-    Verb("uses", of=(CONCEPTS,)),
+    Verb("composable", owners=(CONCEPTS,)),
+    Verb("compose", owners=(CONCEPTS,), role=WRITER),  # it may ask a language model
+    Verb("explain_composition", owners=(CONCEPTS,), role=WRITER),
+    Verb("dependents", owners=(CONCEPTS,)),
+    Verb("depends_on", owners=(CONCEPTS,)),
+    Verb("uses", owners=(CONCEPTS,)),
     # The journal
-    Verb("recent", of=(JOURNAL,)),
-    Verb("get_recent", of=(JOURNAL,)),
-    Verb("get_by_type", of=(JOURNAL,)),
-    Verb("context_for_task", of=(JOURNAL,)),
-    Verb("context_for_task_generation", of=(JOURNAL,)),
-    Verb("context_for_evolution", of=(JOURNAL,)),
-    Verb("linked", of=(JOURNAL,)),
-    Verb("link", of=(JOURNAL,), role=WRITER, kind="link"),
-    Verb("unlink", of=(JOURNAL,), role=WRITER, kind="unlink"),
-    Verb("suggest_links", of=(JOURNAL,)),
-    Verb("accept_link", of=(JOURNAL,), role=WRITER, kind="link"),
-    Verb("refuse_link", of=(JOURNAL,), role=WRITER, kind="refuse a link"),
-    Verb("gates", of=(JOURNAL,)),
-    Verb("switch_gate", of=(JOURNAL,), role=CURATOR, is_of_store=True),
-    Verb("register_type", of=(JOURNAL,), role=CURATOR, is_of_store=True),
-    Verb("rejected", of=(JOURNAL,)),
-    Verb("accept", of=(JOURNAL,), role=WRITER, kind="accept"),
-    Verb("plan_compact", of=(JOURNAL,), role=WRITER),  # it may ask a language model
-    Verb("check_compact", of=(JOURNAL,)),
-    Verb("apply_compact", of=(JOURNAL,), role=CURATOR, kind="compact"),
-    Verb("compact", of=(JOURNAL,), role=CURATOR, kind="compact"),
-    Verb("note_promotion", of=(JOURNAL,), role=WRITER),
+    Verb("recent", owners=(JOURNAL,)),
+    Verb("get_recent", owners=(JOURNAL,)),
+    Verb("get_by_type", owners=(JOURNAL,)),
+    Verb("context_for_task", owners=(JOURNAL,)),
+    Verb("context_for_task_generation", owners=(JOURNAL,)),
+    Verb("context_for_evolution", owners=(JOURNAL,)),
+    Verb("linked", owners=(JOURNAL,)),
+    Verb("link", owners=(JOURNAL,), role=WRITER, kind="link"),
+    Verb("unlink", owners=(JOURNAL,), role=WRITER, kind="unlink"),
+    Verb("suggest_links", owners=(JOURNAL,)),
+    Verb("accept_link", owners=(JOURNAL,), role=WRITER, kind="link"),
+    Verb("refuse_link", owners=(JOURNAL,), role=WRITER, kind="refuse a link"),
+    Verb("gates", owners=(JOURNAL,)),
+    Verb("switch_gate", owners=(JOURNAL,), role=CURATOR, is_store_wide=True),
+    Verb("register_type", owners=(JOURNAL,), role=CURATOR, is_store_wide=True),
+    Verb("rejected", owners=(JOURNAL,)),
+    Verb("accept", owners=(JOURNAL,), role=WRITER, kind="accept"),
+    Verb("plan_compact", owners=(JOURNAL,), role=WRITER),  # it may ask a language model
+    Verb("check_compact", owners=(JOURNAL,)),
+    Verb("apply_compact", owners=(JOURNAL,), role=CURATOR, kind="compact"),
+    Verb("compact", owners=(JOURNAL,), role=CURATOR, kind="compact"),
+    Verb("note_promotion", owners=(JOURNAL,), role=WRITER),
     # All memories
-    Verb("build_context", of=(SYSTEM,), tools=("recall",)),
-    Verb("query_sync", of=(SYSTEM,)),
-    Verb("store", of=(SYSTEM,), role=WRITER, kind="store", sent_as="store_once"),  # it may be sent again
-    Verb("store_once", of=(SYSTEM,), role=WRITER, kind="store", tools=("store_attempt",)),
-    Verb("judge", of=(SYSTEM,), role=WRITER, is_of_store=True),
-    Verb("judgements", of=(SYSTEM,), is_of_store=True),
-    Verb("memory_effect", of=(SYSTEM,), is_of_store=True),
-    Verb("strictness", of=(SYSTEM,), commands=("level",)),
-    Verb("plan_strictness", of=(SYSTEM,), commands=("level",), is_of_store=True),
-    Verb("apply_strictness", of=(SYSTEM,), role=CURATOR, kind="strictness", commands=("level",), is_of_store=True),
-    Verb("curation_loss", of=(SYSTEM,), is_of_store=True),
-    Verb("compression_status", of=(SYSTEM,), is_of_store=True),
-    Verb("plan_promotion", of=(SYSTEM,)),
-    Verb("apply_promotion", of=(SYSTEM,), role=WRITER),
-    Verb("plan_withdrawal", of=(SYSTEM,), commands=("withdraw",), is_of_store=True),
-    Verb("apply_withdrawal", of=(SYSTEM,), role=CURATOR, kind="delete", commands=("withdraw",), is_of_store=True),
-    Verb("scan", of=(SYSTEM,), commands=("scan",)),
-    Verb("trust", of=(SYSTEM,)),
-    Verb("quarantine", of=(SYSTEM,), role=CURATOR, kind="quarantine", commands=("quarantine",)),
-    Verb("unquarantine", of=(SYSTEM,), role=CURATOR, kind="quarantine", commands=("quarantine",)),
-    Verb("quarantined", of=(SYSTEM,), commands=("quarantine",)),
-    Verb("history", of=(SYSTEM,), tools=("history",), commands=("history",)),
-    Verb("count_operations", of=(SYSTEM,)),
-    Verb("operation", of=(SYSTEM,)),
-    Verb("changes", of=(SYSTEM,)),
-    Verb("actors", of=(SYSTEM,), is_of_store=True),
-    Verb("revision", of=(SYSTEM,)),
-    Verb("undo", of=(SYSTEM,), role=WRITER, kind="undo", tools=("undo",), commands=("undo",)),
-    Verb("plan_undo", of=(SYSTEM,), role=WRITER),
-    Verb("apply_undo", of=(SYSTEM,), role=WRITER, kind="undo"),
+    Verb("build_context", owners=(SYSTEM,), tools=("recall",)),
+    Verb("query_sync", owners=(SYSTEM,)),
+    Verb("store", owners=(SYSTEM,), role=WRITER, kind="store", remote_name="store_once"),  # it may be sent again
+    Verb("store_once", owners=(SYSTEM,), role=WRITER, kind="store", tools=("store_attempt",)),
+    Verb("judge", owners=(SYSTEM,), role=WRITER, is_store_wide=True),
+    Verb("judgements", owners=(SYSTEM,), is_store_wide=True),
+    Verb("memory_effect", owners=(SYSTEM,), is_store_wide=True),
+    Verb("strictness", owners=(SYSTEM,), commands=("level",)),
+    Verb("plan_strictness", owners=(SYSTEM,), commands=("level",), is_store_wide=True),
+    Verb(
+        "apply_strictness", owners=(SYSTEM,), role=CURATOR, kind="strictness", commands=("level",), is_store_wide=True
+    ),
+    Verb("curation_loss", owners=(SYSTEM,), is_store_wide=True),
+    Verb("compression_status", owners=(SYSTEM,), is_store_wide=True),
+    Verb("plan_promotion", owners=(SYSTEM,)),
+    Verb("apply_promotion", owners=(SYSTEM,), role=WRITER),
+    Verb("plan_withdrawal", owners=(SYSTEM,), commands=("withdraw",), is_store_wide=True),
+    Verb("apply_withdrawal", owners=(SYSTEM,), role=CURATOR, kind="delete", commands=("withdraw",), is_store_wide=True),
+    Verb("scan", owners=(SYSTEM,), commands=("scan",)),
+    Verb("trust", owners=(SYSTEM,)),
+    Verb("quarantine", owners=(SYSTEM,), role=CURATOR, kind="quarantine", commands=("quarantine",)),
+    Verb("unquarantine", owners=(SYSTEM,), role=CURATOR, kind="quarantine", commands=("quarantine",)),
+    Verb("quarantined", owners=(SYSTEM,), commands=("quarantine",)),
+    Verb("history", owners=(SYSTEM,), tools=("history",), commands=("history",)),
+    Verb("count_operations", owners=(SYSTEM,)),
+    Verb("operation", owners=(SYSTEM,)),
+    Verb("changes", owners=(SYSTEM,)),
+    Verb("actors", owners=(SYSTEM,), is_store_wide=True),
+    Verb("revision", owners=(SYSTEM,)),
+    Verb("undo", owners=(SYSTEM,), role=WRITER, kind="undo", tools=("undo",), commands=("undo",)),
+    Verb("plan_undo", owners=(SYSTEM,), role=WRITER),
+    Verb("apply_undo", owners=(SYSTEM,), role=WRITER, kind="undo"),
 )
 
-NEEDS_FILES = frozenset(
+FILE_METHODS = frozenset(
     {
         "freeze",
         "plan_purge",
@@ -276,10 +278,10 @@ LOCAL_METHODS = frozenset(
 
 def verbs_of(owner: str) -> tuple[Verb, ...]:
     """Return the verbs of a memory class or of the memory system, in the order of the table."""
-    return tuple(verb for verb in VERBS if owner in verb.of)
+    return tuple(verb for verb in VERBS if owner in verb.owners)
 
 
 ROLES: Mapping[str, Role] = {
-    f"{'memory' if owner == SYSTEM else owner}.{verb.name}": verb.role for verb in VERBS for owner in verb.of
+    f"{'memory' if owner == SYSTEM else owner}.{verb.name}": verb.role for verb in VERBS for owner in verb.owners
 }
 """Lowest role of each verb, by qualified name such as `experience.delete`."""

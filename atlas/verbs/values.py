@@ -1,4 +1,4 @@
-"""Decoding of arguments and results from JSON, by the types in signatures."""
+"""Decoding of arguments and results from JSON, by the types in the signatures of methods."""
 
 from __future__ import annotations
 
@@ -42,9 +42,9 @@ NOT_FINITE = ("inf", "-inf", "nan")
 """Strings for numbers that JSON does not support."""
 
 SEQUENCES = (list, Sequence, Iterable, Collection, set, frozenset, AbstractSet)
-"""Declared types, besides tuples, that are lists in JSON."""
+"""Declared types whose values are lists in JSON, besides tuples."""
 
-_LATE = {
+_LATE_TYPES = {
     kind.__name__: kind
     for kind in (
         ExportedExperience,
@@ -59,7 +59,7 @@ _LATE = {
         Withdrawal,
     )
 }
-"""Types in signatures whose modules are imported late."""
+"""Types that signatures name without importing them at run time, keyed by name."""
 
 
 def _read_text(value: Any) -> str:
@@ -164,7 +164,7 @@ READERS = VerbReaders()
 
 
 def refusal(expected: str, value: Any, name: str) -> InvalidInput:
-    """Return the error for an argument whose value has the wrong type."""
+    """Return the `InvalidInput` to raise for an argument whose value has the wrong type."""
     return InvalidInput(wrong_type(expected, value).message(name))
 
 
@@ -224,4 +224,4 @@ def decode_fields(kind: Any, encoded: Mapping[str, Any]) -> dict[str, Any]:
 def types_of_arguments(method: Any, owner: Any) -> dict[str, Any]:
     """Return the types of a method's arguments, keyed by name, and the type of its result under `return`."""
     bound = type_bindings(owner)
-    return {name: bind_type(hint, bound) for name, hint in get_type_hints(method, localns=_LATE).items()}
+    return {name: bind_type(hint, bound) for name, hint in get_type_hints(method, localns=_LATE_TYPES).items()}

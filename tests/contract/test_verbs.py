@@ -18,7 +18,7 @@ import atlas
 from atlas.core.errors import InvalidInput
 from atlas.infra.actor import Actor, Role, acting
 from atlas.memory.experience.refinement.heuristic import HeuristicRefineStrategy
-from atlas.verbs.table import LOCAL_METHODS, NEEDS_FILES, ROLES, SYSTEM
+from atlas.verbs.table import FILE_METHODS, LOCAL_METHODS, ROLES, SYSTEM
 from tests.support.calls import PARTS, VERB_CALLS, WRITES, Call
 from tests.support.everything import Ids, content, make_everything
 from tests.support.records import attempt
@@ -152,7 +152,7 @@ def test_every_method_is_a_verb_or_is_listed_as_one_that_a_server_cannot_offer(b
     owner = SYSTEM if part == "memory" else part
     local, remote = (memory if owner == SYSTEM else getattr(memory, owner) for memory in (here, there))
     for name in public(type(local)):
-        if name in NEEDS_FILES | (LOCAL_METHODS - {"query", "close"}):
+        if name in FILE_METHODS | (LOCAL_METHODS - {"query", "close"}):
             with pytest.raises(AttributeError, match=r"atlas\.open_memory"):
                 getattr(remote, name)
         else:

@@ -104,7 +104,7 @@ def test_every_verb_is_refused_to_the_roles_below_its_own(prepared, tmp_path):
     with opened(own) as memory, serving(memory) as address, httpx.Client(base_url=f"{address}/api/v1/verbs/") as client:
         before = content(own)
         for verb in VERBS:
-            for owner in verb.of:
+            for owner in verb.owners:
                 path = verb.name if owner == SYSTEM else f"{owner}/{verb.name}"
                 for role in (role for role in Role if role < verb.role):
                     answer = client.post(path, json={}, headers={"Authorization": f"Bearer {keys[role]}"})

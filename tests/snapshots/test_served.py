@@ -33,7 +33,7 @@ def test_the_description_of_the_http_api_is_the_same(memory):
     paths = description["paths"]
     verbs = {path for path in paths if path.startswith("/verbs/")}
     assert verbs == {
-        f"/verbs/{verb.name}" if verb.of == (SYSTEM,) else f"/verbs/{{memory}}/{verb.name}" for verb in VERBS
+        f"/verbs/{verb.name}" if verb.owners == (SYSTEM,) else f"/verbs/{{memory}}/{verb.name}" for verb in VERBS
     }
     description["paths"] = {path: paths[path] for path in paths if path not in verbs}
     schemas = description["components"]["schemas"]  # those of the verbs' results are made from their signatures

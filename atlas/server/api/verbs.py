@@ -38,7 +38,7 @@ class AsciiResponse(JSONResponse):
 def _call(verb: Verb, owner: str, served: ServedMemory, encoded: Any) -> Response:
     """Call a method and return its result. The number of replaced secrets is sent as a header."""
     check_role(verb.role, f"call `{verb.name}`")
-    if verb.is_of_store:
+    if verb.is_store_wide:
         refuse_in_scope(f"call `{verb.name}`")
     arguments = verb.decode_arguments(owner, encoded)
     target = served.memory if owner == SYSTEM else getattr(served.memory, owner)
@@ -102,8 +102,8 @@ def _schema(verb: Verb, owners: tuple[str, ...]) -> dict[str, Any]:
 
 def _result_schema(verb: Verb, owners: tuple[str, ...]) -> dict[str, Any]:
     """Return the OpenAPI schema of a verb's result."""
-    return RESULTS.of_any([verb.types(owner)["return"] for owner in owners])
+    return RESULTS.schema_of_any([verb.types(owner)["return"] for owner in owners])
 
 
 for _verb in VERBS:
-    _add(_verb, _verb.of)
+    _add(_verb, _verb.owners)

@@ -178,7 +178,7 @@ def test_a_viewer_reads_everything_and_writes_through_no_door(api, memory):
 
 def test_a_viewer_may_call_no_verb_that_writes(api, memory):
     headers = key(memory, Role.VIEWER)
-    writes = [(owner, verb) for verb in VERBS for owner in verb.of if verb.role > Role.VIEWER]
+    writes = [(owner, verb) for verb in VERBS for owner in verb.owners if verb.role > Role.VIEWER]
     for owner, verb in writes:
         path = f"/verbs/{verb.name}" if owner == SYSTEM else f"/verbs/{owner}/{verb.name}"
         answer = api.post(path, json={}, headers=headers)

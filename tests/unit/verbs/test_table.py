@@ -9,7 +9,7 @@ import pytest
 from atlas.cli import GROUPS
 from atlas.infra.actor import Role
 from atlas.server.mcp.server import READS, TOOLS
-from atlas.verbs.table import OWNERS, VERBS, record_kind, verbs_of
+from atlas.verbs.table import OWNERS, VERBS, record_class, verbs_of
 from atlas.verbs.values import READERS
 from atlas.views.history.operations import KIND_MEANINGS, MEANINGS
 
@@ -17,7 +17,7 @@ COMMANDS = {command for declared in GROUPS.values() for command in declared}
 
 
 def test_each_verb_of_an_owner_is_in_one_row_and_is_its_method():
-    rows = [(owner, verb.name) for verb in VERBS for owner in verb.of]
+    rows = [(owner, verb.name) for verb in VERBS for owner in verb.owners]
     assert len(rows) == len(set(rows))
     assert all(callable(getattr(OWNERS[owner], name)) for owner, name in rows)
 
@@ -45,7 +45,7 @@ def test_arguments_and_results_of_every_verb_can_be_sent(owner):
 
 
 def test_each_memory_has_its_kind_of_records():
-    kinds = {owner: getattr(record_kind(owner), "__name__", None) for owner in OWNERS}
+    kinds = {owner: getattr(record_class(owner), "__name__", None) for owner in OWNERS}
     assert kinds == {
         "system": None,
         "experience": "Experience",
