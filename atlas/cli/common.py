@@ -69,7 +69,7 @@ def add_scope_option(command: argparse.ArgumentParser, about: str) -> None:
 
 
 def add_filter_options(command: argparse.ArgumentParser, where_help: str) -> None:
-    """Declare `--where` and `--scope`, which `requested_filter` joins."""
+    """Declare `--where` and `--scope`. `requested_filter` combines them to one filter."""
     command.add_argument("--where", type=parse_filter, metavar="JSON", help=where_help)
     add_scope_option(command, "search only records in a scope")
 
@@ -111,10 +111,10 @@ def write_report(options: argparse.Namespace, *, text: str, json: str, markdown:
     """Write a report to the requested files, and print its text unless one of the files is the terminal."""
     for file, rendered in ((options.json, json), (options.markdown, markdown)):
         if file is not None:
-            with new_file(file) as write:
-                write(safe(rendered, keep_lines=True) + "\n")
+            with replacement_file(file) as write:
+                write(sanitise(rendered, keep_lines=True) + "\n")
     if Path("-") not in (options.json, options.markdown):
-        print(safe(text, keep_lines=True))
+        print(sanitise(text, keep_lines=True))
 
 
 def open_local(settings: Settings, *, read_only: bool = False, create: bool = False) -> MemorySystem:
@@ -197,12 +197,12 @@ def progress_bar(**options: Any) -> Iterator[Callable[[int, int], None]]:
 
 
 @contextmanager
-def new_file(path: Path) -> Iterator[Callable[[str], Any]]:
+def replacement_file(path: Path) -> Iterator[Callable[[str], Any]]:
     """Open a temporary file that replaces `path` at the end of the block. Yield its write function.
 
     For the path `-`, yield the write function of stdout.
 
-    A device or pipe such as `/dev/null` is written to as it is, because a rename would replace it.
+    A device or pipe such as `/dev/null` is written to directly, because a rename would replace the device itself.
     """
     if str(path) == "-":
         yield sys.stdout.write
@@ -251,7 +251,7 @@ def _full_id(memory: MemorySystem, records: Memory[Any], prefix: str, deleted: b
 
 def experience_line(experience: Experience) -> str:
     """Return an experience on one line."""
-    return f"{experience.id[:8]}  {experience.outcome.label:9}  {safe(experience.task.description)[:100]}"
+    return f"{experience.id[:8]}  {experience.outcome.label:9}  {sanitise(experience.task.description)[:100]}"
 
 
 def counts_text(operation: Operation) -> str:
@@ -265,7 +265,7 @@ def undo_hint(operation_id: str | None) -> str:
 
 
 def changes_sentence(memory: MemorySystem, operation_id: str | None) -> str:
-    """Return the changes of an operation and how to undo it, as sentences after a blank. Empty without an operation."""
+    """Return sentences on an operation's changes and undo, with a leading space. Empty without an operation."""
     try:
         operation = memory.operation(operation_id) if operation_id else None
     except NotFound:
@@ -276,7 +276,7 @@ def changes_sentence(memory: MemorySystem, operation_id: str | None) -> str:
 def print_plan(view: PlanView, *, show_all: bool, with_head: bool = True) -> None:
     """Print the summary of a plan, and each record that it removes or keeps."""
     if with_head:
-        print("\n".join(safe(line) for line in (view.headline, view.rule, *view.notes) if line))
+        print("\n".join(sanitise(line) for line in (view.headline, view.rule, *view.notes) if line))
     if view.loss is not None and view.loss.n_removed:
         print_loss(view.loss)
     if show_all:
@@ -292,22 +292,22 @@ def print_plan(view: PlanView, *, show_all: bool, with_head: bool = True) -> Non
 def _print_plan_rows(rows: Iterable[PlanRow]) -> None:
     for row in rows:
         reason = "; ".join(part for part in (row.outcome, row.why) if part)
-        print(f"  {'-' if row.goes else '+'} {row.id[:8]}  {safe(row.title)[:80]}  ({safe(reason)})")
+        print(f"  {'-' if row.goes else '+'} {row.id[:8]}  {sanitise(row.title)[:80]}  ({sanitise(reason)})")
 
 
 def print_loss(loss: CurationLoss) -> None:
     """Print the valuable records that a plan would remove."""
     print(f"{loss.sentence[0].upper()}{loss.sentence[1:]}{':' if loss.lost else '.'}")
     for record in loss.lost[:MAX_SHOWN]:
-        print(f"  ! {record.id[:8]}  {safe(record.title)[:80]}")
+        print(f"  ! {record.id[:8]}  {sanitise(record.title)[:80]}")
     if len(loss.lost) > MAX_SHOWN:
         print(f"  ! … and {len(loss.lost) - MAX_SHOWN} more")
     for sentence in loss.details:
         print(sentence)
 
 
-def safe(text: str, *, keep_lines: bool = False) -> str:
-    """Return a string without terminal control characters."""
+def sanitise(text: str, *, keep_lines: bool = False) -> str:
+    """Return a string with a space instead of each control character, so that it cannot control the terminal."""
     line_breaks = "\n\t" if keep_lines else ""
     printable = "".join(c if c.isprintable() or c in line_breaks else " " for c in text)
     return printable if keep_lines else " ".join(printable.split())
@@ -321,7 +321,7 @@ def parse_limit(text: str) -> int:
 def print_notes(notes: Sequence[str]) -> None:
     """Print warnings about a query, such as an unknown key in its filter."""
     for note in notes:
-        print(safe(note), file=sys.stderr)
+        print(sanitise(note), file=sys.stderr)
 
 
 def parse_filter(text: str) -> dict[str, Any]:

@@ -7,7 +7,7 @@ import threading
 from collections.abc import Sequence
 from typing import Any
 
-from atlas.cli.common import add_command, open_local, parse_count, progress_bar, safe, undo_hint
+from atlas.cli.common import add_command, open_local, parse_count, progress_bar, sanitise, undo_hint
 from atlas.cli.llm import interactive_model
 from atlas.core.errors import InvalidInput
 from atlas.core.settings import Settings
@@ -75,7 +75,7 @@ def _compress(options: argparse.Namespace, settings: Settings) -> int:
         rows = found_rows(memory, result)
         model_costs = [f"{llm.model_name} took {llm.spent}."] if llm else []
         for text in (headline(result), made_caption(result), *notes(result), *left_out(result), *model_costs):
-            print(safe(text))
+            print(sanitise(text))
         if rows:
             print(ROW_FORMAT.format(**COLUMN_TITLES).rstrip())
         for row in rows:
@@ -116,15 +116,17 @@ def _search(memory: MemorySystem, strategy: ProvenCompression) -> CompressionRes
 
 
 def _line(row: FunctionRow) -> str:
-    return ROW_FORMAT.format(**{name: safe(str(getattr(row, name))) for name in COLUMN_TITLES})
+    return ROW_FORMAT.format(**{name: sanitise(str(getattr(row, name))) for name in COLUMN_TITLES})
 
 
 def _print_function(memory: MemorySystem, result: CompressionResult, concept_id: str) -> None:
     function = found_function(memory, result, concept_id)
-    print(f"\n{safe(function.description.whole, keep_lines=True)}\n{safe(function.code.whole, keep_lines=True)}")
+    print(
+        f"\n{sanitise(function.description.whole, keep_lines=True)}\n{sanitise(function.code.whole, keep_lines=True)}"
+    )
     for program in function.programs[:1]:
-        print(f"--- {program.experience_id[:8]} before\n{safe(program.before.whole, keep_lines=True)}")
-        print(f"--- after, which {program.verdict}\n{safe(program.after.whole, keep_lines=True)}")
+        print(f"--- {program.experience_id[:8]} before\n{sanitise(program.before.whole, keep_lines=True)}")
+        print(f"--- after, which {program.verdict}\n{sanitise(program.after.whole, keep_lines=True)}")
 
 
 def _adding_hint(rows: Sequence[FunctionRow]) -> str:

@@ -6,7 +6,7 @@ import argparse
 import sys
 from typing import Any
 
-from atlas.cli.common import add_command, full_ids, open_local, parse_limit, safe, undo_hint
+from atlas.cli.common import add_command, full_ids, open_local, parse_limit, sanitise, undo_hint
 from atlas.core.settings import Settings
 from atlas.core.types import CodeConcept
 from atlas.memory.base.ranking import explain
@@ -66,20 +66,20 @@ def _show(memory: MemorySystem, concept_id: str) -> None:
             "record": success_rate_text(usage.n_successes, usage.n_uses),
             "when to use it": concept.guidance,
         }
-        parts = [f"{name}: {safe(value, keep_lines=True)}" for name, value in head.items() if value]
+        parts = [f"{name}: {sanitise(value, keep_lines=True)}" for name, value in head.items() if value]
         sections = {"code": concept.code, "examples": examples_text(concept.examples)}
-        parts += [f"\n--- {name}\n{safe(text, keep_lines=True)}" for name, text in sections.items() if text]
+        parts += [f"\n--- {name}\n{sanitise(text, keep_lines=True)}" for name, text in sections.items() if text]
         print("\n".join(parts))
 
 
 def _line(concept: CodeConcept) -> str:
-    return f"{concept.id[:8]}  {concept.source:9}  {safe(concept.name)}: {safe(concept.description)}"[:160]
+    return f"{concept.id[:8]}  {concept.source:9}  {sanitise(concept.name)}: {sanitise(concept.description)}"[:160]
 
 
 def _primitives(options: argparse.Namespace, settings: Settings) -> int:
     if not options.name:
         for name in loader_names():
-            print(safe(name))
+            print(sanitise(name))
         return 0
     with open_local(settings) as memory:
         change = update_primitives if options.update else load_primitives
@@ -90,6 +90,6 @@ def _primitives(options: argparse.Namespace, settings: Settings) -> int:
         else:
             print(f"{result.sentence}.", undo_hint(result.operation_id))
         if n_newer and not options.update:
-            update_command = f"atlas primitives {safe(options.name)} --update"
+            update_command = f"atlas primitives {sanitise(options.name)} --update"
             print(f"{n_newer:,} of them are newer here than in the library. To bring them in: {update_command}")
     return 0

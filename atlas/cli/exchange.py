@@ -13,10 +13,10 @@ from atlas.cli.common import (
     add_command,
     add_scope_option,
     calibrate,
-    new_file,
     open_local,
     progress_bar,
-    safe,
+    replacement_file,
+    sanitise,
     undo_hint,
 )
 from atlas.core.errors import InvalidInput
@@ -49,7 +49,7 @@ from atlas.views.shared.kinds import KINDS
 from atlas.views.shared.wording import counted, in_words
 
 NOUNS = {"entry": "journal line", "turn": "conversation turn"}
-"""Longer names for kinds of records whose noun is unclear without the name of the memory."""
+"""Longer nouns for the kinds of records whose own noun is unclear without the name of the memory."""
 
 MAX_NAMES = 5
 """Maximum number of edited skills in an error message."""
@@ -115,7 +115,7 @@ def _import_all(options: argparse.Namespace, settings: Settings) -> int:
     if options.dry_run:
         return _preview(options, settings)
     with open_local(bulk_settings(settings), create=True) as memory:
-        sink = MemorySink(memory, f"imported {', '.join(safe(path.name) for path in options.paths)}")
+        sink = MemorySink(memory, f"imported {', '.join(sanitise(path.name) for path in options.paths)}")
         report = _import_paths(sink, options, settings)
         _print_report(report, "added")
         if report.added and sink.operation_id:
@@ -132,7 +132,9 @@ def _import_marks(paths: Sequence[Path], options: argparse.Namespace, settings: 
             report = plan_marks(memory, path) if options.dry_run else import_marks(memory, path)
             for change in report.changes[:MAX_CHANGES]:
                 print(
-                    safe(f"{change.id[:8]} {change.title}: {_marks_text(change.before)} → {_marks_text(change.after)}")
+                    sanitise(
+                        f"{change.id[:8]} {change.title}: {_marks_text(change.before)} → {_marks_text(change.after)}"
+                    )
                 )
             if len(report.changes) > MAX_CHANGES:
                 print(f"and {len(report.changes) - MAX_CHANGES:,} more")
@@ -193,7 +195,7 @@ def _print_report(report: ImportReport, verb: str) -> None:
     if report.purged:
         print(f"{report.purged} of those skipped were purged from this store, and are not imported again")
     for rule, n in report.judged.items():
-        print(f"outcomes from the score {safe(rule)}: {counted(n, 'attempt')}")
+        print(f"outcomes from the score {sanitise(rule)}: {counted(n, 'attempt')}")
     for why, n in sorted(report.unknown.items()):
         if n:
             print(f"of those read, {n} {'has' if n == 1 else 'have'} an unknown outcome: {why}")
@@ -213,7 +215,7 @@ def _export(options: argparse.Namespace, settings: Settings) -> int:
         if options.vectors or options.without:
             raise InvalidInput("--vectors and --without are for an export into a file; leave them out with --skills")
         return _export_skills(options.skills, settings)
-    with open_local(settings, read_only=True) as memory, new_file(options.file) as write:
+    with open_local(settings, read_only=True) as memory, replacement_file(options.file) as write:
         export = Export(memory, with_vectors=options.vectors, without=options.without)
         from tqdm import tqdm
 
@@ -232,10 +234,10 @@ def _export_skills(directory: Path, settings: Settings) -> int:
                 f"the skills cannot be written to {directory}: {error.strerror or error}; choose another directory"
             ) from error
     print(exported.sentence, file=sys.stderr)
-    if exported.unknown:
+    if exported.obsolete:
         print(
             f"{directory} also holds skills of records that are no longer exported: "
-            f"{safe(', '.join(exported.unknown[:MAX_CHANGES]))}; remove their directories if nobody needs them",
+            f"{sanitise(', '.join(exported.obsolete[:MAX_CHANGES]))}; remove their directories if you do not need them",
             file=sys.stderr,
         )
     return 0
@@ -247,12 +249,12 @@ class SkillExport:
 
     n_strategies: int
     n_concepts: int
-    unknown: tuple[str, ...]
+    obsolete: tuple[str, ...]
     """Names of skills from an earlier export whose records are no longer exported."""
 
     @property
     def sentence(self) -> str:
-        """`Exported 3 strategies and 1 concept as skills.`."""
+        """The result as a sentence, such as `Exported 3 strategies and 1 concept as skills.`."""
         counts = [counted(self.n_strategies, "strategy"), counted(self.n_concepts, "concept")]
         return f"Exported {in_words(counts)} as skills."
 
@@ -289,7 +291,7 @@ def export_skills(memory: MemorySystem, directory: Path) -> SkillExport:
     return SkillExport(
         n_strategies=n_strategies,
         n_concepts=len(skills) - n_strategies,
-        unknown=tuple(sorted(earlier_names - skills.keys())),
+        obsolete=tuple(sorted(earlier_names - skills.keys())),
     )
 
 

@@ -23,7 +23,7 @@ from atlas.cli.common import (
     print_plan,
     print_secret_counts,
     requested_filter,
-    safe,
+    sanitise,
     undo_hint,
 )
 from atlas.core.errors import InvalidInput, NotFound
@@ -195,8 +195,8 @@ def _context(options: argparse.Namespace, settings: Settings) -> int:
         return 0
     if block.text:
         print(block.text)
-    left_out = [f"left out: {safe(omission_line(omission))}" for omission in block.omitted]
-    problems = [f"{name} failed: {safe(message)}" for name, message in block.errors.items()]
+    left_out = [f"left out: {sanitise(omission_line(omission))}" for omission in block.omitted]
+    problems = [f"{name} failed: {sanitise(message)}" for name, message in block.errors.items()]
     if not block.text:
         print("nothing fits" if block.n_left_out else "nothing relevant found", file=sys.stderr)
     for sentence in (*left_out, *problems):
@@ -262,14 +262,14 @@ def _format_experience(experience: Experience) -> str:
         "when": experience.created_at.isoformat(timespec="seconds"),
         "context": json.dumps(dict(experience.task.context), ensure_ascii=False) if experience.task.context else "",
     }
-    parts = [f"{name}: {safe(value, keep_lines=True)}" for name, value in head.items() if value]
+    parts = [f"{name}: {sanitise(value, keep_lines=True)}" for name, value in head.items() if value]
     for number, step in enumerate(experience.steps, 1):
         parts.append(f"\n--- step {number}")
         step_fields = (("thought", step.thought), ("action", step.action), ("observation", step.observation))
-        parts += [f"{name}: {safe(text, keep_lines=True)}" for name, text in step_fields if text]
+        parts += [f"{name}: {sanitise(text, keep_lines=True)}" for name, text in step_fields if text]
     for name, text in (("solution", experience.solution_output), ("feedback", experience.feedback)):
         if text:
-            parts.append(f"\n--- {name}\n{safe(text, keep_lines=True)}")
+            parts.append(f"\n--- {name}\n{sanitise(text, keep_lines=True)}")
     return "\n".join(parts)
 
 

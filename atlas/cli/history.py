@@ -7,7 +7,7 @@ import itertools
 from typing import Any
 
 import atlas
-from atlas.cli.common import add_command, counts_text, full_ids, open_local, parse_limit, safe, undo_hint
+from atlas.cli.common import add_command, counts_text, full_ids, open_local, parse_limit, sanitise, undo_hint
 from atlas.core.errors import NotFound
 from atlas.core.operations import Operation
 from atlas.core.settings import Settings
@@ -38,9 +38,8 @@ def _history(options: argparse.Namespace, settings: Settings) -> int:
         for operation in history.history(options.n):
             undone = f"  (undone by {operation.undone_by[:8]})" if operation.undone_by else ""
             when = f"{operation.created_at:%Y-%m-%d %H:%M:%S}"
-            details = (
-                f"{operation.kind:7} {counts_text(operation):24} {safe(operation.actor)}  {safe(operation.reason)}"
-            )
+            actor, reason = sanitise(operation.actor), sanitise(operation.reason)
+            details = f"{operation.kind:7} {counts_text(operation):24} {actor}  {reason}"
             print(f"{operation.id[:8]}  {when}  {details}{undone}")
     return 0
 
@@ -80,6 +79,6 @@ def _trash(options: argparse.Namespace, settings: Settings) -> int:
         for record in memory.experience.trash(options.n):
             why = f"{record.kind}: {record.reason}" if record.reason else record.kind
             when = f"{record.deleted_at:%Y-%m-%d %H:%M}"
-            print(f"{record.id[:8]}  {when}  {record.outcome:9}  {safe(record.title)[:80]}  ({safe(why)})")
+            print(f"{record.id[:8]}  {when}  {record.outcome:9}  {sanitise(record.title)[:80]}  ({sanitise(why)})")
         print(f"{memory.experience.count_trash()} deleted. To bring one back: atlas trash --restore ID")
     return 0

@@ -6,7 +6,7 @@ import argparse
 import sys
 from typing import Any
 
-from atlas.cli.common import add_command, add_part, safe
+from atlas.cli.common import add_command, add_part, sanitise
 from atlas.core.settings import Settings
 from atlas.llm.check import check_model
 from atlas.llm.client import ModelClient
@@ -23,7 +23,7 @@ def interactive_model(settings: Settings) -> ModelClient:
 
     If its server is down, the command waits for it and reports that on stderr. Ctrl-C ends the wait.
     """
-    return ModelClient(settings, on_wait=lambda message: print(safe(message), file=sys.stderr))
+    return ModelClient(settings, on_wait=lambda message: print(sanitise(message), file=sys.stderr))
 
 
 def _check(options: argparse.Namespace, settings: Settings) -> int:
@@ -33,5 +33,5 @@ def _check(options: argparse.Namespace, settings: Settings) -> int:
     finally:
         client.close()
     for label, text in check.lines:
-        print(f"{label:16} {safe(text)}")
+        print(f"{label:16} {sanitise(text)}")
     return 1 if check.problem or check.fault else 0

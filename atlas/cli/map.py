@@ -7,7 +7,7 @@ import sys
 from pathlib import Path
 from typing import Any
 
-from atlas.cli.common import add_command, new_file, open_local, parse_count, progress_bar, safe
+from atlas.cli.common import add_command, open_local, parse_count, progress_bar, replacement_file, sanitise
 from atlas.core.settings import Settings
 from atlas.jobs.map import draw_now
 from atlas.maps.projection import ENGINES
@@ -39,7 +39,7 @@ def _map(options: argparse.Namespace, settings: Settings) -> int:
             on_progress=lambda done, total, what: on_progress(done, total),
         )
         page = map_page(memory, memory_map.map, memory_map.titles)
-    with new_file(options.out) as write:
+    with replacement_file(options.out) as write:
         write(page)
-    print(f"Wrote {safe(str(options.out))} ({len(page) / 2**20:.1f} MB).", file=sys.stderr)
+    print(f"Wrote {sanitise(str(options.out))} ({len(page) / 2**20:.1f} MB).", file=sys.stderr)
     return 0

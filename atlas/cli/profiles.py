@@ -6,7 +6,7 @@ import argparse
 from dataclasses import fields, replace
 from typing import TYPE_CHECKING, Any
 
-from atlas.cli.common import DRY_RUN_SENTENCE, add_command, add_part, open_or_connect, safe, undo_hint
+from atlas.cli.common import DRY_RUN_SENTENCE, add_command, add_part, open_or_connect, sanitise, undo_hint
 from atlas.core.settings import RankingWeights, Settings
 from atlas.memory.open import open_storage
 from atlas.storage.profiles import Profile, Profiles, problem_in_use
@@ -51,7 +51,7 @@ def _list(options: argparse.Namespace, settings: Settings) -> int:
         for profile in storage.profiles.all():
             print(f"{'*' if profile.name == in_use.name else ' '} {_line(profile)}")
         if in_use.problem:
-            print(safe(problem_in_use(in_use)))
+            print(sanitise(problem_in_use(in_use)))
     return 0
 
 
@@ -76,24 +76,24 @@ def _use(options: argparse.Namespace, settings: Settings) -> int:
 def _delete(options: argparse.Namespace, settings: Settings) -> int:
     with open_storage(settings=settings, create=False) as storage:
         storage.profiles.delete(options.name)
-        print(f"Deleted {safe(options.name)}. ", end="")
+        print(f"Deleted {sanitise(options.name)}. ", end="")
         _print_in_use(storage.profiles)
     return 0
 
 
 def _print_in_use(profiles: Profiles, previous: str = "") -> None:
-    suffix = f"; before it was {safe(previous)}" if previous else ""
-    print(f"Searches use {safe(profiles.in_use().name)}{suffix}.")
+    suffix = f"; before it was {sanitise(previous)}" if previous else ""
+    print(f"Searches use {sanitise(profiles.in_use().name)}{suffix}.")
 
 
 def _line(profile: Profile) -> str:
-    """Return a profile on one line: its weights, and the most that nudges can add to a rank."""
+    """Return a profile on one line, with its weights and the maximum that nudges can add to a rank."""
     if profile.problem:
-        return f"{safe(profile.name)}: {safe(profile.problem)}"
+        return f"{sanitise(profile.name)}: {sanitise(profile.problem)}"
     weights = ", ".join(
         f"{option.name} {getattr(profile.weights, option.name):g}" for option in fields(profile.weights)
     )
-    return f"{safe(profile.name)}: {weights}; nudges add at most {profile.weights.nudges:g}"
+    return f"{sanitise(profile.name)}: {weights}; nudges add at most {profile.weights.nudges:g}"
 
 
 def _parse_strictness(text: str) -> float:
@@ -124,16 +124,16 @@ def _print_plan(plan: StrictnessPlan, *, show_all: bool) -> None:
     from atlas.views.evaluation.strictness import change_line, cost_lines, loss_sentences, plan_sentence
 
     max_rows = None if show_all else MAX_SHOWN
-    print(safe(plan_sentence(plan)))
+    print(sanitise(plan_sentence(plan)))
     if plan.after != plan.before:
         sentence, detail = loss_sentences(plan)
         print(sentence)
         for record in plan.lost[:max_rows]:
-            print(f"  ! {record.id[:8]}  {safe(record.title)[:80]}")
+            print(f"  ! {record.id[:8]}  {sanitise(record.title)[:80]}")
         print(detail)
     for line in cost_lines(plan.costs):
-        print(f"  {safe(line)}")
+        print(f"  {sanitise(line)}")
     for query in plan.changed[:max_rows]:
-        print(f"  {safe(change_line(query))}")
+        print(f"  {sanitise(change_line(query))}")
     if len(plan.changed) > MAX_SHOWN and not show_all:
         print(f"  … and {len(plan.changed) - MAX_SHOWN} more (--all prints them)")

@@ -7,7 +7,7 @@ import sys
 from collections.abc import Sequence
 from typing import Any
 
-from atlas.cli.common import DRY_RUN_SENTENCE, MAX_SHOWN, add_command, open_local, safe
+from atlas.cli.common import DRY_RUN_SENTENCE, MAX_SHOWN, add_command, open_local, sanitise
 from atlas.core.errors import InvalidInput
 from atlas.core.settings import Settings
 from atlas.views.shared.purging import PurgeRow, PurgeView, done_sentence, propose_purge
@@ -65,13 +65,13 @@ def _print_files(paths: Sequence[str], sign: str, heading: str) -> None:
     if paths:
         print(heading)
     for path in paths:
-        print(f"  {sign} {safe(path)}")
+        print(f"  {sign} {sanitise(path)}")
 
 
 def _print_rows(rows: Sequence[PurgeRow], sign: str, *, show_all: bool) -> None:
     for row in rows if show_all else rows[:MAX_SHOWN]:
         reason = ", ".join(part for part in (row.kind, row.why) if part)
-        print(f"  {sign} {row.id[:8]}  {safe(row.title)[:80]}  ({reason})")
+        print(f"  {sign} {row.id[:8]}  {sanitise(row.title)[:80]}  ({reason})")
     if not show_all and len(rows) > MAX_SHOWN:
         print(f"  {sign} … and {len(rows) - MAX_SHOWN:,} more (--all prints them)")
 

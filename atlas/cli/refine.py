@@ -6,7 +6,7 @@ import argparse
 import sys
 from typing import Any
 
-from atlas.cli.common import add_command, open_local, parse_count, print_plan, progress_bar, safe, undo_hint
+from atlas.cli.common import add_command, open_local, parse_count, print_plan, progress_bar, sanitise, undo_hint
 from atlas.cli.llm import interactive_model
 from atlas.core.errors import InvalidInput, LLMUnavailable, NotFound
 from atlas.core.settings import Settings
@@ -67,7 +67,7 @@ def _plan(memory: MemorySystem, file: RefinementFile, options: argparse.Namespac
         )
     plan = memory.with_loss(new_plan)
     for text in (headline(plan), made_caption(plan), *notes(plan), *plan.failures):
-        print(safe(text))
+        print(sanitise(text))
     print_plan(refine_plan_view(plan), show_all=options.all, with_head=False)
     if memory.storage.read_only:
         print("Nothing was changed, and the plan was not stored: the store is read-only.")

@@ -20,7 +20,7 @@ from atlas.cli.common import (
     open_local,
     print_json,
     progress_bar,
-    safe,
+    sanitise,
 )
 from atlas.cli.server.dashboard_files import sample_directory
 from atlas.core.imports.distribution import installed_extras
@@ -111,7 +111,7 @@ def _init(options: argparse.Namespace, settings: Settings) -> int:
             f"embedding model {model.name if model else 'not chosen'}"
         )
         if isinstance(embedder, SentenceTransformerEmbedder):
-            print(f"the embedding model is run by {safe(embedder.engine)}")
+            print(f"the embedding model is run by {sanitise(embedder.engine)}")
         calibrate(memory)
     return 0
 
@@ -126,12 +126,12 @@ def _status(options: argparse.Namespace, settings: Settings) -> int:
         print(f"store            {memory.storage.location}")
         print(f"embedding model  {f'{model.name}, {model.dimension} dimensions' if model else 'none yet'}")
         if isinstance(embedder := memory.experience.embedder, SentenceTransformerEmbedder):
-            print(f"run by           {safe(embedder.engine)}")
-        print(f"index            {safe(current_index_state(memory))}")
+            print(f"run by           {sanitise(embedder.engine)}")
+        print(f"index            {sanitise(current_index_state(memory))}")
         print(f"word pieces      {_late_interaction_state(memory)}")
         print(f"level            {level_text(memory.experience.level_costs())}")
         print(f"concepts         {len(memory.concepts)}")
-        print(f"compression      {safe(memory.compression_status())}")
+        print(f"compression      {sanitise(memory.compression_status())}")
         print(f"strategies       {len(memory.strategies)}")
         print(f"experiences      {len(memory.experience)}")
         print(f"journal entries  {len(memory.journal)}")
@@ -139,17 +139,17 @@ def _status(options: argparse.Namespace, settings: Settings) -> int:
             print(f"{name:16} {kind.records(memory).count()}")
         for key in ("outcome", "source"):
             for value, count in memory.experience.values(key).items():
-                print(f"  {key:14} {safe(str(value))}: {count}")
+                print(f"  {key:14} {sanitise(str(value))}: {count}")
         print(f"extras           {', '.join(installed_extras()) or 'none'}")
         effect = memory.memory_effect()
-        print(f"does it help?    {safe(effect_sentence(effect))}")
+        print(f"does it help?    {sanitise(effect_sentence(effect))}")
         if unused := unused_sentence(effect):
-            print(f"context blocks   {safe(unused)}")
+            print(f"context blocks   {sanitise(unused)}")
     return 0
 
 
 def _late_interaction_state(memory: MemorySystem) -> str:
-    """Return the state of token vectors in words: whether searches compare them, and how many texts lack them."""
+    """Return a text on the state of token vectors: whether searches compare them, and how many texts lack them."""
     if memory.storage.late is None:
         return "not compared"
     n_missing = memory.storage.ledger.token_vectors.count_missing()
@@ -163,13 +163,13 @@ def _late_interaction_state(memory: MemorySystem) -> str:
 def _backup(options: argparse.Namespace, settings: Settings) -> int:
     with open_storage(settings=settings, create=False) as storage:
         if options.keep is not None:
-            return _rotate(storage, options.file, options.keep)
+            return _rotate_backups(storage, options.file, options.keep)
         report = backup(storage, options.file)
     _print_backup(report, options.file)
     return 0
 
 
-def _rotate(storage: Store, directory: Path, n_kept: int) -> int:
+def _rotate_backups(storage: Store, directory: Path, n_kept: int) -> int:
     rotation = rotate_backups(storage, directory, n_kept)
     _print_backup(rotation.backup, rotation.path)
     print(f"Restored it into a scratch store as a test. Removed {counted(len(rotation.removed), 'older backup')}.")
@@ -177,13 +177,13 @@ def _rotate(storage: Store, directory: Path, n_kept: int) -> int:
 
 
 def _print_backup(report: BackupReport, path: Path) -> None:
-    print(f"Backed up {report.n_records} records into {safe(str(path))} ({report.n_bytes / 2**20:.1f} MB).")
+    print(f"Backed up {report.n_records} records into {sanitise(str(path))} ({report.n_bytes / 2**20:.1f} MB).")
 
 
 def _restore(options: argparse.Namespace, settings: Settings) -> int:
     with open_storage(settings=settings) as storage:
         report = restore(storage, options.file)
-    print(f"Restored {report.n_records} records from {safe(str(options.file))}.")
+    print(f"Restored {report.n_records} records from {sanitise(str(options.file))}.")
     if report.revived:
         purged_ids = " ".join(report.revived)
         print(
@@ -219,7 +219,7 @@ def _diff(options: argparse.Namespace, settings: Settings) -> int:
             rates = " → ".join(rate or "no use" for rate in (difference.before, difference.after))
             details = ", ".join(difference.fields) or rates
             suffix = f"  ({details})" if change in (CHANGED, RATE) else ""
-            print(f"  {SIGNS[change]} {difference.id[:8]}  {safe(difference.title)[:80]}{suffix}")
+            print(f"  {SIGNS[change]} {difference.id[:8]}  {sanitise(difference.title)[:80]}{suffix}")
         if not options.all and len(differences) > MAX_SHOWN:
             print(f"  {SIGNS[change]} … and {len(differences) - MAX_SHOWN:,} more (--all prints them)")
     if not all_differences:
@@ -250,9 +250,8 @@ def _doctor(options: argparse.Namespace, settings: Settings) -> int:
     with open_storage(settings=settings, create=False) as storage:
         if options.leave_index:
             namespaces = storage.indexes.abandon(options.leave_index)
-            print(
-                f"Left at {safe(options.leave_index)}, to be deleted there: {safe(', '.join(namespaces)) or 'nothing'}."
-            )
+            names = sanitise(", ".join(namespaces)) or "nothing"
+            print(f"Left at {sanitise(options.leave_index)}, to be deleted there: {names}.")
         findings = examine(storage, fix=options.fix)
     if options.json:
         print_json(map(asdict, findings))
@@ -267,5 +266,5 @@ def _doctor(options: argparse.Namespace, settings: Settings) -> int:
 def _reembed(options: argparse.Namespace, settings: Settings) -> int:
     with progress_bar(unit="text") as on_progress:
         model, n_texts = reembed_store(settings, options.model, on_progress)
-    print(f"Embedded {n_texts} texts with {safe(model)}.")
+    print(f"Embedded {n_texts} texts with {sanitise(model)}.")
     return 0

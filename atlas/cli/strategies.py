@@ -6,7 +6,7 @@ import argparse
 import sys
 from typing import Any
 
-from atlas.cli.common import DRY_RUN_SENTENCE, add_command, full_ids, open_local, parse_limit, safe, undo_hint
+from atlas.cli.common import DRY_RUN_SENTENCE, add_command, full_ids, open_local, parse_limit, sanitise, undo_hint
 from atlas.core.errors import InvalidInput
 from atlas.core.operations import Use
 from atlas.core.settings import Settings
@@ -53,9 +53,9 @@ def _strategies(options: argparse.Namespace, settings: Settings) -> int:
 def _write(memory: MemorySystem, *, is_dry: bool) -> None:
     proposal = propose_writing(memory)
     details = (*proposal.plan.problems[:1], *proposal.plan.unmerged)
-    print("\n".join([proposal.view.headline, *proposal.view.notes, *map(safe, details)]))
+    print("\n".join([proposal.view.headline, *proposal.view.notes, *map(sanitise, details)]))
     for row in proposal.rows:
-        print(f"  {row.what:17} {row.n_sources:3}  {safe(row.title)}"[:160])
+        print(f"  {row.what:17} {row.n_sources:3}  {sanitise(row.title)}"[:160])
     if is_dry:
         print(DRY_RUN_SENTENCE)
     elif proposal.rows and (operation_id := proposal.apply(memory)):
@@ -91,8 +91,8 @@ def _show(memory: MemorySystem, strategy_id: str) -> None:
             "why": strategy.rationale,
             "attempts": "\n".join(_attempt(use) for use in memory.strategies.attempts(strategy.id)),
         }
-        parts = [f"{name}: {safe(value, keep_lines=True)}" for name, value in head.items() if value]
-        parts += [f"\n--- {name}\n{safe(text, keep_lines=True)}" for name, text in sections.items() if text]
+        parts = [f"{name}: {sanitise(value, keep_lines=True)}" for name, value in head.items() if value]
+        parts += [f"\n--- {name}\n{sanitise(text, keep_lines=True)}" for name, text in sections.items() if text]
         print("\n".join(parts))
 
 
@@ -112,7 +112,7 @@ def _summary_fields(memory: MemorySystem, strategy: Strategy) -> dict[str, str]:
 
 
 def _line(strategy: Strategy, rate: StrategyRate) -> str:
-    return f"{strategy.id[:8]}  {tried_line(rate)}  {safe(strategy.title)}"[:160]
+    return f"{strategy.id[:8]}  {tried_line(rate)}  {sanitise(strategy.title)}"[:160]
 
 
 def _attempt(use: Use) -> str:

@@ -22,7 +22,7 @@ class Edit(Protocol):
     """Entries that ATLAS adds to a configuration file."""
 
     def add_entries(self, text: str) -> str:
-        """Return the text of a file with the entries added. It is unchanged if it contains them already."""
+        """Return the text of a file with the entries added. The text stays unchanged if it contains them already."""
         ...
 
     def remove_entries(self, text: str) -> str:
@@ -46,7 +46,7 @@ class JsonEdit:
     server: Mapping[str, Any] | None = None
 
     hooks: Mapping[str, Mapping[str, Any]] | None = None
-    """Hook of each event."""
+    """Hooks to add, keyed by event."""
 
     def add_entries(self, text: str) -> str:
         """Return the text of a file with the entries."""

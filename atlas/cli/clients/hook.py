@@ -182,7 +182,7 @@ def _ask_server(request: Mapping[str, Any], settings: Settings) -> Mapping[str, 
 
 
 def _recall_by_words(request: Mapping[str, Any], settings: Settings) -> str:
-    """Return the context block from a keyword search. It needs no embedding model, which is slow to load."""
+    """Return the context block from a keyword search, which needs no embedding model: loading one is slow."""
     if not settings.address and not settings.directory.expanduser().exists():
         return ""
     from atlas.cli.common import open_local

@@ -16,7 +16,7 @@ from urllib.parse import urlsplit
 
 from atlas.cli.clients.edits import Edit
 from atlas.cli.clients.table import CLIENTS, Client, Installation
-from atlas.cli.common import DRY_RUN_SENTENCE, add_command, add_scope_option, safe, terminal_confirmation
+from atlas.cli.common import DRY_RUN_SENTENCE, add_command, add_scope_option, sanitise, terminal_confirmation
 from atlas.core.errors import InvalidInput
 from atlas.core.settings import Settings
 from atlas.infra.durable_files import replace_durably
@@ -93,11 +93,11 @@ def _install(options: argparse.Namespace, settings: Settings) -> int:
         return 0
     changes = plan_changes(edits, remove=options.remove)
     if not changes:
-        state = "has no entries of ATLAS" if options.remove else "has them already"
+        state = "has no entries of ATLAS" if options.remove else "has all these entries already"
         print(f"{client.title} {state}. {UNCHANGED_SENTENCE}")
         return 0
     for change in changes:
-        print(safe(change.diff, keep_lines=True))
+        print(sanitise(change.diff, keep_lines=True))
     if options.dry_run:
         print(DRY_RUN_SENTENCE)
         return 0
@@ -116,7 +116,7 @@ def _installation(options: argparse.Namespace, settings: Settings) -> Installati
         raise InvalidInput(f"expected a directory for --project, got {project}")
     return Installation(
         store=_store_location(options, settings, project),
-        with_key=bool(settings.key),
+        needs_key=bool(settings.key),
         with_hooks=options.remove or not options.no_hooks,
         project=project,
         scope=options.scope,
@@ -124,7 +124,7 @@ def _installation(options: argparse.Namespace, settings: Settings) -> Installati
 
 
 def _store_location(options: argparse.Namespace, settings: Settings, project: Path | None) -> str:
-    """Return the location of the store: that of the settings, or by default that of the project or user."""
+    """Return the location of the store in the settings, or else of the project's or the user's store."""
     if named_store := options.store or os.environ.get("ATLAS_STORE"):
         if urlsplit(named_store).password:
             raise InvalidInput(
@@ -183,7 +183,7 @@ def _print_result(client: Client, installation: Installation, options: argparse.
     print(f"ATLAS was installed in {client.title}, with the memory in {installation.store}.")
     for note in client.notes:
         print(note)
-    if installation.with_key:
+    if installation.needs_key:
         print("The key is not written down: start the client with ATLAS_KEY set.")
     project = f" --project {shlex.quote(str(installation.project))}" if installation.project else ""
     print(f"To take it out: atlas install {options.client} --remove{project}")

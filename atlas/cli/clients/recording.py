@@ -1,4 +1,4 @@
-"""Storing the session of a client after each turn."""
+"""Storage of a client's session after each turn."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ def record(client: str, event: Mapping[str, Any], scope: Mapping[str, str], sett
 
 
 def _turn(client: str, event: Mapping[str, Any]) -> list[Item]:
-    """Return the prompt and the answer in an event as an attempt. It has no intermediate steps."""
+    """Return the prompt and the answer in an event as an attempt without intermediate steps."""
     prompt, response, session = (event.get(name) for name in ("prompt", "prompt_response", "session_id"))
     if not (isinstance(prompt, str) and isinstance(response, str) and prompt.strip() and response.strip()):
         raise InvalidInput(

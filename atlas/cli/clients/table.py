@@ -34,7 +34,7 @@ class Installation:
     store: str
     """Absolute path or URL of the store."""
 
-    with_key: bool = False
+    needs_key: bool = False
     """True if the store needs the key in ATLAS_KEY. Clients pass the variable on, and no file contains the key."""
 
     with_hooks: bool = True
@@ -45,21 +45,21 @@ class Installation:
     """Scope of the MCP server and the hooks. For a remote server, the key's scope applies."""
 
     def server(self, *, key_reference: str = "") -> dict[str, Any]:
-        """Return the MCP server, in the format of most clients.
+        """Return the configuration of the MCP server, in the format of most clients.
 
         Args:
-            key_reference: How the client's configuration refers to the variable ATLAS_KEY, if it must.
+            key_reference: Text by which the client's configuration refers to the variable ATLAS_KEY, or empty.
         """
         program, *arguments = self.server_command()
         return {"command": program, "args": arguments, "env": self.variables(key_reference)}
 
     @property
-    def _is_elsewhere(self) -> bool:
+    def _is_on_server(self) -> bool:
         return self.store.lower().startswith(("http://", "https://"))
 
     def server_command(self) -> list[str]:
         """Return the command line of the MCP server."""
-        options = [] if self._is_elsewhere else self.scope_options()
+        options = [] if self._is_on_server else self.scope_options()
         return [*atlas_command(), "mcp", *options]
 
     def scope_options(self) -> list[str]:
@@ -68,7 +68,7 @@ class Installation:
 
     def variables(self, key_reference: str = "") -> dict[str, str]:
         """Return the environment variables of the MCP server."""
-        key = {"ATLAS_KEY": key_reference} if self.with_key and key_reference else {}
+        key = {"ATLAS_KEY": key_reference} if self.needs_key and key_reference else {}
         return {"ATLAS_STORE": self.store, **key}
 
     def hooks(self, client: str, events: tuple[str, ...], *, seconds: int = 1) -> dict[str, dict[str, Any]]:
@@ -90,7 +90,7 @@ class Client:
 
     title: str
     edits: Callable[[Installation], Mapping[Path, Edit]]
-    """Function that returns the edits by file."""
+    """Function that returns the edits of an installation, keyed by file."""
 
     notes: tuple[str, ...] = ()
     """Instructions printed after the installation."""
@@ -127,7 +127,7 @@ def _claude_code(installation: Installation) -> Mapping[Path, Edit]:
 
 def _codex(installation: Installation) -> Mapping[Path, Edit]:
     home = installation.project / ".codex" if installation.project else _home("CODEX_HOME", ".codex")
-    values = installation.server() | ({"env_vars": ["ATLAS_KEY"]} if installation.with_key else {})
+    values = installation.server() | ({"env_vars": ["ATLAS_KEY"]} if installation.needs_key else {})
     config, hooks = home / "config.toml", home / "hooks.json"
     return {
         config: TomlEdit(path=config, table=("mcp_servers", SERVER), values=values),

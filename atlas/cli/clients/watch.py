@@ -1,7 +1,7 @@
 """The command that follows a directory of session logs, and stores each request while its session is written.
 
-The command keeps no state of its own. Attempts have stable ids, so what it reads twice is stored once, and a watch that
-was killed continues where it was.
+The command keeps no state of its own. Attempts have stable ids, so an attempt that is read twice is stored once, and a
+watch that was killed can be started again.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from atlas.cli.clients.recording import SessionSink
-from atlas.cli.common import add_command, add_scope_option, open_or_connect, safe
+from atlas.cli.common import add_command, add_scope_option, open_or_connect, sanitise
 from atlas.core.errors import AtlasError, ImportFailed, InvalidInput
 from atlas.core.filters import scope_metadata
 from atlas.core.settings import Settings, bulk_settings
@@ -60,7 +60,7 @@ def _parse_seconds(text: str) -> float:
 def _watch(options: argparse.Namespace, settings: Settings) -> int:
     scope = scope_metadata(options.scope)
     if not options.directory.is_dir():
-        raise InvalidInput(f"expected a directory of session logs for DIR, got {safe(str(options.directory))}")
+        raise InvalidInput(f"expected a directory of session logs for DIR, got {sanitise(str(options.directory))}")
     log_settings = bulk_settings(settings) if options.once else settings
     with open_or_connect(log_settings, create=True) as memory:
         sink = SessionSink(memory, f"sessions of {options.directory}", scope)
@@ -83,13 +83,13 @@ def _follow(watched: WatchedLogs, every_seconds: float) -> None:
         except AtlasError as error:
             if str(error) != problem:
                 problem = str(error)
-                print(f"atlas: {safe(problem)}; trying again", file=sys.stderr, flush=True)
+                print(f"atlas: {sanitise(problem)}; trying again", file=sys.stderr, flush=True)
         time.sleep(every_seconds)
 
 
 def _print_report(n_new: int, watched: WatchedLogs, *, is_last: bool = False) -> None:
     for rejection in watched.settled_rejections():
-        print(f"rejected: {safe(str(rejection))}", file=sys.stderr)
+        print(f"rejected: {sanitise(str(rejection))}", file=sys.stderr)
     if n_new or is_last:
         print(f"{n_new} new", flush=True)
 

@@ -22,7 +22,7 @@ from atlas.cli.common import (
     open_or_connect,
     parse_limit,
     print_secret_counts,
-    safe,
+    sanitise,
 )
 from atlas.cli.journal import compacting
 from atlas.core.errors import InvalidInput, NotFound
@@ -172,8 +172,8 @@ def _show(options: argparse.Namespace, settings: Settings) -> int:
             **{name: str(value) for name, value in entry.metadata.items()},
         }
         for name, value in head.items():
-            print(f"{safe(name)}: {safe(value)}")
-        print(f"\n--- content\n{safe(entry.content, keep_lines=True)}")
+            print(f"{sanitise(name)}: {sanitise(value)}")
+        print(f"\n--- content\n{sanitise(entry.content, keep_lines=True)}")
         _print_links(memory, entry_id, options.depth)
     return 0
 
@@ -187,10 +187,10 @@ def _list_rejected(options: argparse.Namespace, settings: Settings) -> int:
         refusals = memory.journal.rejected(options.n)
         for rejected in refusals.latest:
             print(
-                f"{rejected.id[:8]}  {safe(rejected.refusal.gate):14}  {safe(rejected.content)[:80]}  "
-                f"({safe(rejected.refusal.reason)})"
+                f"{rejected.id[:8]}  {sanitise(rejected.refusal.gate):14}  {sanitise(rejected.content)[:80]}  "
+                f"({sanitise(rejected.refusal.reason)})"
             )
-        gates = ", ".join(f"{n} {safe(gate)}" for gate, n in refusals.by_gate.items())
+        gates = ", ".join(f"{n} {sanitise(gate)}" for gate, n in refusals.by_gate.items())
         print(f"{refusals.n_total} refused{f': {gates}' if gates else ''}", file=sys.stderr)
     return 0
 
@@ -219,7 +219,7 @@ def _add(options: argparse.Namespace, settings: Settings) -> int:
             return 0
         [refused] = memory.journal.rejected(1).latest
         flag = "--keep-noise" if refused.refusal.gate == NOISE else "--keep-repetitions"
-        print(f"Refused: {safe(refused.refusal.reason)}. To write it anyway, add {flag}.", file=sys.stderr)
+        print(f"Refused: {sanitise(refused.refusal.reason)}. To write it anyway, add {flag}.", file=sys.stderr)
     return 0
 
 
@@ -288,7 +288,7 @@ def _suggest(options: argparse.Namespace, settings: Settings) -> int:
 def _promote(options: argparse.Namespace, settings: Settings) -> int:
     with open_local(settings, read_only=options.dry_run) as memory:
         plan = memory.plan_promotion(_entry_id(memory, options.id))
-        print(f"{plan.target}: {safe(plan.title)[:LINE_CHARACTERS]}")
+        print(f"{plan.target}: {sanitise(plan.title)[:LINE_CHARACTERS]}")
         for entry in plan.entries:
             print(f"  from {_line(entry)}")
         if plan.task is not None:
@@ -350,5 +350,5 @@ def _find_refused_id(memory: MemorySystem, prefix: str) -> str:
 
 def _line(entry: JournalEntry) -> str:
     tier = "" if entry.tier == TIERS[0] else f"  [{entry.tier}]"
-    text = f"{entry.id[:8]}  {entry.generation:>5}  {safe(entry.entry_type):11}{tier}  {safe(entry.content)}"
+    text = f"{entry.id[:8]}  {entry.generation:>5}  {sanitise(entry.entry_type):11}{tier}  {sanitise(entry.content)}"
     return text[:LINE_CHARACTERS]

@@ -16,7 +16,7 @@ from atlas.cli.common import (
     parse_count,
     print_loss,
     progress_bar,
-    safe,
+    sanitise,
 )
 from atlas.cli.llm import interactive_model
 from atlas.core.errors import NotFound
@@ -138,27 +138,27 @@ def _print_plan(plan: CompactPlan, *, show_all: bool) -> None:
     if plan.cap_problem:
         print(plan.cap_problem)
     for reason, n in plan.kept.items():
-        print(f"  {n} stay: {safe(reason)}")
+        print(f"  {n} stay: {sanitise(reason)}")
     _print_changes([(move, f"{move.from_tier} → {move.to_tier}") for move in plan.moves], show_all=show_all)
     _print_changes([(eviction, f"{eviction.tier} → deleted") for eviction in plan.evictions], show_all=show_all)
     for draft in plan.summaries:
         print(_draft_text(draft))
     for problem in plan.problems:
-        print(f"not by the language model: {safe(problem)}", file=sys.stderr)
+        print(f"not by the language model: {sanitise(problem)}", file=sys.stderr)
 
 
 def _print_changes(changes: Sequence[tuple[Move | Eviction, str]], *, show_all: bool) -> None:
     shown_changes = changes if show_all else changes[:MAX_SHOWN]
     for change, tiers in shown_changes:
-        details = f"{tiers}  {safe(change.title)[:60]}  ({safe(change.reason)})"
-        print(f"  {change.id[:8]}  {safe(change.entry_type)} {change.generation}  {details}")
+        details = f"{tiers}  {sanitise(change.title)[:60]}  ({sanitise(change.reason)})"
+        print(f"  {change.id[:8]}  {sanitise(change.entry_type)} {change.generation}  {details}")
     if len(shown_changes) < len(changes):
         print(f"  … and {len(changes) - len(shown_changes)} more (--all prints them)")
 
 
 def _draft_text(draft: SummaryDraft) -> str:
-    author = "sentences of its entries" if draft.written_by == "extraction" else safe(draft.written_by)
-    lines = safe(draft.content, keep_lines=True).splitlines()
+    author = "sentences of its entries" if draft.written_by == "extraction" else sanitise(draft.written_by)
+    lines = sanitise(draft.content, keep_lines=True).splitlines()
     return "\n".join(["", f"summary, by {author}:", *(f"  {line[:LINE_CHARACTERS]}" for line in lines)])
 
 

@@ -10,11 +10,11 @@ from typing import Any
 from atlas.cli.common import (
     add_command,
     add_report_options,
-    new_file,
     parse_count,
     parse_limit,
     print_notes,
     progress_bar,
+    replacement_file,
     write_report,
 )
 from atlas.core.settings import Settings
@@ -72,7 +72,7 @@ def _trial(options: argparse.Namespace, settings: Settings) -> int:
     with progress_bar(desc="running", leave=False) as on_progress:
         report = run_trial(plan, settings, options.directory, on_progress=on_progress)
     if options.html:
-        with new_file(options.html) as write:
+        with replacement_file(options.html) as write:
             write(trial_page(report, TrialJournal(options.directory).trace))
     write_report(options, text=as_text(report), json=as_json(report), markdown=as_markdown(report))
     failures = failure_lines(report)

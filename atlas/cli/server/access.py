@@ -9,7 +9,7 @@ from dataclasses import asdict
 from itertools import islice
 from typing import Any, TypeVar
 
-from atlas.cli.common import add_command, add_json_option, add_part, open_local, parse_limit, print_json, safe
+from atlas.cli.common import add_command, add_json_option, add_part, open_local, parse_limit, print_json, sanitise
 from atlas.core.errors import InvalidInput, NotFound
 from atlas.core.settings import Settings
 from atlas.infra.actor import Role
@@ -74,7 +74,7 @@ def _role(options: argparse.Namespace, settings: Settings) -> int:
         person_id = _find_person(memory, options.name).id
         is_by_groups = options.role == GROUPS
         person = follow_groups(memory, person_id) if is_by_groups else set_role(memory, person_id, options.role)
-    print(f"{safe(person.name)} is a {person.role} from now on{', by their groups' if is_by_groups else ''}.")
+    print(f"{sanitise(person.name)} is a {person.role} from now on{', by their groups' if is_by_groups else ''}.")
     return 0
 
 
@@ -83,16 +83,16 @@ def _remove(options: argparse.Namespace, settings: Settings) -> int:
         person_id = _find_person(memory, options.name).id
         grants = grants_of(memory, person_id)
         person = remove_person(memory, person_id, revoke_grants=options.revoke_grants)
-    print(f"{safe(person.name)} no longer has access.")
+    print(f"{sanitise(person.name)} no longer has access.")
     if grants.sentence:
-        print(safe(grants.sentence), "They no longer work." if options.revoke_grants else "They still work.")
+        print(sanitise(grants.sentence), "They no longer work." if options.revoke_grants else "They still work.")
     return 0
 
 
 def _readmit(options: argparse.Namespace, settings: Settings) -> int:
     with open_local(settings) as memory:
         person = readmit_person(memory, _find_person(memory, options.name).id)
-    print(f"{safe(person.name)} has access again.")
+    print(f"{sanitise(person.name)} has access again.")
     return 0
 
 
@@ -115,7 +115,7 @@ def _end_link(options: argparse.Namespace, settings: Settings) -> int:
     with open_local(settings) as memory:
         live = [row for row in link_rows(memory) if row.is_live]
         link = end_link(memory, _find_row(live, options.name, "open link", "links").id)
-    print(f"The link {safe(link.name)} has ended, and its copy is removed.")
+    print(f"The link {sanitise(link.name)} has ended, and its copy is removed.")
     return 0
 
 
@@ -135,7 +135,7 @@ def _print_rows(options: argparse.Namespace, rows: Sequence[PersonRow | LinkRow 
         print_json(map(asdict, rows))
     else:
         for line in lines:
-            print(safe(line))
+            print(sanitise(line))
     return 0
 
 

@@ -1,4 +1,4 @@
-"""Locating the dashboard's files, and replacing this process by one of its programs."""
+"""Location of the dashboard's files, and replacement of this process by one of the dashboard's programs."""
 
 from __future__ import annotations
 

@@ -11,7 +11,7 @@ from typing import Any
 
 from atlas.access.issuing import issue_key
 from atlas.access.keys import ApiKeys, Key
-from atlas.cli.common import add_command, add_json_option, add_part, add_scope_option, print_json, safe
+from atlas.cli.common import add_command, add_json_option, add_part, add_scope_option, print_json, sanitise
 from atlas.core.settings import Settings
 from atlas.infra.actor import Role
 from atlas.memory.open import open_storage
@@ -58,9 +58,9 @@ def _add(options: argparse.Namespace, settings: Settings) -> int:
             scope=options.scope,
         )
     print(secret)  # alone on the standard output, for scripts
-    sentences = [f"This is the key of {safe(key.name)}, a {key.role}. It cannot be shown again."]
+    sentences = [f"This is the key of {sanitise(key.name)}, a {key.role}. It cannot be shown again."]
     if options.scope:
-        scope = safe(key.scope_text)
+        scope = sanitise(key.scope_text)
         sentences.append(f"It reads and writes only records of {scope}, over HTTP and MCP. No page opens to it.")
     if key.is_reviewed:
         sentences.append("Its records are pending on the page Curate until a curator accepts them.")
@@ -74,7 +74,7 @@ def _list(options: argparse.Namespace, settings: Settings) -> int:
         print_json(asdict(key_state(key)) for key in keys)
         return 0
     for key in keys:
-        print(f"{safe(key.name):24} {key.role!s:8} {_state_text(key)}")
+        print(f"{sanitise(key.name):24} {key.role!s:8} {_state_text(key)}")
     if not keys:
         print("No key was made yet: atlas keys add NAME")
     return 0
@@ -82,7 +82,7 @@ def _list(options: argparse.Namespace, settings: Settings) -> int:
 
 def _revoke(options: argparse.Namespace, settings: Settings) -> int:
     key = _open_keys(settings).revoke(options.name)
-    print(f"The key {safe(key.name)} is refused from now on.")
+    print(f"The key {sanitise(key.name)} is refused from now on.")
     return 0
 
 
@@ -93,9 +93,9 @@ def _open_keys(settings: Settings) -> ApiKeys:
 
 
 def _state_text(key: Key) -> str:
-    creation = f"made {key.created_at:%Y-%m-%d} by {safe(key.created_by)}"
+    creation = f"made {key.created_at:%Y-%m-%d} by {sanitise(key.created_by)}"
     problem = key.problem(datetime.now(UTC))
-    scope = safe(f", {key.scope_text}") if key.scope else ""
+    scope = sanitise(f", {key.scope_text}") if key.scope else ""
     end = f"until {key.expires_at:%Y-%m-%d}" if key.expires_at else "without an end"
     return f"{creation}, {problem or end}{', under review' if key.is_reviewed else ''}{scope}"
 

@@ -14,7 +14,7 @@ from atlas.cli.common import (
     open_local,
     print_json,
     print_plan,
-    safe,
+    sanitise,
     undo_hint,
 )
 from atlas.core.settings import Settings
@@ -46,7 +46,7 @@ def _add_selection(command: argparse.ArgumentParser, *, default: object) -> None
     command.add_argument("--writer", default=default, help="only records written with this key")
     command.add_argument(
         "--since",
-        type=_parse_moment,
+        type=_parse_time,
         default=default,
         metavar="TIME",
         help="only records stored since then, such as 2026-01-31",
@@ -99,10 +99,10 @@ def _select(memory: MemorySystem, options: argparse.Namespace) -> tuple[WaitingR
 
 
 def _line(row: WaitingRow) -> str:
-    return safe(f"{row.id[:8]}  {row.stored_at:%Y-%m-%d %H:%M}  {row.noun:10}  {row.title[:80]}  (by {row.writer})")
+    return sanitise(f"{row.id[:8]}  {row.stored_at:%Y-%m-%d %H:%M}  {row.noun:10}  {row.title[:80]}  (by {row.writer})")
 
 
-def _parse_moment(text: str) -> datetime:
+def _parse_time(text: str) -> datetime:
     try:
         moment = datetime.fromisoformat(text)
     except ValueError:

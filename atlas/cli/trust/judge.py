@@ -16,7 +16,7 @@ from atlas.cli.common import (
     full_ids,
     open_local,
     requested_filter,
-    safe,
+    sanitise,
     undo_hint,
 )
 from atlas.core.errors import InvalidInput
@@ -96,7 +96,7 @@ def _select_experiences(memory: MemorySystem, options: argparse.Namespace) -> It
 
 
 def _judged_parts(experience: Experience) -> Mapping[str, str]:
-    """Return the texts of an attempt by which a person judges it, keyed by label. Empty texts are left out."""
+    """Return the texts from which a person judges an attempt, keyed by label. Empty texts are left out."""
     last = experience.steps[-1:]
     parts = {
         "did": "\n".join(step.action for step in last),
@@ -122,7 +122,7 @@ def _ask_each(experiences: Iterator[Experience]) -> dict[str, bool | None]:
     for experience in experiences:
         print(experience_line(experience))
         for name, text in _judged_parts(experience).items():
-            print(f"  {name}: {safe(text[-MAX_SHOWN_CHARACTERS:], keep_lines=True)}")
+            print(f"  {name}: {sanitise(text[-MAX_SHOWN_CHARACTERS:], keep_lines=True)}")
         print("[s]ucceeded, [f]ailed, Enter to skip, [q]uit: ", end="", flush=True)
         answer = sys.stdin.readline()
         if not answer or answer.strip().lower() in ("q", "quit"):

@@ -13,7 +13,7 @@ from atlas.cli.common import (
     add_json_option,
     open_or_connect,
     print_json,
-    safe,
+    sanitise,
     undo_hint,
 )
 from atlas.cli.trust.ids import expand_ids
@@ -70,7 +70,7 @@ def _quarantine(options: argparse.Namespace, settings: Settings) -> int:
 def _reasons_by_id(
     memory: MemorySystem | RemoteMemory, ids: Sequence[str], options: argparse.Namespace
 ) -> dict[str, str]:
-    """Return the reason for the quarantine of each record, keyed by id. The reason is empty for a record to release."""
+    """Return the reason to quarantine each record, keyed by id. The reason is empty for a record to release."""
     if options.release:
         return dict.fromkeys(ids, "")
     if ids and not options.reason.strip():
@@ -82,7 +82,7 @@ def _reasons_by_id(
 
 def _print_plan(reasons: dict[str, str]) -> None:
     for record_id, reason in reasons.items():
-        print(f"  - {safe(record_id)}  {safe(reason)}".rstrip())
+        print(f"  - {sanitise(record_id)}  {sanitise(reason)}".rstrip())
 
 
 def _list(options: argparse.Namespace, settings: Settings) -> int:
@@ -92,6 +92,6 @@ def _list(options: argparse.Namespace, settings: Settings) -> int:
         print_json(asdict(record) for record in records)
         return 0
     for record in records:
-        print(f"{record.memory:10}  {safe(record.id)}  {safe(record.title)[:80]}  ({safe(record.reason)})")
+        print(f"{record.memory:10}  {sanitise(record.id)}  {sanitise(record.title)[:80]}  ({sanitise(record.reason)})")
     print(f"{counted(len(records), 'record')} in quarantine.")
     return 0

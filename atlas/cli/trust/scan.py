@@ -6,7 +6,7 @@ import argparse
 from dataclasses import asdict
 from typing import Any
 
-from atlas.cli.common import add_command, add_json_option, open_or_connect, print_json, safe
+from atlas.cli.common import add_command, add_json_option, open_or_connect, print_json, sanitise
 from atlas.cli.trust.ids import expand_ids
 from atlas.core.settings import Settings
 from atlas.memory.effects.scan import Finding
@@ -42,8 +42,8 @@ def _scan(options: argparse.Namespace, settings: Settings) -> int:
 
 def _print(finding: Finding) -> None:
     state = "  (in quarantine)" if finding.is_quarantined else ""
-    print(f"{finding.score:.2f}  {finding.memory:10}  {safe(finding.id)}  {safe(finding.title)[:80]}{state}")
+    print(f"{finding.score:.2f}  {finding.memory:10}  {sanitise(finding.id)}  {sanitise(finding.title)[:80]}{state}")
     for reason in finding.reasons:
-        part = f", {safe(reason.part)}" if reason.part else ""
-        excerpt = f" “{safe(reason.excerpt)}”" if reason.excerpt else ""
+        part = f", {sanitise(reason.part)}" if reason.part else ""
+        excerpt = f" “{sanitise(reason.excerpt)}”" if reason.excerpt else ""
         print(f"      {reason.attack}{part}: {reason.why}{excerpt}")

@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 from typing import Any
 
-from atlas.cli.common import DRY_RUN_SENTENCE, add_command, open_local, safe
+from atlas.cli.common import DRY_RUN_SENTENCE, add_command, open_local, sanitise
 from atlas.cli.trust.ids import expand_ids
 from atlas.core.settings import Settings
 from atlas.core.types import Outcome
@@ -45,18 +45,18 @@ def _print_reach(reach: Reach) -> None:
     print(f"Searches returned these {counted(reach.n_retrieved, 'time')}.")
     print(f"The contexts of {len(reach.tasks)} of {counted(reach.n_tasks, 'replayed task')} would contain them now.")
     for task in reach.tasks[:MAX_SHOWN_TASKS]:
-        print(f"  > {safe(' '.join(task.title.split()))[:80]}")
+        print(f"  > {sanitise(' '.join(task.title.split()))[:80]}")
     if len(reach.tasks) > MAX_SHOWN_TASKS:
         print(f"  > and {len(reach.tasks) - MAX_SHOWN_TASKS} more")
 
 
 def _print(plan: Withdrawal) -> None:
     for record in plan.records:
-        origin = f"  ({record.relation} {safe(record.source)[:8]})" if record.source else ""
-        print(f"  - {record.memory:10}  {safe(record.id)}  {safe(record.title)[:80]}{origin}")
+        origin = f"  ({record.relation} {sanitise(record.source)[:8]})" if record.source else ""
+        print(f"  - {record.memory:10}  {sanitise(record.id)}  {sanitise(record.title)[:80]}{origin}")
     if plan.uses:
         print(f"{counted(len(plan.uses), 'use')} of these by attempts, which stay:")
     for recorded in plan.uses:
         use = recorded.use
-        attempt = use.trajectory_id or use.task_id or "an attempt without an id"
-        print(f"  + {recorded.record_id[:8]} in {safe(attempt)}, {Outcome(use.success).label}, {use.at:%Y-%m-%d %H:%M}")
+        attempt = sanitise(use.trajectory_id or use.task_id or "an attempt without an id")
+        print(f"  + {recorded.record_id[:8]} in {attempt}, {Outcome(use.success).label}, {use.at:%Y-%m-%d %H:%M}")

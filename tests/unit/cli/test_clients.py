@@ -200,7 +200,7 @@ def test_a_client_is_installed_once_and_removed_without_a_trace(client, home, ca
     assert str(home / ".atlas") in "".join(installed.values())
     capsys.readouterr()
     assert main(["install", client, "--yes"]) == 0
-    assert "has them already. Nothing was changed." in capsys.readouterr().out
+    assert "has all these entries already. Nothing was changed." in capsys.readouterr().out
     assert main(["install", client, "--remove", "--yes"]) == 0
     assert files_below(home) == {}
 

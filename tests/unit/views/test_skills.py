@@ -151,7 +151,7 @@ def test_retired_strategies_are_left_out_and_their_old_files_named(filled, tmp_p
     export_skills(filled, tmp_path)
     filled.strategies.retire([STRATEGY.id])
     exported = export_skills(filled, tmp_path)
-    assert exported.unknown == ("wait-as-long-as-the-other-side-asks-55555555",)
+    assert exported.obsolete == ("wait-as-long-as-the-other-side-asks-55555555",)
     assert (exported.n_strategies, exported.n_concepts) == (0, 1)
 
 
