@@ -173,9 +173,9 @@ def _row(entry: JournalEntry) -> dict[str, Any]:
     """Return an entry as a dict in Protea's form. An entry without a number, such as a summary, has the id 0."""
     row = as_protea(entry)
     number = row["metadata"].get(ROW)
-    metadata = {key: value for key, value in row["metadata"].items() if not _is_ours(key)}
+    metadata = {key: value for key, value in row["metadata"].items() if not _is_set_by_atlas(key)}
     return {**row, "id": number if isinstance(number, int) else 0, "metadata": metadata}
 
 
-def _is_ours(key: str) -> bool:
+def _is_set_by_atlas(key: str) -> bool:
     return key in RESERVED_KEYS or key.startswith("protea_")

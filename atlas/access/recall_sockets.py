@@ -43,7 +43,7 @@ def listen_for_hooks(settings: Settings, answer: RequestHandler) -> Iterator[Non
 
     If the socket cannot be created, this is logged, and the block runs without it.
     """
-    path = socket_directory() / f"{_store_name(settings, actor_scope())}-{os.getpid()}.sock"
+    path = socket_directory() / f"{_socket_name(settings, actor_scope())}-{os.getpid()}.sock"
     actor = current_actor()
 
     def answer_as_actor(request: Mapping[str, Any]) -> Mapping[str, Any]:
@@ -76,7 +76,7 @@ def query_open_process(
         scope: Scope of the process, such as `{"project": "shop"}`. Empty for a process that reads all records.
     """
     deadline = time.monotonic() + TIMEOUT_SECONDS
-    for path in sorted(socket_directory().glob(f"{_store_name(settings, scope)}-*.sock"), key=_negative_mtime):
+    for path in sorted(socket_directory().glob(f"{_socket_name(settings, scope)}-*.sock"), key=_negative_mtime):
         if time.monotonic() >= deadline:
             break
         try:
@@ -128,7 +128,7 @@ def socket_directory() -> Path:
     return platformdirs.user_state_path(DIRECTORY) / "hooks"
 
 
-def _store_name(settings: Settings, scope: Mapping[str, str]) -> str:
+def _socket_name(settings: Settings, scope: Mapping[str, str]) -> str:
     store = settings.address or str(settings.directory.expanduser().resolve())
     return hashlib.sha256(json.dumps([store, sorted(scope.items())]).encode()).hexdigest()[:16]
 

@@ -52,7 +52,7 @@ def met_words(embedder: WholeEmbedder, query: str, text: str) -> list[MetWords]:
     query_words, text_words = word_vectors(query), word_vectors(text)
     if not query_words.words or not text_words.words:
         return []
-    cosines, usual_cosine = query_words.vectors @ text_words.vectors.T, _typical_similarity(embedder, word_vectors)
+    cosines, typical_cosine = query_words.vectors @ text_words.vectors.T, _typical_similarity(embedder, word_vectors)
     shared = {word.casefold() for word in query_words.words} & {word.casefold() for word in text_words.words}
     rows, columns = _content_words(query_words, shared), _content_words(text_words, shared)
     if not columns:
@@ -62,25 +62,25 @@ def met_words(embedder: WholeEmbedder, query: str, text: str) -> list[MetWords]:
         column = columns[int(np.argmax(cosines[row, columns]))]
         pair = MetWords(query_words.words[row], text_words.words[column], float(cosines[row, column]))
         best = pairs.get(pair.query_word.casefold(), _NO_PAIR)
-        if pair.similarity - usual_cosine >= MIN_EXCESS and pair.similarity > best.similarity:
+        if pair.similarity - typical_cosine >= MIN_EXCESS and pair.similarity > best.similarity:
             pairs[pair.query_word.casefold()] = pair
     return sorted(pairs.values(), key=lambda pair: -pair.similarity)[:MAX_SHOWN]
 
 
 _NO_PAIR = MetWords("", "", -1.0)
 
-_usual_values: dict[str, float] = {}
-"""Usual similarity between words of unrelated texts, keyed by model name."""
+_typical_similarities: dict[str, float] = {}
+"""Typical similarity between words of unrelated texts, keyed by model name."""
 
 
 def _typical_similarity(embedder: WholeEmbedder, word_vectors: Callable[[str], WordVectors]) -> float:
-    if embedder.model_name not in _usual_values:
+    if embedder.model_name not in _typical_similarities:
         texts = [word_vectors(text).vectors for text in calibration_queries()[:N_UNRELATED]]
         pair_cosines = [first @ second.T for first, second in combinations(texts, 2)]
-        _usual_values[embedder.model_name] = float(
+        _typical_similarities[embedder.model_name] = float(
             np.median(np.concatenate([cosines.ravel() for cosines in pair_cosines]))
         )
-    return _usual_values[embedder.model_name]
+    return _typical_similarities[embedder.model_name]
 
 
 def _content_words(words: WordVectors, shared: set[str]) -> list[int]:

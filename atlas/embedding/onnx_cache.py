@@ -111,7 +111,7 @@ class OnnxCache:
             return None
         return directory if is_complete else None
 
-    def has(self, files: Path) -> bool:
+    def has_export(self, files: Path) -> bool:
         """Return whether a model with these files is exported.
 
         Raises:
@@ -119,7 +119,7 @@ class OnnxCache:
         """
         key = self.key(files)
         if self.find(key) is None:
-            self._check(key)
+            self._check_can_export(key)
             self._make_room(files)
             return False
         return True
@@ -139,14 +139,14 @@ class OnnxCache:
         key = self.key(files)
         directory = self.find(key)
         if directory is None:
-            self._check(key)
-            directory = self._make_export(key, model, files, announce)
+            self._check_can_export(key)
+            directory = self._export_once(key, model, files, announce)
         try:
             return OnnxEncoder(directory, batch_size)
         except UnloadableExport as error:  # the files are intact, so a new export would fail in the same way
             raise MissingExport(f"the export cannot be loaded: {error}") from error
 
-    def _check(self, key: str) -> None:
+    def _check_can_export(self, key: str) -> None:
         """Raise `MissingExport` if a package is missing, or the last export failed recently with the same libraries."""
         require_extra("models", "exporting a model", MissingExport)
         file = self._problem_file(key)
@@ -155,7 +155,7 @@ class OnnxCache:
             if failure["versions"] == _versions() and time.time() - file.stat().st_mtime < _RETRY_SECONDS:
                 raise MissingExport(str(failure["problem"]))
 
-    def _make_export(self, key: str, model: str, files: Path, announce: Callable[[str], None]) -> Path:
+    def _export_once(self, key: str, model: str, files: Path, announce: Callable[[str], None]) -> Path:
         encoders = self.path / "encoders"
         with self._lock_for_writing():
             encoders.mkdir(parents=True, exist_ok=True)
@@ -163,9 +163,9 @@ class OnnxCache:
                 if existing := self.find(key):  # another process has exported it in the meantime
                     return existing
                 self._make_room(files)
-                return self._export(key, model, files, announce)
+                return self._run_export(key, model, files, announce)
 
-    def _export(self, key: str, model: str, files: Path, announce: Callable[[str], None]) -> Path:
+    def _run_export(self, key: str, model: str, files: Path, announce: Callable[[str], None]) -> Path:
         directory = self.path / "encoders" / key
         temporary = directory.with_name(f".{key}.{uuid4().hex}")
         temporary.mkdir()
@@ -292,15 +292,15 @@ def _flush_and_checksum(file: Path) -> dict[str, Any]:
     """Flush a file to disk, and return its size, time of modification and SHA-256."""
     with file.open("rb+") as stream:
         os.fsync(stream.fileno())
-    return {"state": _state(file), "sha256": _checksum(file)}
+    return {"state": _size_and_mtime(file), "sha256": _checksum(file)}
 
 
 def _is_unchanged(file: Path, recorded: dict[str, Any]) -> bool:
     """Return whether a file has its recorded content. The content is only read if its size or time differs."""
-    return bool(_state(file) == recorded["state"] or _checksum(file) == recorded["sha256"])
+    return bool(_size_and_mtime(file) == recorded["state"] or _checksum(file) == recorded["sha256"])
 
 
-def _state(file: Path) -> list[int]:
+def _size_and_mtime(file: Path) -> list[int]:
     state = file.stat()
     return [state.st_size, state.st_mtime_ns]
 

@@ -166,7 +166,7 @@ class SentenceTransformerEmbedder:
         if self._encoder is not None:
             return f"sentence-transformers, because {self._problem}" if self._problem else "onnxruntime"
         try:
-            is_exported = self._is_bundled() or self._cache.has(self._files())
+            is_exported = self._is_bundled() or self._cache.has_export(self._files())
         except EmbeddingUnavailable as error:
             return f"nothing: {error}"
         except onnx_cache.MissingExport as error:

@@ -96,7 +96,7 @@ class EvaluationJob(MemoryJob):
 
     def file(self) -> EvaluationFile:
         """Return the file in which the evaluation is saved."""
-        return EvaluationFile(Path(self.out), COLLECTION)
+        return EvaluationFile(Path(self.output), COLLECTION)
 
     def make(self, on_progress: OnProgress, file: ArtefactFile[Any]) -> OwnEvaluation:
         """Return the evaluation of the store."""

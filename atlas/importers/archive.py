@@ -58,7 +58,9 @@ def read_entry(archive: zipfile.ZipFile, entry: zipfile.ZipInfo, limits: Limits)
     except _UNPACKING_ERRORS as error:
         raise InvalidInput(f"{entry.filename} cannot be unpacked: {error}; repack it, or leave it out") from error
     if len(raw) > limits.max_document_bytes:
-        raise InvalidInput(f"{entry.filename} unpacks to more than {limits.max_document_bytes / MEGABYTE:,.0f} MB")
+        raise InvalidInput(
+            f"{entry.filename} unpacks to more than {limits.max_document_bytes / MEGABYTE:,.0f} MB; leave it out"
+        )
     return raw
 
 

@@ -35,7 +35,7 @@ class Span:
     end: int
     """Offset after the element's last byte. `start` is the offset of its first byte."""
 
-    expanded: bool = False
+    is_expanded: bool = False
     """True for an element of the list of the expanded member, see `find_spans`."""
 
 
@@ -69,7 +69,7 @@ class _Splitter:
         self._key = ""
         self._start = -1
         self._has_key = False
-        self._expanded = False
+        self._is_expanded = False
 
     def split(self, tokens: Iterator[_Token]) -> Iterator[Span]:
         opening = self._open(tokens)
@@ -79,7 +79,7 @@ class _Splitter:
                 self._check_close(opening, token)
                 return
             yield from self._take_token(token, is_object=opening.character == "{")
-        raise ImportFailed("the file ends in the middle of the document; it may be truncated")
+        raise ImportFailed("the file ends in the middle of the document; export it again")
 
     def _open(self, tokens: Iterator[_Token]) -> _Token:
         token = next(tokens, None)
@@ -92,10 +92,10 @@ class _Splitter:
         return token
 
     def _take_token(self, token: _Token, *, is_object: bool) -> Iterator[Span]:
-        if self._expanded and (token.depth, token.character) in ((2, ","), (1, "]")):
+        if self._is_expanded and (token.depth, token.character) in ((2, ","), (1, "]")):
             yield from self._end_span(token.at)
-            self._expanded = token.character == ","
-            self._start = token.at + 1 if self._expanded else -1
+            self._is_expanded = token.character == ","
+            self._start = token.at + 1 if self._is_expanded else -1
         elif token.depth == 1 and token.character == ",":
             yield from self._end_span(token.at)
             self._start, self._has_key = token.at + 1, False
@@ -104,11 +104,11 @@ class _Splitter:
             self._start = token.at + 1
             self._has_key = True
         elif token.depth == 1 and token.character == "[" and self._expand and self._key == self._expand:
-            self._expanded, self._start = True, token.at + 1
+            self._is_expanded, self._start = True, token.at + 1
 
     def _end_span(self, at: int) -> Iterator[Span]:
         if self._start >= 0 and not self._is_blank(at):
-            yield Span(self._key, self._start, at, self._expanded)
+            yield Span(self._key, self._start, at, self._is_expanded)
 
     def _is_blank(self, at: int) -> bool:
         if at - self._start > MAX_KEY_BYTES:

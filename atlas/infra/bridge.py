@@ -126,7 +126,7 @@ async def in_thread(function: Callable[P, T], *args: P.args, **kwargs: P.kwargs)
     context = contextvars.copy_context()
     twin = _Twin(asyncio.get_running_loop())
     context.run(_twin.set, twin)
-    future = _threads().submit(context.run, _call_here, lambda: function(*args, **kwargs))
+    future = _threads().submit(context.run, _call_function, lambda: function(*args, **kwargs))
     try:
         return await asyncio.wrap_future(future)
     except asyncio.CancelledError:
@@ -135,7 +135,7 @@ async def in_thread(function: Callable[P, T], *args: P.args, **kwargs: P.kwargs)
         raise
 
 
-def _call_here(function: Callable[[], T]) -> T:
+def _call_function(function: Callable[[], T]) -> T:
     try:
         return function()
     except StopIteration as error:  # asyncio's futures reject StopIteration, so the awaiting task would hang

@@ -236,7 +236,7 @@ def describe_counts(counts: Mapping[str, int]) -> str:
     return f"Secrets replaced: {kinds}." if kinds else ""
 
 
-def report(counts: Mapping[str, int]) -> None:
+def report_counts(counts: Mapping[str, int]) -> None:
     """Add replaced secrets to the counters of this context, and log their number."""
     if counts:
         logger.info("%s", describe_counts(counts))
@@ -296,7 +296,7 @@ def replace_secrets(value: V) -> V:
     scrubbed = (
         scrub_record(value, counts, homes=False) if isinstance(value, Scrubbable) else _scrub_value(value, counts)
     )
-    report(counts)
+    report_counts(counts)
     return scrubbed
 
 

@@ -248,7 +248,9 @@ def _write_atomically(path: Path, fill: Callable[[Path], None]) -> None:
         fill(temporary)
         temporary.replace(path)
     except OSError as error:
-        raise StoreUnavailable(f"{path} cannot be written ({error.strerror}); nothing in the store changed") from error
+        raise StoreUnavailable(
+            f"{path} cannot be written ({error.strerror}); check the free space and its permissions"
+        ) from error
     finally:
         with suppress(OSError):
             temporary.unlink(missing_ok=True)

@@ -32,7 +32,7 @@ class CompactionJob(MemoryJob):
 
     def file(self) -> CompactionFile:
         """Return the file of the plan."""
-        return CompactionFile(Path(self.out), COLLECTION)
+        return CompactionFile(Path(self.output), COLLECTION)
 
     def make(self, on_progress: OnProgress, file: ArtefactFile[Any]) -> CompactPlan:
         """Make the plan.

@@ -53,7 +53,7 @@ class CompressionResult:
     made_at: str = ""
     """Time in ISO 8601."""
 
-    def origin(self, concepts: Collection[CodeConcept]) -> str:
+    def origin_text(self, concepts: Collection[CodeConcept]) -> str:
         """Return the numbers of programs and attempts that concepts come from, such as `4 programs and 1 attempt`."""
         kinds = {is_workflow(concept) for concept in concepts}
         counts = {False: (self.n_programs, "program"), True: (self.n_attempts, "attempt")}

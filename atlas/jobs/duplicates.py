@@ -70,7 +70,7 @@ class DuplicatesJob(StoreJob):
 
     def file(self) -> DuplicatesFile:
         """Return the file of the groups."""
-        return DuplicatesFile(Path(self.out), self.collection)
+        return DuplicatesFile(Path(self.output), self.collection)
 
     def make(self, on_progress: OnProgress, file: ArtefactFile[Any]) -> Duplicates:
         """Compare the attempts at each task."""

@@ -47,7 +47,7 @@ class StoreJob(ABC):
     store: str
     """The store's directory, which is only read."""
 
-    out: str
+    output: str
     """The directory of the result: the store's `cache`, or a temporary one for a read-only store."""
 
     @property
@@ -74,7 +74,7 @@ class StoreJob(ABC):
             PlanOutdated: The store was restored, re-embedded or purged during the job.
         """
         store = Path(self.store)
-        target = Path(self.out)
+        target = Path(self.output)
         file = self.file()
         with open_database_store(store) as server:
             shared = server.ledger.shared if server is not None and target == store / CACHE else None
@@ -91,7 +91,7 @@ class StoreJob(ABC):
     @property
     def _shared_key(self) -> str:
         """Key that is equal for equal jobs on any machine."""
-        encoded = {name: value for name, value in encode_job(self).items() if name not in ("store", "out")}
+        encoded = {name: value for name, value in encode_job(self).items() if name not in ("store", "output")}
         return hashlib.blake2b(json.dumps(encoded, sort_keys=True).encode(), digest_size=16).hexdigest()
 
 

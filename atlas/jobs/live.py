@@ -111,7 +111,7 @@ class LiveResult(ABC, Generic[T]):
     @property
     def _job_arguments(self) -> dict[str, Any]:
         """Arguments of a job for the store and the directory of the result."""
-        return {"store": str(self.memory.storage.path.resolve()), "out": str(self._output_directory())}
+        return {"store": str(self.memory.storage.path.resolve()), "output": str(self._output_directory())}
 
     @property
     def _cache_directory(self) -> Path:

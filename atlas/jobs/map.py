@@ -79,7 +79,7 @@ class MapJob(CollectionJob):
 
     def file(self) -> MapFile:
         """Return the file of the map."""
-        return MapFile(Path(self.out), self.collection)
+        return MapFile(Path(self.output), self.collection)
 
     def make(self, on_progress: OnProgress, file: ArtefactFile[Any]) -> MemoryMap:
         """Fit the map, aligned with the previous one, whose domains are kept."""

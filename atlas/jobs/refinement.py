@@ -58,7 +58,7 @@ class RefinementJob(MemoryJob):
 
     def file(self) -> RefinementFile:
         """Return the file of the plan."""
-        return RefinementFile(Path(self.out), COLLECTION)
+        return RefinementFile(Path(self.output), COLLECTION)
 
     def make(self, on_progress: OnProgress, file: ArtefactFile[Any]) -> RefinePlan:
         """Make the plan.

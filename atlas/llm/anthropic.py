@@ -100,12 +100,12 @@ def _reply(message: Message) -> ModelReply:
         raise LLMReplyInvalid("the reply has no content; check that the server speaks the Messages API")
     text = "".join(block.text for block in blocks if getattr(block, "type", "") == "text")
     calls = [block.input for block in blocks if getattr(block, "type", "") == "tool_use" and block.name == TOOL]
-    stopped = ""
+    stop_reason = ""
     if message.stop_reason in ("max_tokens", "model_context_window_exceeded"):
-        stopped = f"the reply was cut off ({message.stop_reason}); a shorter answer is needed"
+        stop_reason = f"the reply was cut off ({message.stop_reason}); a shorter answer is needed"
     elif message.stop_reason == "refusal":
-        stopped = "the model refused to answer"
-    return ModelReply(text=text, value=calls[0] if calls else None, stopped=stopped, usage=_usage(message))
+        stop_reason = "the model refused to answer"
+    return ModelReply(text=text, value=calls[0] if calls else None, stop_reason=stop_reason, usage=_usage(message))
 
 
 def _usage(message: Message) -> TokenUsage:

@@ -37,7 +37,7 @@ class ModelReply:
     value: Any = None
     """The object of a structured answer if the protocol returns it parsed, or None."""
 
-    stopped: str = ""
+    stop_reason: str = ""
     """Why the reply is incomplete, or empty."""
 
     usage: TokenUsage = field(default_factory=lambda: TokenUsage(n_calls=1))

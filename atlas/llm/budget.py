@@ -31,7 +31,7 @@ class Price:
     long_factor: float = 1.0
 
     @property
-    def cache_written(self) -> float:
+    def cache_write(self) -> float:
         """Price of input tokens written to the five-minute cache."""
         return 1.25 * self.read
 
@@ -108,7 +108,7 @@ def with_cost(model: str, usage: TokenUsage) -> TokenUsage:
         usage.input_tokens * price.read
         + usage.output_tokens * price.written
         + usage.cache_read_tokens * price.cache_read
-        + usage.cache_written_tokens * price.cache_written
+        + usage.cache_written_tokens * price.cache_write
     )
     return replace(usage, cost_usd=factor * dollars / 1_000_000)
 

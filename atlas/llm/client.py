@@ -233,7 +233,7 @@ class _Service:
                 deadline = min(deadline, time.monotonic() + self._patience_seconds)
                 if not self._should_wait(error, deadline):
                     if not _may_succeed_later(error) or attempt >= self._settings.llm_retries:
-                        raise self._unavailable(error) from error
+                        raise self._unavailable_error(error) from error
                     await self._pause(error, attempt)
                 elif self._on_wait is not None:
                     self._on_wait(
@@ -311,7 +311,7 @@ class _Service:
         logger.warning("%s does not answer (%s); retrying", model, _describe(error))
         await asyncio.sleep(max(wait, error.retry_after or 0.0))
 
-    def _unavailable(self, error: ApiError) -> LLMUnavailable:
+    def _unavailable_error(self, error: ApiError) -> LLMUnavailable:
         model, model_on_host = self._settings.llm_model, f"{self._settings.llm_model} at {self._host}"
         if error.is_timeout:
             seconds = self._settings.llm_timeout_seconds
@@ -373,8 +373,8 @@ def _answer(reply: ModelReply, *, is_structured: bool) -> Any:
         LLMReplyInvalid: The reply was cut off or refused, or is not an object.
     """
     text = reply.text or (dump(reply.value) if reply.value is not None else "")
-    if reply.stopped:
-        raise LLMReplyInvalid(reply.stopped, reply=text)
+    if reply.stop_reason:
+        raise LLMReplyInvalid(reply.stop_reason, reply=text)
     if not is_structured:
         if not reply.text.strip():
             raise LLMReplyInvalid("the reply is empty")

@@ -33,14 +33,14 @@ def call_concurrently(
         method: Sync or async; sync only if `n_concurrent` is 1.
     """
     remaining = iter(arguments)
-    while wave := list(islice(remaining, n_concurrent)):
+    while batch := list(islice(remaining, n_concurrent)):
         if n_concurrent > 1:
-            yield from run(_call_batch(method, wave))
+            yield from run(_call_batch(method, batch))
         else:
-            yield _result(method, wave[0])
+            yield _call_or_error(method, batch[0])
 
 
-def _result(method: Callable[[A], Awaitable[T]], argument: A) -> T | AtlasError:
+def _call_or_error(method: Callable[[A], Awaitable[T]], argument: A) -> T | AtlasError:
     try:
         return call(method, argument)
     except Cancelled:
@@ -50,7 +50,7 @@ def _result(method: Callable[[A], Awaitable[T]], argument: A) -> T | AtlasError:
 
 
 async def _call_batch(method: Callable[[A], Awaitable[T]], arguments: Sequence[A]) -> list[T | AtlasError]:
-    async def result(argument: A) -> T | AtlasError:
+    async def call_or_error(argument: A) -> T | AtlasError:
         try:
             return await method(argument)
         except Cancelled:
@@ -58,4 +58,4 @@ async def _call_batch(method: Callable[[A], Awaitable[T]], arguments: Sequence[A
         except AtlasError as error:
             return error
 
-    return await asyncio.gather(*map(result, arguments))
+    return await asyncio.gather(*map(call_or_error, arguments))

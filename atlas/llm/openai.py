@@ -100,12 +100,12 @@ def _reply(response: httpx.Response) -> ModelReply:
         raise LLMReplyInvalid("the reply has no content; check that the server supports chat completions") from error
     if not isinstance(text, str):
         raise LLMReplyInvalid("the content of the reply is not text; check that the server supports chat completions")
-    stopped = ""
+    stop_reason = ""
     if choice.get("finish_reason") == "length":
-        stopped = "the reply was cut off (length); a shorter answer is needed"
+        stop_reason = "the reply was cut off (length); a shorter answer is needed"
     elif choice.get("finish_reason") == "content_filter" or message.get("refusal"):
-        stopped = "the model refused to answer"
-    return ModelReply(text=text, stopped=stopped, usage=_usage(body.get("usage")))
+        stop_reason = "the model refused to answer"
+    return ModelReply(text=text, stop_reason=stop_reason, usage=_usage(body.get("usage")))
 
 
 def _usage(usage: Any) -> TokenUsage:

@@ -12,7 +12,7 @@ import httpx
 from atlas.access.server_token import endpoint
 from atlas.core import errors
 from atlas.core.errors import AtlasError, InvalidInput, NotAllowed, StoreUnavailable
-from atlas.infra.secrets import report
+from atlas.infra.secrets import report_counts
 
 _ERRORS: Mapping[int, type[AtlasError]] = {
     400: InvalidInput,
@@ -74,7 +74,7 @@ class Server:
             ) from error
         if not response.is_success:
             raise _to_error(response, self.address)
-        report(_replaced_secrets(response))
+        report_counts(_replaced_secrets(response))
         return response.json()
 
     def _post(self, url: str, content: bytes, headers: Mapping[str, str]) -> httpx.Response:

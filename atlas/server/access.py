@@ -61,7 +61,9 @@ class RequestAuthenticator:
             return store.actor(key)
         if self.is_open and not self.stores.has_key():
             return self.stores.owner_actor(self.stores.first)
-        raise NotAllowed(f"this needs {self.stores.credential_name}; send it as the header `Authorization: Bearer KEY`")
+        raise NotAllowed(
+            f"this request needs {self.stores.credential_name}; send it as the header `Authorization: Bearer KEY`"
+        )
 
     def authenticate_and_limit(self, scope: Scope) -> Actor:
         """Authenticate a request, apply rate limits, and return its actor.

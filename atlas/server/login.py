@@ -136,7 +136,7 @@ class LoginMiddleware:
         self._sessions.end(browser["token"])
         return RedirectResponse(ENTER, 303)
 
-    def _start_authenticated_session(self, request: Request, identity: Identity, lead_to: str = "/") -> Response:
+    def _start_authenticated_session(self, request: Request, identity: Identity, location: str = "/") -> Response:
         """Start a session for a user whom a provider or proxy has authenticated.
 
         Returns:
@@ -148,7 +148,7 @@ class LoginMiddleware:
             return self._refuse_sign_in(request, f"{identity.name}: {error}", error)
         except AtlasError as error:  # the provider's callback is answered outside `__call__`
             return forms.outage_page(str(error))
-        return self._redirect_with_session(request, token, lead_to)
+        return self._redirect_with_session(request, token, location)
 
     def _refuse(self, request: Request, problem: str, error: Exception | None = None) -> Response:
         if wait := self._sessions.stores.record_refusal(client_address(request.scope), problem, error):
@@ -193,9 +193,9 @@ class LoginMiddleware:
             has_keys = True
         return forms.login_page(problem, status, has_sign_in=self._sign_in is not None, has_keys=has_keys)
 
-    def _redirect_with_session(self, request: Request, token: str, lead_to: str = "/") -> Response:
+    def _redirect_with_session(self, request: Request, token: str, location: str = "/") -> Response:
         """Return a redirect to the pages that sets the session cookie."""
-        answer = RedirectResponse(lead_to, 303)
+        answer = RedirectResponse(location, 303)
         is_secure = self._has_tls or request.url.scheme == "https"
         answer.set_cookie(self._sessions.cookie, token, httponly=True, samesite="lax", secure=is_secure)
         return answer

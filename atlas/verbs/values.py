@@ -176,7 +176,7 @@ def check_names(arguments: Iterable[str], allowed: Collection[str], required: It
             f"{unknown[0]!r:.80} is not an argument of {method}; it accepts {', '.join(allowed) or 'none'}"
         )
     if missing := [name for name in required if name not in names]:
-        raise InvalidInput(f"{method} needs {', '.join(missing)}")
+        raise InvalidInput(f"{method} needs {', '.join(missing)}, which the call omits; add it")
 
 
 def decode_arguments(method: Callable[..., Any], encoded: Any, owner: type, record_type: type | None) -> dict[str, Any]:

@@ -106,7 +106,7 @@ def map_file(memory: MemorySystem) -> MapFile:
 
 def slow_search(memory: MemorySystem, gate: Path) -> SlowSearch:
     path = memory.storage.path
-    return SlowSearch(store=str(path), out=str(path / CACHE), collection=COLLECTION, gate=str(gate))
+    return SlowSearch(store=str(path), output=str(path / CACHE), collection=COLLECTION, gate=str(gate))
 
 
 def wait_for(condition: Callable[[], bool]) -> None:

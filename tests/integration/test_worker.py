@@ -67,12 +67,12 @@ def is_running(pid) -> bool:
 
 
 def map_job(store, out, **given):
-    return MapJob(store=str(store), out=str(out), collection=COLLECTION, **given)
+    return MapJob(store=str(store), output=str(out), collection=COLLECTION, **given)
 
 
 def short_job(store, out):
     """A job that no large library has to be imported for."""
-    return DuplicatesJob(store=str(store), out=str(out), collection=COLLECTION)
+    return DuplicatesJob(store=str(store), output=str(out), collection=COLLECTION)
 
 
 def test_a_map_is_made_by_another_process_that_stays_for_the_next_job(worker, store, tmp_path):
@@ -216,7 +216,7 @@ import sys, time
 from atlas.jobs.map import MapJob
 from atlas.jobs.worker import Worker
 worker = Worker()
-worker.submit(MapJob(store=sys.argv[1], out=sys.argv[2], collection="atlas_experiences"))
+worker.submit(MapJob(store=sys.argv[1], output=sys.argv[2], collection="atlas_experiences"))
 print(worker.pid, flush=True)
 time.sleep(600)
 """

@@ -54,7 +54,7 @@ class JsonEdit:
         before = json.dumps(config)
         if self.section:
             servers = self._get_or_add_object(config, self.section)
-            self._check_ours(servers.get(self.name))
+            self._check_is_atlas_server(servers.get(self.name))
             servers[self.name] = dict(self.server or {})
         for event, hook in (self.hooks or {}).items():
             self._add_hook(config, event, hook)
@@ -65,7 +65,7 @@ class JsonEdit:
         config = self._parse(text)
         before = json.dumps(config)
         servers = config.get(self.section)
-        if isinstance(servers, dict) and is_our_server(servers.get(self.name)):
+        if isinstance(servers, dict) and is_atlas_server(servers.get(self.name)):
             del servers[self.name]
             if not servers:
                 del config[self.section]
@@ -87,8 +87,8 @@ class JsonEdit:
             raise InvalidInput(f"expected a JSON object in {self.path}, got type {type(config).__name__}")
         return config
 
-    def _check_ours(self, server: object) -> None:
-        if server is not None and not is_our_server(server):
+    def _check_is_atlas_server(self, server: object) -> None:
+        if server is not None and not is_atlas_server(server):
             raise InvalidInput(
                 f"{self.path} already has a different MCP server named {self.name}; rename that one, then run this "
                 "command again"
@@ -110,7 +110,7 @@ class JsonEdit:
         groups = self._get_or_add_groups(config, event)
         for group in groups:
             for position, existing in enumerate(_read_hooks(group)):
-                if is_our_hook(existing):
+                if is_atlas_hook(existing):
                     group["hooks"][position] = dict(hook)
                     return
         groups.append({"hooks": [dict(hook)]})
@@ -118,11 +118,11 @@ class JsonEdit:
     def _remove_hook(self, config: dict[str, Any], event: str) -> None:
         events = config.get("hooks")
         groups = events.get(event) if isinstance(events, dict) else None
-        if not isinstance(groups, list) or not any(map(is_our_hook, chain.from_iterable(map(_read_hooks, groups)))):
+        if not isinstance(groups, list) or not any(map(is_atlas_hook, chain.from_iterable(map(_read_hooks, groups)))):
             return
         for group in groups:
-            if any(map(is_our_hook, _read_hooks(group))):
-                group["hooks"] = [hook for hook in group["hooks"] if not is_our_hook(hook)]
+            if any(map(is_atlas_hook, _read_hooks(group))):
+                group["hooks"] = [hook for hook in group["hooks"] if not is_atlas_hook(hook)]
         groups[:] = [group for group in groups if not (isinstance(group, dict) and group.get("hooks") == [])]
         if not groups:
             del config["hooks"][event]
@@ -130,7 +130,7 @@ class JsonEdit:
             del config["hooks"]
 
 
-def is_our_hook(hook: object) -> bool:
+def is_atlas_hook(hook: object) -> bool:
     """Return whether a hook of a client's settings calls `atlas hook`."""
     command = hook.get("command") if isinstance(hook, dict) else None
     try:
@@ -143,7 +143,7 @@ def is_our_hook(hook: object) -> bool:
     return False
 
 
-def is_our_server(server: object) -> bool:
+def is_atlas_server(server: object) -> bool:
     """Return whether an MCP server of a client's settings is `atlas mcp`."""
     if not isinstance(server, dict):
         return False
@@ -199,7 +199,7 @@ class TomlEdit:
         lines = text.splitlines()
         table_lines = self._find_table(text, lines)
         existing = self._value(self._parse(text))
-        if existing is not None and not is_our_server(existing):
+        if existing is not None and not is_atlas_server(existing):
             raise InvalidInput(
                 f"{self.path} already has a different MCP server {'.'.join(self.table)}; rename that one, then run "
                 "this command again"
@@ -214,7 +214,7 @@ class TomlEdit:
         """Return the text of a file without the entries."""
         lines = text.splitlines()
         table_lines = self._find_table(text, lines)
-        if table_lines is None or not is_our_server(self._value(self._parse(text))):
+        if table_lines is None or not is_atlas_server(self._value(self._parse(text))):
             return text
         start = table_lines.start
         is_after_blank = start > 0 and not lines[start - 1].strip()

@@ -32,7 +32,7 @@ class Message:
     tool: str = ""
     """Name of the answering tool, or ''."""
 
-    failed: bool = False
+    has_failed: bool = False
     """True for the answer of a tool call that failed."""
 
     @property
@@ -149,7 +149,7 @@ def _make_step(turn: Message | None, replies: Sequence[Message]) -> Step:
     metadata: dict[str, Any] = {}
     if replies:
         metadata["observation_from"] = ", ".join(dict.fromkeys(reply.speaker for reply in replies))
-    if any(reply.failed for reply in replies):
+    if any(reply.has_failed for reply in replies):
         metadata["failed"] = True
     if turn is None:
         return Step(observation=_join_replies(replies), metadata=metadata)

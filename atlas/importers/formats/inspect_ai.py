@@ -61,13 +61,13 @@ def _read_json(path: Path, limits: Limits) -> Iterator[Row]:
 
 def _samples(path: Path) -> Iterator[Span]:
     for span in find_spans(path, expand="samples"):
-        if span.key == "samples" and (span.expanded or span.end - span.start > len(" null ")):
+        if span.key == "samples" and (span.is_expanded or span.end - span.start > len(" null ")):
             yield span
 
 
 def _json_sample(handle: BinaryIO, span: Span, header: Header, limits: Limits) -> Trajectory:
     raw = read_span(handle, span.start, span.end, limits.max_document_bytes)
-    if not span.expanded:
+    if not span.is_expanded:
         raise InvalidInput(f"expected a list for samples, got {abbreviate(parse_json(raw))}")
     return trajectory(as_object(parse_json(raw), "the sample"), header, limits)
 

@@ -129,7 +129,9 @@ def read(path: Path, limits: Limits) -> Iterator[Row]:
                 raw = dict(zip(names, values, strict=True))
                 yield make_row(position, partial(reader.entry, raw), n_bytes=_n_bytes(raw["content"]))
     except sqlite3.Error as error:  # keep the rows before
-        raise ImportFailed(f"{path.name} cannot be read after row {position}: {one_line(str(error))}") from error
+        raise ImportFailed(
+            f"{path.name} cannot be read after row {position}: {one_line(str(error))}; check the file"
+        ) from error
 
 
 @dataclass(frozen=True, slots=True)

@@ -57,7 +57,7 @@ class CompressionJob(MemoryJob):
 
     def file(self) -> CompressionFile:
         """Return the file of the result."""
-        return CompressionFile(Path(self.out), COLLECTION)
+        return CompressionFile(Path(self.output), COLLECTION)
 
     def make(self, on_progress: OnProgress, file: ArtefactFile[Any]) -> CompressionResult:
         """Search for functions.
@@ -162,8 +162,8 @@ def add_concepts(
         InvalidInput: A called concept was deleted, or a different concept has the same name.
     """
     concepts = result.with_callees(ids)
-    _check(memory, concepts)
-    reason = f"found in {result.origin(concepts)}"
+    _check_additions(memory, concepts)
+    reason = f"found in {result.origin_text(concepts)}"
     scoped = memory.concepts.as_operation("compress", reason)
     added = set(scoped.add_many(concepts, reason))
     if with_strategies:
@@ -210,7 +210,7 @@ class LiveCompression(LiveResult[CompressionResult]):
         return CompressionFile(directory, COLLECTION)
 
 
-def _check(memory: MemorySystem, new: Sequence[CodeConcept]) -> None:
+def _check_additions(memory: MemorySystem, new: Sequence[CodeConcept]) -> None:
     titles = memory.concepts.column("title")
     ids_by_name = {name: concept_id for concept_id, name in titles.items()}
     available = {*titles, *(concept.id for concept in new)}

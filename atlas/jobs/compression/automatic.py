@@ -49,19 +49,19 @@ def compress_store(directory: Path) -> str:
         with open_memory(directory, create=False, settings=settings, announce=lambda message: None) as memory:
             problem_file(directory).unlink(missing_ok=True)
             with _lock_all_machines(memory):
-                result = _result(memory)
+                result = _compress_or_report(memory)
             memory.storage.ledger.notes.write({RESULT: result})
             return result
 
 
-def _result(memory: MemorySystem) -> str:
+def _compress_or_report(memory: MemorySystem) -> str:
     try:
         return _compress(memory)
     except Exception as error:  # noqa: BLE001 - the output of this process is not shown, so the error is stored
-        return _failure(error)
+        return _failure_sentence(error)
 
 
-def _failure(error: Exception) -> str:
+def _failure_sentence(error: Exception) -> str:
     why = str(error) if isinstance(error, AtlasError) else f"{type(error).__name__}: {error}"
     return (
         f"The automatic search of {SystemClock().now().isoformat(timespec='seconds')} failed ({' '.join(why.split())})."
@@ -69,7 +69,7 @@ def _failure(error: Exception) -> str:
 
 
 def _compress(memory: MemorySystem) -> str:
-    """Add the proven concepts, except concepts that were added before and then undone or deleted."""
+    """Add the proven concepts, except those that were added before and removed since. Return a report."""
     notes = memory.storage.ledger.notes
     settings = memory.storage.settings
     strategy = choose_strategy(path=settings.program_path, seconds=settings.compress_seconds)
@@ -122,7 +122,7 @@ def main() -> None:
     except Exception as error:  # noqa: BLE001 - as above
         file = problem_file(directory)
         file.parent.mkdir(exist_ok=True)
-        replace_durably(file, _failure(error))
+        replace_durably(file, _failure_sentence(error))
         sys.exit(str(error))
 
 

@@ -102,7 +102,7 @@ def _routes(kinds: tuple[str, ...]) -> Api:
     for routes in (traces, history, changes, verbs, access, review, records):
         api.include_router(routes.router, dependencies=[key, *checked])
     api.add_exception_handler(AtlasError, _problem_response)
-    api.add_exception_handler(RequestValidationError, _invalid)
+    api.add_exception_handler(RequestValidationError, _validation_response)
     api.add_exception_handler(HTTPException, _plain_response)
     return api
 
@@ -112,7 +112,7 @@ async def _problem_response(request: Request, error: Exception) -> Response:
     return problem_of(error).response({ERROR: type(error).__name__})
 
 
-async def _invalid(request: Request, error: Exception) -> Response:
+async def _validation_response(request: Request, error: Exception) -> Response:
     assert isinstance(error, RequestValidationError)
     problems = [f"{'.'.join(map(str, error_part['loc']))}: {error_part['msg']}" for error_part in error.errors()[:5]]
     return Problem(422, "Invalid input", "; ".join(problems)[:1_000]).response()

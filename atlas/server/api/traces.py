@@ -54,7 +54,7 @@ async def take_traces(request: Request, memory: LoadedMemory) -> Response:
     """
     kind = request.headers.get("content-type", "").partition(";")[0].strip().lower()
     body = _unpack(await request.body(), request.headers.get("content-encoding", "").strip().lower())
-    problems = await run_in_threadpool(_take, memory, body, kind)
+    problems = await run_in_threadpool(_store_spans, memory, body, kind)
     answer: dict[str, Any] = {}
     if problems:
         answer = {"partialSuccess": {"rejectedSpans": str(len(problems)), "errorMessage": "; ".join(problems[:5])}}
@@ -63,16 +63,16 @@ async def take_traces(request: Request, memory: LoadedMemory) -> Response:
     return JSONResponse(answer)
 
 
-def _take(memory: MemorySystem, body: bytes, kind: str) -> list[str]:
+def _store_spans(memory: MemorySystem, body: bytes, kind: str) -> list[str]:
     check_role(Role.WRITER, "send traces")
     problems: list[str] = []
-    spans = list(split_by_span(_request(body, kind), problems.append))
+    spans = list(split_by_span(_decode_request(body, kind), problems.append))
     name, scope = actor_name(memory.storage.settings.actor), tuple(actor_scope().items())
     writer = Actor(name, Role.WRITER, is_under_review(), scope=scope)
     return problems + (TraceSpool(memory.storage.path).add_spans(writer, spans) if spans else [])
 
 
-def _request(body: bytes, kind: str) -> Any:
+def _decode_request(body: bytes, kind: str) -> Any:
     if kind == JSON:
         return parse_json(body)
     if kind != PROTOBUF:

@@ -122,7 +122,8 @@ class ConcurrencyLimitMiddleware:
             await self._app(scope, receive, send)
             return
         if self._n_concurrent >= self._max_concurrent:
-            busy = TooManyRequests(f"this server is at its maximum of {self._n_concurrent:,} concurrent requests", 1.0)
+            message = f"this server is at its maximum of {self._n_concurrent:,} concurrent requests; retry in 1 second"
+            busy = TooManyRequests(message, 1.0)
             await problem_of(busy).response(busy.headers)(scope, receive, send)
             return
         is_counted = True

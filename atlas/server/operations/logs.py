@@ -14,7 +14,7 @@ from typing import Any, Final
 from atlas.core.errors import InvalidInput
 from atlas.server.operations.requests import PAGES, RequestRecord, request_id
 
-FORMS: Final = ("text", "json", "off")
+LOG_FORMATS: Final = ("text", "json", "off")
 LOGGERS: Final = ("atlas", "pages")
 """Root loggers of ATLAS."""
 
@@ -33,24 +33,24 @@ class _DroppingQueueHandler(QueueHandler):
             self.queue.put_nowait(record)
 
 
-def configure_logs(form: str) -> QueueListener:
+def configure_logs(log_format: str) -> QueueListener:
     """Write the log records of ATLAS to stderr in a thread. Return the thread's listener, which the caller has to stop.
 
     Args:
-        form: `text`, `json`, or `off` for warnings as text and no requests. An empty string is `text`.
+        log_format: `text`, `json`, or `off` for warnings as text and no requests. An empty string is `text`.
 
     Raises:
-        InvalidInput: `form` is none of these.
+        InvalidInput: `log_format` is none of these.
     """
-    if (form or "text") not in FORMS:
-        raise InvalidInput(f"expected one of {', '.join(FORMS)} for ATLAS_LOG, got {form!r:.100}")
+    if (log_format or "text") not in LOG_FORMATS:
+        raise InvalidInput(f"expected one of {', '.join(LOG_FORMATS)} for ATLAS_LOG, got {log_format!r:.100}")
     listener = QueueListener(Queue(MAX_LINES), logging.StreamHandler(sys.stderr))
     handler = _DroppingQueueHandler(listener.queue)
-    handler.setFormatter(_JsonFormatter() if form == "json" else _TextFormatter())
+    handler.setFormatter(_JsonFormatter() if log_format == "json" else _TextFormatter())
     for name in LOGGERS:
         root = logging.getLogger(name)
         root.handlers, root.propagate = [handler], False
-        root.setLevel(logging.WARNING if form == "off" else logging.INFO)
+        root.setLevel(logging.WARNING if log_format == "off" else logging.INFO)
     listener.start()
     return listener
 

@@ -144,7 +144,7 @@ class CompressPlan:
     @property
     def done_sentence(self) -> str:
         """`Added 3 concepts found in 40 attempts, and 2 strategies`."""
-        origin = self.found.origin(self.found.with_callees(self.ids))
+        origin = self.found.origin_text(self.found.with_callees(self.ids))
         strategies = f", and {counted(self.n_strategies, 'strategy')}" if self.n_strategies else ""
         known = f"; {counted(self.n_known, 'strategy')} with the same advice existed" if self.n_known else ""
         return f"Added {counted(self.n_new, 'concept')} found in {origin}{strategies}{known}"

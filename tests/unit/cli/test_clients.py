@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from atlas.cli import main
-from atlas.cli.clients.edits import JsonEdit, TomlEdit, is_our_hook
+from atlas.cli.clients.edits import JsonEdit, TomlEdit, is_atlas_hook
 from atlas.cli.clients.table import CLIENTS, Installation
 from atlas.core.errors import InvalidInput
 
@@ -65,7 +65,7 @@ def test_a_renewed_hook_takes_the_place_of_the_old_one():
     changed = json.loads(JSON.add_entries(json.dumps(old)))
     assert changed["hooks"]["Stop"][0] == {"hooks": [OF_ANOTHER]}
     assert len(changed["hooks"]["Stop"]) == 2
-    assert is_our_hook(changed["hooks"]["Stop"][1]["hooks"][0])
+    assert is_atlas_hook(changed["hooks"]["Stop"][1]["hooks"][0])
 
 
 @pytest.mark.parametrize(
@@ -82,7 +82,7 @@ def test_a_renewed_hook_takes_the_place_of_the_old_one():
     ],
 )
 def test_a_hook_is_ours_if_it_calls_our_command(command, expected):
-    assert is_our_hook({"command": command}) is expected
+    assert is_atlas_hook({"command": command}) is expected
 
 
 COMMENTED = """# mine
@@ -262,5 +262,5 @@ def test_hooks_of_one_event_are_of_the_client_that_calls_them():
         for path, edit in CLIENTS[client].edits(installation).items():
             if isinstance(edit, JsonEdit):
                 for hook in (edit.hooks or {}).values():
-                    assert is_our_hook(hook), path
+                    assert is_atlas_hook(hook), path
                     assert f"hook {client} --scope project=shop" in hook["command"]

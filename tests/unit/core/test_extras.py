@@ -92,7 +92,7 @@ FEATURES = [
     Feature("map", "sklearn", lambda _: find_domains(POINTS)),
     Feature("map", "umap", lambda _: fit(VECTORS, nearest_neighbours(VECTORS, 15), engine="umap-learn")),
     Feature("models", "huggingface_hub", lambda _: model_files("some/model"), EmbeddingUnavailable),
-    Feature("models", "onnx", lambda path: OnnxCache(path / "cache").has(path), MissingExport),
+    Feature("models", "onnx", lambda path: OnnxCache(path / "cache").has_export(path), MissingExport),
     Feature("models", "sentence_transformers", lambda _: load_model("some/model"), EmbeddingUnavailable),
     Feature("models", "torch", lambda _: CrossEncoderReranker("some/model").prepare(str), EmbeddingUnavailable),
     Feature("tables", "pandas", lambda _: build_frame({})),

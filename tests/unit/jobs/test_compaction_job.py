@@ -154,7 +154,7 @@ def test_a_move_to_no_tier_counts_as_absent(memory, file):
 
 def test_a_job_travels_to_another_process_as_it_is(tmp_path):
     job = CompactionJob(
-        store=str(tmp_path), out="there", keep_recent=7, keep_types={"task": 3}, max_entries=9, with_model=True
+        store=str(tmp_path), output="there", keep_recent=7, keep_types={"task": 3}, max_entries=9, with_model=True
     )
     assert decode_job(json.loads(json.dumps(encode_job(job)))) == job
 
@@ -163,13 +163,13 @@ def test_a_worker_that_is_killed_leaves_journal_and_plan_as_they_were(memory, fi
     plan = plan_now(memory, 5)
     file.save(plan)
     revision = memory.revision()
-    kill_when_opening(CompactionJob(store=str(tmp_path), out=str(tmp_path / CACHE)))
+    kill_when_opening(CompactionJob(store=str(tmp_path), output=str(tmp_path / CACHE)))
     assert memory.revision() == revision
     assert file.load() == plan
 
 
 def test_a_job_that_is_to_ask_a_model_says_what_is_missing(tmp_path: Path, monkeypatch):
     monkeypatch.delenv("ANTHROPIC_API_KEY", raising=False)
-    job = CompactionJob(store=str(tmp_path), out=str(tmp_path), with_model=True)
+    job = CompactionJob(store=str(tmp_path), output=str(tmp_path), with_model=True)
     with pytest.raises(LLMUnavailable, match="set ANTHROPIC_API_KEY"):
         job.run(lambda done, total, message: None)

@@ -226,7 +226,7 @@ def test_a_compression_that_is_cancelled_leaves_the_library_as_it_was(memory):
 def test_a_compression_that_is_killed_leaves_store_and_file_as_they_were(made):
     store, found = made
     worker = Worker()
-    job = CompressionJob(store=str(store), out=str(store / CACHE))
+    job = CompressionJob(store=str(store), output=str(store / CACHE))
     with opened_store(store) as memory:
         revision = memory.revision()
     worker.submit(job)
@@ -295,7 +295,7 @@ def test_without_a_model_stitch_searches():
 
 def test_a_job_for_a_model_says_that_there_is_none(memory, tmp_path, monkeypatch):
     monkeypatch.delenv("ANTHROPIC_API_KEY", raising=False)
-    job = CompressionJob(store=str(tmp_path), out=str(tmp_path / CACHE), with_model=True)
+    job = CompressionJob(store=str(tmp_path), output=str(tmp_path / CACHE), with_model=True)
     with pytest.raises(LLMUnavailable, match="no API key"):
         job.run(lambda done, total, message: None)
 

@@ -76,7 +76,7 @@ def _records(path: Path, limits: Limits) -> Iterator[RawRecord]:
     position, end = 0, 0
     with path.open("rb") as handle:
         try:
-            line_spans = (span for span in find_spans(path, expand=LOGLINES) if span.expanded)
+            line_spans = (span for span in find_spans(path, expand=LOGLINES) if span.is_expanded)
             for position, span in enumerate(line_spans, start=1):
                 end = span.end
                 try:
@@ -113,7 +113,7 @@ class _Session:
             raise InvalidInput("expected a string or a list for message.content, got nothing")
         chain = self._chain(line)
         if kind == AGENT:
-            self._answer(line, message, chain, len(record.raw))
+            self._add_answer(line, message, chain, len(record.raw))
         else:
             self._add_user_message(line, message, chain, record)
 
@@ -144,14 +144,14 @@ class _Session:
             self._chain_by_line[uuid] = chain
         return chain
 
-    def _answer(self, line: Json, message: Json, chain: tuple[str, str], n_bytes: int) -> None:
+    def _add_answer(self, line: Json, message: Json, chain: tuple[str, str], n_bytes: int) -> None:
         request = self._open.get(chain)
         if request is None:
             raise InvalidInput(
                 "the message answers a request that is not in the file, so its task is unknown; "
                 "import the complete session"
             )
-        reply = self._reply(message)
+        reply = self._decode_answer(message)
         message_id = as_text(message.get("id"), "message.id")
         last = request.messages[-1] if request.messages else None
         if message_id and message_id == self._message and last is not None and last.role == AGENT:
@@ -165,7 +165,7 @@ class _Session:
         request.error = reply.text if line.get("isApiErrorMessage") else ""
         request.record_time(as_instant(line.get("timestamp"), "timestamp"), n_bytes)
 
-    def _reply(self, message: Json) -> Message:
+    def _decode_answer(self, message: Json) -> Message:
         value = message["content"]
         parts = value if isinstance(value, list) else [{"type": "text", "text": value}]
         calls = [part for part in parts if isinstance(part, dict) and part.get("type") == "tool_use"]
@@ -234,14 +234,14 @@ class _Session:
         parts = value if isinstance(value, list) else [{"type": "text", "text": as_text(value, "message.content")}]
         results = [part for part in parts if isinstance(part, dict) and part.get("type") == "tool_result"]
         text = conversation.read_content([part for part in parts if part not in results], "message.content").text
-        return text, [self._result(result) for result in results]
+        return text, [self._decode_result(result) for result in results]
 
-    def _result(self, result: Json) -> Message:
+    def _decode_result(self, result: Json) -> Message:
         return Message(
             role="tool",
             text=conversation.read_content(result.get("content"), "tool_result.content").text,
             tool=self._tools.get(as_text(result.get("tool_use_id"), "tool_use_id"), ""),
-            failed=result.get("is_error") is True,
+            has_failed=result.get("is_error") is True,
         )
 
 

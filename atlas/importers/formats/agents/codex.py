@@ -123,9 +123,9 @@ class _Rollout:
             self._thoughts.append(conversation.read_content(item.get("summary"), "payload.summary").text)
             return
         elif kind.endswith("_output"):
-            self.requests.answered_request().messages.append(self._result(item))
+            self.requests.answered_request().messages.append(self._decode_result(item))
         elif kind.endswith("_call"):
-            self._add_message(Message(role=AGENT, calls=(self._call(item, kind),)))
+            self._add_message(Message(role=AGENT, calls=(self._decode_call(item, kind),)))
         if self.requests.current is not None and item.get("role") not in ("user", "developer", "system"):
             self.requests.current.record_time(instant, len(record.raw))
 
@@ -159,19 +159,19 @@ class _Rollout:
         request.messages.append(Message(role=AGENT, text=message.text, thought=thought, calls=message.calls))
         request.agent, request.error = self._model, ""
 
-    def _call(self, item: Json, kind: str) -> str:
+    def _decode_call(self, item: Json, kind: str) -> str:
         name = as_text(item.get("name"), "payload.name") or kind.removesuffix("_call")
         self._tools[as_text(item.get("call_id"), "payload.call_id")] = name
         arguments: Any = next((item[key] for key in ("arguments", "input", "action") if key in item), {})
         return replace_blobs(conversation.format_call(name, make_storable(arguments)))
 
-    def _result(self, item: Json) -> Message:
+    def _decode_result(self, item: Json) -> Message:
         text, failed = _output(item.get("output"))
         return Message(
             role="tool",
             text=text,
             tool=self._tools.get(as_text(item.get("call_id"), "payload.call_id"), ""),
-            failed=failed,
+            has_failed=failed,
         )
 
 

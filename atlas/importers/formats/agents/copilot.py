@@ -70,9 +70,9 @@ class _Session:
         elif kind == "user.message":
             self._begin_request(data, event, record)
         elif kind == "assistant.message":
-            self._add(self._answer(data), event, record)
+            self._add(self._decode_answer(data), event, record)
         elif kind == "tool.execution_complete":
-            self._add(self._result(data), event, record)
+            self._add(self._decode_result(data), event, record)
         elif kind in ("session.error", "abort") and self.requests.current is not None:
             problem = data.get("message") or data.get("reason") or kind
             self.requests.current.error = as_text(problem, "data.message")
@@ -109,7 +109,7 @@ class _Session:
         request.agent = model if isinstance(model, str) and model else request.agent
         request.record_time(as_instant(event.get("timestamp"), "timestamp"), len(record.raw))
 
-    def _answer(self, data: Json) -> Message:
+    def _decode_answer(self, data: Json) -> Message:
         calls = []
         for n, item in enumerate(as_list(data.get("toolRequests"), "data.toolRequests")):
             call = as_object(item, f"data.toolRequests[{n}]")
@@ -123,7 +123,7 @@ class _Session:
             calls=tuple(calls),
         )
 
-    def _result(self, data: Json) -> Message:
+    def _decode_result(self, data: Json) -> Message:
         result = as_object(data.get("result") or {}, "data.result")
         error = as_object(data.get("error") or {}, "data.error")
         call = as_text(data.get("toolCallId"), "data.toolCallId")
@@ -131,5 +131,5 @@ class _Session:
             role="tool",
             text=conversation.read_content(result.get("content", error.get("message")), "data.result.content").text,
             tool=as_text(data.get("toolName"), "data.toolName") or self._tools.get(call, ""),
-            failed=data.get("success") is False,
+            has_failed=data.get("success") is False,
         )

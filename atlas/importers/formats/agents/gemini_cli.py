@@ -123,7 +123,7 @@ class _Session:
         request.record_time(instant, len(json.dumps(message)))
         request.error = text if kind == "error" else ""
         if kind == "gemini":
-            request.messages += _answer(message, text)
+            request.messages += _decode_answer(message, text)
             request.agent = as_text(message.get("model"), "model") or request.agent
             request.spending.add(required_text(message, "id", "id"), message.get("tokens"))
 
@@ -144,7 +144,7 @@ class _Session:
         )
 
 
-def _answer(message: Json, text: str) -> list[Message]:
+def _decode_answer(message: Json, text: str) -> list[Message]:
     """Return a message of the model, and the results of its tool calls."""
     calls = [
         as_object(call, f"toolCalls[{n}]") for n, call in enumerate(as_list(message.get("toolCalls"), "toolCalls"))
@@ -154,9 +154,9 @@ def _answer(message: Json, text: str) -> list[Message]:
         role=AGENT,
         text=text,
         thought="\n\n".join(map(_thought_line, thoughts)),
-        calls=tuple(_call(call) for call in calls),
+        calls=tuple(_decode_call(call) for call in calls),
     )
-    return [answer, *map(_result, calls)] if answer.action or answer.thought else []
+    return [answer, *map(_decode_result, calls)] if answer.action or answer.thought else []
 
 
 def _thought_line(thought: Json) -> str:
@@ -164,18 +164,18 @@ def _thought_line(thought: Json) -> str:
     return ": ".join(filter(None, parts))
 
 
-def _call(call: Json) -> str:
+def _decode_call(call: Json) -> str:
     name = required_text(call, "name", "toolCalls.name")
     return replace_blobs(conversation.format_call(name, make_storable(call.get("args") or {})))
 
 
-def _result(call: Json) -> Message:
+def _decode_result(call: Json) -> Message:
     displayed = call.get("resultDisplay")
     return Message(
         role="tool",
         text=_text(call.get("result"), "toolCalls.result") or (displayed if isinstance(displayed, str) else ""),
         tool=as_text(call.get("name"), "toolCalls.name"),
-        failed=call.get("status") in ("error", "cancelled"),
+        has_failed=call.get("status") in ("error", "cancelled"),
     )
 
 

@@ -99,13 +99,13 @@ def _decode_message(message: Json, name: str) -> Message:
     extra = as_object(message.get("extra") or {}, f"{name}.extra")
     if message.get("type") == "function_call_output":
         text = conversation.read_content(message.get("output"), f"{name}.output").text
-        return Message(role="tool", text=text, tool="bash", failed=_has_failed(extra, text))
+        return Message(role="tool", text=text, tool="bash", has_failed=_has_failed(extra, text))
     if "output" in message:
         return _with_commands(_decode_response(message, f"{name}.output"), extra, name)
     read_message = conversation.openai_message(message, name)
     if read_message.role == AGENT:
         return _with_commands(read_message, extra, name)
-    return replace(read_message, failed=_has_failed(extra, read_message.text))
+    return replace(read_message, has_failed=_has_failed(extra, read_message.text))
 
 
 def _decode_response(message: Json, name: str) -> Message:

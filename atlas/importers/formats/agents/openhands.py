@@ -77,9 +77,9 @@ class _Conversation:
         if action == "message" and event.get("source") == "user":
             self._begin_request(event, record)
         elif action not in _INTERNAL_EVENTS:
-            self._add(self._action(event, action), event, record)
+            self._add(self._decode_action(event, action), event, record)
         elif observation not in _INTERNAL_EVENTS:
-            self._add(self._observation(event, observation), event, record)
+            self._add(self._decode_observation(event, observation), event, record)
         elif self.requests.current is not None and _arguments(event, "extras").get("agent_state") == "error":
             self.requests.current.error = as_text(_arguments(event, "extras").get("reason"), "extras.reason") or "error"
 
@@ -102,7 +102,7 @@ class _Conversation:
         request.spending.add(str(response.get("id", "")), response.get("usage"))
         request.record_time(as_instant(event.get("timestamp"), "timestamp"), len(record.raw))
 
-    def _action(self, event: Json, action: str) -> Message:
+    def _decode_action(self, event: Json, action: str) -> Message:
         arguments = _arguments(event, "args")
         thought = as_text(arguments.get("thought"), "args.thought")
         if action in ("message", "finish", "think"):
@@ -118,7 +118,7 @@ class _Conversation:
         call = replace_blobs(conversation.format_call(name, make_storable(call_arguments)))
         return Message(role=AGENT if event.get("source") != "user" else "user", thought=thought, calls=(call,))
 
-    def _observation(self, event: Json, observation: str) -> Message:
+    def _decode_observation(self, event: Json, observation: str) -> Message:
         extras = _arguments(event, "extras")
         details = extras.get("metadata")
         code = details.get("exit_code") if isinstance(details, dict) else extras.get("exit_code")
@@ -126,7 +126,9 @@ class _Conversation:
             role="tool",
             text=_content(event, "the event") or as_text(event.get("message"), "message"),
             tool=self._tools.get(as_label(event.get("cause") or 0, "cause"), observation),
-            failed=observation in ("error", "user_rejected") or event.get("success") is False or code not in (None, 0),
+            has_failed=observation in ("error", "user_rejected")
+            or event.get("success") is False
+            or code not in (None, 0),
         )
 
 

@@ -173,7 +173,7 @@ def attempts_of(
     received: list[ReceivedSpan] = []
     refused: list[str] = []
     for record in records:
-        reason = catch_failure(partial(_take_request, record, request_of, received, refused))
+        reason = catch_failure(partial(_add_request, record, request_of, received, refused))
         for problem in (*((reason,) if reason else ()), *refused):
             yield Row(record.position, None, problem, offset=record.end)
         refused.clear()
@@ -266,7 +266,7 @@ def _is_complete_json(line: bytes) -> bool:
     return True
 
 
-def _take_request(
+def _add_request(
     record: RawRecord, request_of: Callable[[Any], Any], received: list[ReceivedSpan], refused: list[str]
 ) -> None:
     received.extend(decode_spans(request_of(record.value()), refused.append))

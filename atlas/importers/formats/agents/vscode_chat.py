@@ -134,7 +134,7 @@ def _tool_result(part: Json) -> Message:
         role="tool",
         text=replace_blobs(text or _result_text(details) or _decode_string(part.get("pastTenseMessage"))),
         tool=as_text(part.get("toolId"), "toolId"),
-        failed=is_error or code not in (None, 0),
+        has_failed=is_error or code not in (None, 0),
     )
 
 

@@ -216,13 +216,13 @@ def test_a_worker_that_is_killed_leaves_store_and_plan_as_they_were(memory, tmp_
     plan = plan_now(memory)
     file.save(plan)
     revision = memory.revision()
-    kill_when_opening(RefinementJob(store=str(tmp_path), out=str(tmp_path / CACHE)))
+    kill_when_opening(RefinementJob(store=str(tmp_path), output=str(tmp_path / CACHE)))
     assert memory.revision() == revision
     assert file.load() == plan
 
 
 def test_a_job_that_is_to_ask_a_model_says_what_is_missing(tmp_path, monkeypatch):
     monkeypatch.delenv("ANTHROPIC_API_KEY", raising=False)
-    job = RefinementJob(store=str(tmp_path), out=str(tmp_path), with_model=True)
+    job = RefinementJob(store=str(tmp_path), output=str(tmp_path), with_model=True)
     with pytest.raises(LLMUnavailable, match="set ANTHROPIC_API_KEY"):
         job.run(lambda done, total, message: None)
