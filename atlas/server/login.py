@@ -87,7 +87,7 @@ class LoginMiddleware:
         if not self._sessions.has_session(**self._browser(scope)):
             return self._respond_unauthenticated(scope, receive)
         if path.startswith(UPLOADS) and not self._may_write(scope):
-            return Response("A viewer uploads nothing.", 403)
+            return Response("A viewer may not upload files; ask an administrator for the role writer.", 403)
         return self._app
 
     async def _log_in(self, request: Request) -> Response:
@@ -97,7 +97,7 @@ class LoginMiddleware:
         async for chunk in request.stream():
             body += chunk
             if len(body) > _FORM_BYTES:
-                return self._form(request, "A key is shorter than that.", 413)
+                return self._form(request, "The text is too long for a key; copy the key again.", 413)
         try:
             key = parse_qs(body.decode()).get("key", [""])[0].strip()
             token = self._sessions.begin_with_secret(key, **self._browser(request.scope))
@@ -128,7 +128,7 @@ class LoginMiddleware:
             return forms.ended_link_page(str(error))
 
     def _log_out(self, scope: Scope) -> Response:
-        """End the session. A link on another site gets a form in which the user has to confirm."""
+        """End the session. If the request comes from another site, return a form in which the user has to confirm."""
         browser = self._browser(scope)
         is_wanted = scope["method"] == "POST" or header(scope, b"sec-fetch-site") in ("same-origin", "none")
         if not is_wanted and self._sessions.has_session(**browser):
@@ -158,7 +158,7 @@ class LoginMiddleware:
     def _refuse_sign_in(self, request: Request, problem: str, error: Exception | None = None) -> Response:
         """Return the login form after a refused sign-in, and record the refusal.
 
-        It does not count as a wrong key, because other users may share the address.
+        The refusal does not count as a wrong key, because other users may share the address.
         """
         self._sessions.stores.record_refusal(client_address(request.scope), problem, error, is_guess=False)
         return self._form(request, problem, 401)
@@ -172,10 +172,10 @@ class LoginMiddleware:
             return WebSocketClose(1008, "no key")
         identity = forwarding.identity(scope)
         if not _is_page(scope):
-            cookie_name = self._sessions.stores.credential_name
+            credential = self._sessions.stores.credential_name
             # A JSON string, which Streamlit shows on pages that were open during a restart.
             return JSONResponse(
-                f"This needs {cookie_name}; load the page in the browser again, and enter it there.", 401
+                f"This request needs {credential}; load the page in the browser again, and enter it there.", 401
             )
         if identity is None:
             return RedirectResponse(ENTER, 303)

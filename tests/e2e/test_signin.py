@@ -109,7 +109,7 @@ def test_whoever_has_been_signed_in_for_too_long_signs_in_again(page: Page, stor
         page.get_by_role("button", name="Sign in").click()
         page.get_by_role("button", name="ada", exact=True).click()
         shown_out = page.get_by_text("was revoked or has expired")
-        refused = page.get_by_text("This needs a key")  # where the time was over before the page was drawn
+        refused = page.get_by_text("This request needs a key")  # where the time was over before the page was drawn
         expect(shown_out.or_(refused).first).to_be_visible()
         page.goto(address)
         expect(page.get_by_role("button", name="Sign in")).to_be_visible()

@@ -32,7 +32,7 @@ def test_the_printed_address_opens_the_dashboard_and_after_a_restart_a_tab_asks_
         page.get_by_role("radio", name="Links").click()
         expect(page.get_by_role("button", name="Make a link")).to_be_visible()
     with atlas_serve(store, port=first.port, ATLAS_ACTOR="root") as second:
-        expect(page.get_by_text("This needs the token that `atlas serve` printed")).to_be_visible()
+        expect(page.get_by_text("This request needs the token that `atlas serve` printed")).to_be_visible()
         page.reload()
         expect(page.get_by_text("Open the address that atlas serve printed in its terminal")).to_be_visible()
         expect(page.get_by_text(f"token-{second.port}")).to_be_visible()

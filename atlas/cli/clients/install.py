@@ -124,7 +124,7 @@ def _installation(options: argparse.Namespace, settings: Settings) -> Installati
 
 
 def _store_location(options: argparse.Namespace, settings: Settings, project: Path | None) -> str:
-    """Return the location of the store in the settings, or else of the project's or the user's store."""
+    """Return the store that the options or ATLAS_STORE name, or else the location of the project's or user's store."""
     if named_store := options.store or os.environ.get("ATLAS_STORE"):
         if urlsplit(named_store).password:
             raise InvalidInput(

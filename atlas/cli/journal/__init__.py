@@ -181,7 +181,7 @@ def _show(options: argparse.Namespace, settings: Settings) -> int:
 def _list_rejected(options: argparse.Namespace, settings: Settings) -> int:
     with open_local(settings, read_only=not options.accept) as memory:
         if options.accept:
-            accepted = memory.journal.accept(_find_refused_id(memory, options.accept))
+            accepted = memory.journal.accept(_find_rejected_id(memory, options.accept))
             print(f"Written as {accepted[:8]}.")
             return 0
         refusals = memory.journal.rejected(options.n)
@@ -337,7 +337,7 @@ def _entry_id(memory: MemorySystem, prefix: str) -> str:
     return full_ids(memory, memory.journal, [prefix])[0]
 
 
-def _find_refused_id(memory: MemorySystem, prefix: str) -> str:
+def _find_rejected_id(memory: MemorySystem, prefix: str) -> str:
     refusals = memory.journal.rejected(memory.journal.rejected(0).n_total)
     matches = [refusal.id for refusal in refusals.latest if refusal.id.startswith(prefix)]
     if len(matches) != 1:
