@@ -37,7 +37,7 @@ def test_an_empty_store_says_how_to_fill_it(dashboard: Dashboard, tmp_path, page
     if page == "history":
         assert "Nothing has changed in this store yet." in [element.value for element in app.info]
     elif page == "settings":
-        assert app.button(key="settings_doctor").label == "Check the store"
+        assert app.button(key="settings_doctor").label == "Check"
     else:
         assert "Nothing is remembered yet." in [element.value for element in app.info]
         assert any(element.value.endswith(f"atlas --store '{store}' import PATH") for element in app.code)

@@ -53,7 +53,7 @@ def test_the_store_is_described(dashboard: Dashboard, tmp_path):
 def test_the_status_counts_records_names_the_last_agents_and_tells_how_to_connect(dashboard: Dashboard, tmp_path):
     make_store(tmp_path / "mine", [*attempts(2), attempt("Rotate the logs", agent="**scout**")])
     app = dashboard(tmp_path / "mine", "settings")
-    assert "Experiences\xa03" in [caption.value for caption in app.caption]
+    assert "3 experiences" in [caption.value for caption in app.caption]
     [agent] = table(app).to_dict("records")
     assert (agent["name"], agent["n_attempts"], agent["rate"]["text"]) == (
         "**scout**",
@@ -61,12 +61,13 @@ def test_the_status_counts_records_names_the_last_agents_and_tells_how_to_connec
         "100% of 1 (likely 16–100%)",
     )
     shown = [text.value for text in app.text]
-    assert shown.count("not run") == 2  # neither were near-duplicates looked for, nor was the store checked
-    assert {"off (optional)", "exact search of every record"} < {*shown}
+    assert "not made yet" in shown  # a check
+    assert {"off: can write names and summaries", "looked for when Curate is opened"} < {*shown}
+    assert "exact search of every record" in shown
     claude, python = (code.value for code in app.code)
     assert claude.startswith("claude mcp add atlas -- ")
     assert claude.endswith(f" --store {tmp_path / 'mine'} mcp")
-    assert python == f"memory = atlas.open_memory({str(tmp_path / 'mine')!r})"
+    assert python == f"import atlas\nmemory = atlas.open_memory({str(tmp_path / 'mine')!r})"
     app.button(key="settings_back_up").click().run()
     app.button(key="settings_doctor").click().run()
     shown = [text.value for text in app.text]

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import shlex
-from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import PurePath
@@ -13,13 +12,15 @@ from atlas.core.address import is_address
 from atlas.core.statistics import SuccessRate
 from atlas.memory.system import MemorySystem
 from atlas.storage.damage import stored_instant
+from atlas.views.curate.queues import LiveDuplicates
 from atlas.views.lists.cells import Meter
 from atlas.views.lists.queries import Row
-from atlas.views.settings.store import names_of_collections, record_counts
+from atlas.views.settings.store import record_counts
+from atlas.views.shared.kinds import KINDS
 from atlas.views.shared.rates import rate_line
-from atlas.views.shared.results import LiveResult
+from atlas.views.shared.results import LiveMap, LiveResult
 from atlas.views.shared.state import may_name_paths, path_text
-from atlas.views.shared.wording import NO_BREAK, moment
+from atlas.views.shared.wording import counted, moment
 
 MAX_AGENTS = 5
 """Most agents that are listed."""
@@ -50,10 +51,11 @@ class AgentRow(Row):
 
 
 def records_sentence(memory: MemorySystem) -> str:
-    """Return `Experiences 377 · Concepts 8`, without the memories that are empty."""
+    """Return `377 experiences · 8 concepts`, without the memories that are empty."""
+    nouns = {kind.records(memory).collection_name: kind.noun for kind in KINDS.values()}
+    nouns[memory.journal.collection_name] = "journal entry"
     counts = record_counts(memory)
-    named = names_of_collections(memory).items()
-    return " · ".join(f"{label}{NO_BREAK}{counts[name]:,}" for name, label in named if counts.get(name))
+    return " · ".join(counted(counts[name], noun) for name, noun in nouns.items() if counts.get(name))
 
 
 def agent_rows(memory: MemorySystem) -> tuple[AgentRow, ...]:
@@ -85,9 +87,10 @@ def count_agents(memory: MemorySystem) -> int:
     return sum(bool(agent) for agent in memory.experience.values("agent_id"))
 
 
-def work_facts(results: Mapping[str, LiveResult[Any]]) -> dict[str, str]:
+def work_facts(memory_map: LiveMap, duplicates: LiveDuplicates) -> dict[str, str]:
     """Return when background work last made each result, or that it runs or failed, by label."""
-    return {label: _work_text(result) for label, result in results.items()}
+    searched = _work_text(duplicates) if duplicates.is_by_worker() else "looked for when Curate is opened"
+    return {"Last map": _work_text(memory_map), "Near-duplicates": searched}
 
 
 def connecting_lines(memory: MemorySystem, command: str, address: str) -> dict[str, str]:
@@ -102,19 +105,24 @@ def connecting_lines(memory: MemorySystem, command: str, address: str) -> dict[s
         header = shlex.quote("Authorization: Bearer atlas_KEY")
         return {
             CLAUDE: f"claude mcp add --transport http atlas {shlex.quote(f'{address}/mcp/')} --header {header}",
-            "Python": f'memory = atlas.connect("{address}", key="atlas_KEY")',
+            "Python": f'import atlas\nmemory = atlas.connect("{address}", key="atlas_KEY")',
         }
     location = memory.storage.location
     place = location if is_address(location) else path_text(PurePath(location))
     return {
-        CLAUDE: f"claude mcp add atlas -- {command} --store {shlex.quote(place)} mcp",
-        "Python": f"memory = atlas.open_memory({place!r})",
+        CLAUDE: f"claude mcp add atlas -- {command} --store {_quoted(place)} mcp",
+        "Python": f"import atlas\nmemory = atlas.open_memory({place!r})",
     }
+
+
+def _quoted(place: str) -> str:
+    """Return a path or an address for a shell, which replaces `~` only where it is not quoted."""
+    return f"~/{shlex.quote(place[2:])}" if place.startswith("~/") else shlex.quote(place)
 
 
 def _work_text(result: LiveResult[Any]) -> str:
     status, at = result.status(), result.written_at
     if status is not None and status.state in ("queued", "running"):
         return "running now"
-    done = moment(datetime.fromtimestamp(at / 1e9, UTC)) if at else "not run"
+    done = moment(datetime.fromtimestamp(at / 1e9, UTC)) if at else "not made yet"
     return f"failed, last done: {done}" if status is not None and status.state == "failed" else done

@@ -22,7 +22,9 @@ def status_changes(memory: MemorySystem, *, has_model: bool) -> Mapping[str, Cal
         "Language model": partial(_draw_to_models, "Change" if has_model else "Choose", key="settings_to_language"),
         "Embedding model": partial(_draw_to_models, "Change", key="settings_to_embedding"),
         "Strictness": _draw_to_strictness,
-        "Last change": _draw_to_history,
+        "Last change": partial(_draw_to_page, "History"),
+        "Last map": partial(_draw_to_page, "Map"),
+        "Near-duplicates": partial(_draw_to_page, "Curate"),
     }
     if may_rename():
         changes["Your name in History"] = partial(_draw_naming, memory.storage.settings.actor)
@@ -43,9 +45,9 @@ def _draw_to_strictness() -> None:
         st.switch_page("pages/evaluation.py")
 
 
-def _draw_to_history() -> None:
-    if st.button("History", key="settings_to_history", type="tertiary"):
-        st.switch_page("pages/history.py")
+def _draw_to_page(name: str) -> None:
+    if st.button(name, key=f"settings_to_{name.lower()}", type="tertiary"):
+        st.switch_page(f"pages/{name.lower()}.py")
 
 
 def _draw_naming(name: str) -> None:

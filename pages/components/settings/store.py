@@ -6,13 +6,12 @@ import shutil
 from collections.abc import Callable, Mapping
 from dataclasses import asdict
 from datetime import UTC, datetime
+from functools import partial
 from types import MappingProxyType
-from typing import Any
 
 import streamlit as st
 
 from atlas import MemorySystem
-from atlas.views.curate.queues import LiveDuplicates
 from atlas.views.kinds.columns import Column
 from atlas.views.settings.activity import (
     NEXT,
@@ -28,16 +27,15 @@ from atlas.views.settings.doctor import Examination, examined
 from atlas.views.settings.headline import Headline, store_headline
 from atlas.views.settings.roles import may_administer, may_repair
 from atlas.views.settings.store import search_facts, store_facts
-from atlas.views.shared.results import LiveResult
 from atlas.views.shared.scope import scope_with
 from atlas.views.shared.state import StoreState
 from atlas.views.shared.wording import moment
+from pages.components.curate.duplicates import live_duplicates
 from pages.components.lists.editing import READ_ONLY
 from pages.components.lists.record_table import plain_table
 from pages.components.settings.changing import open_part, status_changes
 from pages.components.settings.copies import WARNING, back_up_beside, draw_download, existing_backup, is_on_same_disk
 from pages.components.shared.commands import atlas_command, server_address
-from pages.components.shared.jobs import live_result
 from pages.components.shared.memory_map import live_map
 from pages.components.shared.narrowing import go_from_click, narrow_to
 from pages.components.shared.snapshot import opening_model, store_state
@@ -69,7 +67,8 @@ def draw_store(memory: MemorySystem) -> None:
     """Draw the state of the store and what to do next, its facts, how agents connect, and which wrote last."""
     _draw_headline(memory)
     _draw_checked(memory)
-    changes = status_changes(memory, has_model=opening_model().client is not None)
+    links = status_changes(memory, has_model=opening_model().client is not None)
+    changes = {**links, "Last check": partial(_draw_check, memory)}
     facts = {"The store": _store_facts(memory), "Search and background work": _work_facts(memory)}
     with st.container(key="halves_settings"):
         for column, (title, each) in zip(st.columns(2, gap="medium"), facts.items(), strict=True):
@@ -82,18 +81,14 @@ def draw_store(memory: MemorySystem) -> None:
 
 def _store_facts(memory: MemorySystem) -> dict[str, str]:
     state = store_state(memory)
-    last_check = _last_check(state.path, state.ledger_id).get("text", "not run")
+    last_check = _last_check(state.path, state.ledger_id).get("text", "not made yet")
     return store_facts(memory, _n_free_bytes(memory)) | {"Last check": last_check}
 
 
 def _work_facts(memory: MemorySystem) -> dict[str, str]:
     model = opening_model()
-    results: dict[str, LiveResult[Any]] = {
-        "Last map": live_map(memory),
-        "Near-duplicates by meaning": live_result(memory, LiveDuplicates),
-    }
-    language_model = {"Language model": model.badge if model.client else "off (optional)"}
-    return language_model | search_facts(memory) | work_facts(results)
+    language_model = {"Language model": model.badge if model.client else "off: can write names and summaries"}
+    return language_model | search_facts(memory) | work_facts(live_map(memory), live_duplicates(memory))
 
 
 def _draw_connecting(memory: MemorySystem) -> None:
@@ -103,7 +98,7 @@ def _draw_connecting(memory: MemorySystem) -> None:
             st.markdown("##### Connect an agent", width="content")
             st.caption(NEXT, width="content")
         lines = connecting_lines(memory, atlas_command(), server_address())
-        for column, (name, line) in zip(st.columns([4, 3], gap="medium"), lines.items(), strict=True):
+        for column, (name, line) in zip(st.columns(2, gap="medium"), lines.items(), strict=True):
             with column.container(gap="xsmall"):
                 st.caption(name)
                 st.code(line, language=None, wrap_lines=True)
@@ -133,18 +128,15 @@ def _draw_headline(memory: MemorySystem) -> None:
     n_problems = examination.n_left if examination is not None and state == store_state(memory) else 0
     headline = store_headline(memory, datetime.now(UTC), n_problems)
     sign = ":orange[:material/warning:] " if headline.next_step in ("repair", "back up") else ""
-    with st.container(horizontal=True, horizontal_alignment="distribute", vertical_alignment="center"):
-        st.subheader(f"{sign}{headline.sentence}", anchor=False, width="content")
-        with st.container(horizontal=True, width="content"):
-            _draw_next(memory, headline)
-            st.button("Check the store", key="settings_doctor", icon=":material/stethoscope:", help=CHECK,
-                      on_click=_examine, args=(memory,))  # fmt: skip
     backup = existing_backup(memory)
     is_unsafe = headline.is_filled and backup is not None and is_on_same_disk(memory, backup)
-    if captions := [*filter(None, [_records(store_state(memory), _memory=memory), WARNING if is_unsafe else ""])]:
-        with st.container(gap=None):
-            for caption in captions:
-                st.caption(caption)
+    with st.container(gap=None):
+        with st.container(horizontal=True, horizontal_alignment="distribute", vertical_alignment="center"):
+            st.subheader(f"{sign}{headline.sentence}", anchor=False, width="content")
+            with st.container(horizontal=True, width="content"):
+                _draw_next(memory, headline)
+        for caption in filter(None, [_records(store_state(memory), _memory=memory), WARNING if is_unsafe else ""]):
+            st.caption(caption)
 
 
 def _draw_next(memory: MemorySystem, headline: Headline) -> None:
@@ -156,6 +148,11 @@ def _draw_next(memory: MemorySystem, headline: Headline) -> None:
         st.button("Back up", key="settings_back_up", icon=":material/archive:", on_click=back_up_beside,
                   args=(memory,), type="primary" if headline.next_step == "back up" else "secondary")  # fmt: skip
         draw_download(memory, key="settings_download")
+
+
+def _draw_check(memory: MemorySystem) -> None:
+    """Draw the link that checks the store."""
+    st.button("Check", key="settings_doctor", type="tertiary", help=CHECK, on_click=_examine, args=(memory,))
 
 
 def _n_free_bytes(memory: MemorySystem) -> int | None:

@@ -2,11 +2,24 @@
 
 from __future__ import annotations
 
+import subprocess
 from datetime import UTC, datetime, timedelta
 
+import pytest
+
 import atlas
+from atlas.core.types import JournalEntry
+from atlas.jobs.duplicates import LiveDuplicates
+from atlas.jobs.live_map import LiveMap
 from atlas.testing import HashEmbedder
-from atlas.views.settings.activity import agent_rows, agents_caption, count_agents
+from atlas.views.settings.activity import (
+    agent_rows,
+    agents_caption,
+    connecting_lines,
+    count_agents,
+    records_sentence,
+    work_facts,
+)
 from tests.support.records import attempt
 
 BEGIN = datetime(2026, 3, 1, 9, tzinfo=UTC)
@@ -34,3 +47,44 @@ def test_a_rate_has_a_bar_once_five_outcomes_are_known(tmp_path):
     assert rates["five"].share == 0.8
     assert rates["five"].text.startswith("80% of 5 (likely ")
     assert (rates["none"].share, rates["none"].text) == (None, "–")
+
+
+@pytest.mark.parametrize("name", ["mine", "my store"])
+def test_the_lines_that_connect_an_agent_open_this_store_where_they_are_pasted(tmp_path, monkeypatch, name):
+    monkeypatch.setenv("HOME", str(tmp_path))
+    with atlas.open_memory(tmp_path / name, embedder=HashEmbedder()) as memory:
+        claude, python = connecting_lines(memory, "atlas", "").values()
+    _, _, arguments = claude.partition(" -- ")
+    pasted = subprocess.run(["sh", "-c", f"printf '%s\\n' {arguments}"], capture_output=True, text=True, check=True)
+    assert pasted.stdout.splitlines() == ["atlas", "--store", str(tmp_path / name), "mcp"]
+    assert str(tmp_path) not in claude + python, "the home directory is not named"
+    opened: dict[str, atlas.MemorySystem] = {}
+    exec(python.replace(")", ", embedder=embedder)"), {"embedder": HashEmbedder()}, opened)
+    with opened["memory"] as memory:
+        assert memory.storage.path == tmp_path / name
+
+
+def test_the_records_are_counted_without_the_memories_that_are_empty(tmp_path):
+    with atlas.open_memory(tmp_path / "store", embedder=HashEmbedder()) as memory:
+        assert records_sentence(memory) == ""
+        memory.experience.store_many([attempt("Bake"), attempt("Mend")])
+        memory.journal.add_entries([JournalEntry(entry_type="reflection", content="Wait", generation=1)])
+        assert records_sentence(memory) == "2 experiences · 1 journal entry"
+
+
+class IdleWorker:
+    """A worker that was never asked to work."""
+
+    def status(self, key: str) -> None:
+        return None
+
+
+def test_near_duplicates_of_a_small_store_need_no_background_work(tmp_path):
+    with atlas.open_memory(tmp_path / "store", embedder=HashEmbedder()) as memory:
+        memory.experience.store_many([attempt("Bake"), attempt("Mend")])
+        facts = [
+            work_facts(LiveMap(memory, IdleWorker()), LiveDuplicates(memory, IdleWorker(), at_once=most))
+            for most in (2, 1)
+        ]
+    assert [each["Near-duplicates"] for each in facts] == ["looked for when Curate is opened", "not made yet"]
+    assert {each["Last map"] for each in facts} == {"not made yet"}
