@@ -48,8 +48,8 @@ def draw_answers(memory: MemorySystem, view: Overview, health: Health) -> None:
     effect = current_effect(memory)
     with left:
         draw_trend(view.trend)
-        st.markdown("##### Does memory help?")
-        with st.container(gap="xsmall", key="overview_compared"):
+        with st.container(gap="xsmall"):
+            st.markdown("##### Does memory help?")
             draw_effect(memory, effect)
         if effect.rows:
             label = f"The {counted(effect.n_tasks, 'task')}, with and without memory"

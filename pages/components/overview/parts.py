@@ -63,7 +63,7 @@ def draw_remembered(view: Overview) -> None:
     """Draw what the store holds, and how attempts of each source went."""
     st.markdown("##### What is remembered")
     draw_totals(view)
-    with st.expander("Success by source", icon=":material/table_rows:"):
+    with st.expander("Success by source"):
         draw_sources(view.sources)
 
 

@@ -130,7 +130,7 @@ def _draw_headline(memory: MemorySystem) -> None:
     sign = ":orange[:material/warning:] " if headline.next_step in ("repair", "back up") else ""
     backup = existing_backup(memory)
     is_unsafe = headline.is_filled and backup is not None and is_on_same_disk(memory, backup)
-    with st.container(gap=None):
+    with st.container(gap="xxsmall"):
         with st.container(horizontal=True, horizontal_alignment="distribute", vertical_alignment="center"):
             st.subheader(f"{sign}{headline.sentence}", anchor=False, width="content")
             with st.container(horizontal=True, width="content"):
