@@ -138,7 +138,7 @@ class FigureRow(Row):
     """`GOOD`, `FAIR` or `POOR`, or empty if there are too few queries to tell."""
 
     note: str
-    """What it is measured on, and whether less of it is better."""
+    """The queries in a few words, and whether less is better."""
 
     given: str = ""
     """Share of these queries with a right record in the context block of an agent, or empty if that was not measured at
