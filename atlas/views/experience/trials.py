@@ -94,9 +94,10 @@ def _with_attempts(row: ExperienceRow, attempts: Sequence[Mapping[str, Any]], us
     ids = tuple(attempt["id"] for attempt in attempts)
     others = [attempt["metadata"] for attempt in attempts if attempt["id"] != row.id]
     agents = dict.fromkeys(other.get("agent_id", "") for other in others)
+    times = {attempt["id"]: attempt["metadata"].get("created_at") for attempt in attempts}
     return replace(
         row,
-        history=history_text([outcome_of(other) for other in others], is_last=ids[-1] == row.id),
+        history=history_text([outcome_of(other) for other in others], is_last=times.get(row.id) == times[ids[-1]]),
         memory=memory_text(sum(each in users for each in ids), len(ids)),
         other_agents=tuple(each for each in agents if each and each != row.agent) if row.agent else (),
         attempt_ids=ids,

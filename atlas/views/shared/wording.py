@@ -112,7 +112,7 @@ def history_text(outcomes: Sequence[str], *, is_last: bool) -> str:
 
     Args:
         outcomes: Outcomes of the other attempts at its task, oldest first.
-        is_last: Whether the attempt is later than all of them. Otherwise the text begins with `also`.
+        is_last: Whether none of them is later. Otherwise the text begins with `also`.
     """
     counts = Counter(outcomes)
     signs = (
