@@ -45,7 +45,10 @@ class Attempt:
     """`succeeded`, `failed` or `unknown`."""
 
     label: str
-    """Its sign, its day and whether it used memory, as trusted text: `✓ 2026-03-01 with memory`."""
+    """Its sign, its day and whether it used memory, as trusted text: `✓ 1 Mar 2026 with memory`."""
+
+    short_label: str
+    """`✓ 1 Mar`."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -231,8 +234,9 @@ def _headline(task: Text, title: str) -> Headline:
 
 
 def _attempt(experience_id: str, metadata: Mapping[str, Any], has_memory: bool) -> Attempt:
-    on, outcome = day_text(stored_instant(metadata).astimezone(UTC)), outcome_of(metadata)
-    return Attempt(experience_id, outcome, f"{SIGNS[outcome]} {on}{' with memory' if has_memory else ''}")
+    at, outcome = stored_instant(metadata).astimezone(UTC), outcome_of(metadata)
+    label = f"{SIGNS[outcome]} {day_text(at)}{' with memory' if has_memory else ''}"
+    return Attempt(experience_id, outcome, label, f"{SIGNS[outcome]} {at.day} {at:%b}")
 
 
 def _facts(experience: Experience, usage: Usage, domain: str) -> tuple[Fact, ...]:

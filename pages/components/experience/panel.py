@@ -76,7 +76,7 @@ def _draw_attempts(memory: MemorySystem, detail: ExperienceDetail) -> None:
                       on_click=open_experience, args=(attempt.id,))  # fmt: skip
         if detail.n_more_attempts:
             st.caption(f"and {detail.n_more_attempts:,} more", width="content")
-        if (other := detail.counterpart) and st.button(f"Compare with {other.label}", key="experience_compare"):
+        if (other := detail.counterpart) and st.button(f"Compare with {other.short_label}", key="experience_compare"):
             compare(memory, (detail.id, other.id))
 
 
