@@ -12,7 +12,7 @@ from atlas.views.ask.answer import Answer, Part, RankedHit
 from atlas.views.ask.cards import VIEWS
 from atlas.views.experience.ending import is_code
 from atlas.views.kinds.uses import worse_than
-from atlas.views.shared.rates import FAILING, RELIABLE, record_of
+from atlas.views.shared.rates import FAILING, WORKS, record_of
 from atlas.views.shared.wording import first_sentences, shortened
 
 MIN_RELEVANCE_SHARE = 1 / 3
@@ -44,7 +44,7 @@ class Advice:
 
 
 def advice_of(memory: MemorySystem, answer: Answer) -> Advice | None:
-    """Return the advice of a reliable strategy, or else of another one, or else of another memory, or None.
+    """Return the advice of a strategy that mostly works, or else of another one, or else of another memory, or None.
 
     Other memories are concepts, attempts that succeeded, and last the reason why an attempt failed. What mostly fails
     or does clearly worse than the others gives no advice, nor do weak matches, warnings, and hits that the block does
@@ -74,7 +74,7 @@ def _preference(record: object, worse: Collection[str]) -> int | None:
         case Strategy():
             verdict = record_of(record.n_succeeded, record.usage_count).verdict
             is_poor = record.id in worse or verdict == FAILING
-            return None if is_poor else PROVEN if verdict == RELIABLE else UNPROVEN
+            return None if is_poor else PROVEN if verdict == WORKS else UNPROVEN
         case CodeConcept():
             return None if record.id in worse else OTHER
         case Experience(success=True) if record.solution_output.strip():

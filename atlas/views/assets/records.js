@@ -19,12 +19,13 @@ const box = (label, act) => {
   return element
 }
 
-// The rate as a stroke on a line from 0 to 100%, with the range of the true rate as a band.
-function bar({ rate, low, high }) {
-  const band = made('span', 'band'), stroke = made('span', 'stroke'), line = made('span', 'bar', band, stroke)
+// The rate as a stroke on a line from 0 to 100%, with the range of the true rate as a band, and the average of the store.
+function bar({ rate, low, high, average }) {
+  const usual = average !== null && made('span', 'average'), band = made('span', 'band'), stroke = made('span', 'stroke'), line = made('span', 'bar', band, usual, stroke)
   band.style.left = percent(low)
   band.style.width = percent(high - low)
   stroke.style.left = percent(rate)
+  if (usual) usual.style.left = percent(average)
   line.setAttribute('aria-hidden', 'true')
   return line
 }
@@ -83,7 +84,7 @@ function history(text) {
 }
 
 // Marks of ours, which stand before the tags of people.
-const STATES = new Set(['in quarantine', 'waiting for review', 'pinned', 'retired', 'note'])
+const STATES = new Set(['in quarantine', 'waiting for review', 'pinned', 'retired', 'has a note'])
 
 const tags = (marks) => (marks ? marks.split(', ') : []).map((mark) => made('span', STATES.has(mark) ? 'tag state' : 'tag', mark))
 const facts = (texts) => texts.map((text) => made('span', '✓✗'.includes(text[0]) ? `fact ${signOf(text)}` : 'tag', text))
@@ -160,8 +161,9 @@ const FORMS = {
     if (value.rate === null) return [made('span', 'pill', value.tries)]
     const range = made('span', `range ${value.tone}`, value.range)
     range.title = 'Likely: the true value lies in this range with a probability of 95%.'
-    return [made('strong', '', value.tries), value.trend && made('span', 'range', value.trend), bar(value),
-      value.verdict && made('span', `verdict ${value.tone}`, value.verdict), range]
+    const verdict = value.verdict && made('span', `verdict ${value.tone}`, value.verdict)
+    if (value.others) verdict.title = `The others: ${value.others}`
+    return [made('strong', '', value.tries), value.trend && made('span', 'range', value.trend), bar(value), verdict, range]
   },
   severity: (value) => {
     const mark = made('span', value, SEVERITIES[value])
@@ -256,7 +258,9 @@ function head(column, list) {
   if (column.form === 'record') {
     const scale = made('span', 'scale', made('span', '', '0'), made('span', '', '50'), made('span', '', '100%'))
     scale.setAttribute('aria-hidden', 'true')
+    const average = list.data.rows.map((row) => row[column.name].average).find(Number.isFinite)
     element.append(scale)
+    if (average !== undefined) element.append(made('span', 'usual', `all attempts ${Math.round(100 * average)}%`))
   }
   return element
 }

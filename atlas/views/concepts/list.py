@@ -15,7 +15,7 @@ from atlas.views.concepts.parameters import parameters_of
 from atlas.views.concepts.purpose import purpose_of
 from atlas.views.concepts.saving import saving_text
 from atlas.views.kinds.concept import source_word
-from atlas.views.kinds.uses import worse_than
+from atlas.views.kinds.uses import average_rate, worse_than
 from atlas.views.lists.cells import Heading
 from atlas.views.lists.queries import Row, last_use, marks_text, ranking, row_state
 from atlas.views.shared.rates import Record, record_of
@@ -71,13 +71,19 @@ def concept_rows(
     """Return lines of concepts, given the hits that found them by id."""
     ids = [concept.id for concept in concepts]
     marks, usage, worse = memory.concepts.marks(ids), memory.concepts.usage(ids), worse_than(memory.concepts)
+    average = average_rate(memory)
     return tuple(
         ConceptRow(
             id=concept.id,
             name=concept.name,
             parameters=parameters_of(concept),
             description=" ".join(purpose_of(concept.description)[0][:DESCRIPTION_CHARACTERS].split()),
-            record=record_of(usage[concept.id].n_successes, usage[concept.id].n_uses, others=worse.get(concept.id)),
+            record=record_of(
+                usage[concept.id].n_successes,
+                usage[concept.id].n_uses,
+                others=worse.get(concept.id),
+                average=average,
+            ),
             last_used=last_use(usage[concept.id]),
             origin=_origin(memory, concept),
             example=_example(concept),

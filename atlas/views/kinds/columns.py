@@ -6,19 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal
 
-NARROW = 0.3
-"""Width of an interval around one half from which a rate is known to be about one half."""
-
-RELIABLE_MEANS = "Reliable: likely at least half of its uses succeed."
-"""The rule of the verdict that a list is read for."""
-
-VERDICTS_MEAN = (
-    f"{RELIABLE_MEANS} Even the low end of its likely range is at least 50%. "
-    "Mostly fails: even its high end is at most 50%. "
-    "Worse than the others: clearly below the rate of the other active ones. "
-    f"About half: the range lies around 50% and is at most {100 * NARROW:.0f} points wide. Not clear yet: it is wider."
-)
-"""The rule of the verdicts on success rates in words, for the help of what shows one."""
+from atlas.views.shared.rates import AVERAGE_MEANS, VERDICTS_MEAN
 
 Form = Literal[
     "text", "task", "number", "decimal", "share", "meter", "time", "day", "picture", "outcomes", "badge", "heading",
@@ -60,6 +48,9 @@ class Column:
     empty_means: str = ""
     """Meaning of that text in words, or empty."""
 
+    below: str = ""
+    """Field whose text stands below a task, in place of what follows its title, or empty."""
+
     order_key: str = ""
     """The stored field that it sorts by, or empty if its heading does not sort."""
 
@@ -76,7 +67,7 @@ RECORD = Column(
     225,
     "record",
     "The stroke is the share of its uses that succeeded. The band is the likely range, where its true rate lies with a "
-    f"probability of 95%. {VERDICTS_MEAN} The most reliable has the highest low end",
+    f"probability of 95%. {AVERAGE_MEANS} {VERDICTS_MEAN} The most reliable has the highest low end",
 )
 LAST_USED = Column("last_used", "Last used", 95, "day", is_optional=True)
 CREATED_AT = Column("created_at", "When (UTC)", 135, "time", order_key="created_at")

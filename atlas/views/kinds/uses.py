@@ -8,6 +8,7 @@ from typing import Any
 from atlas.core.statistics import SuccessRate
 from atlas.maps.hygiene import is_failing, worst_first
 from atlas.memory.base.memory import Memory
+from atlas.memory.system import MemorySystem
 from atlas.protocols.infra import Where
 
 EVERY, WORSE, UNUSED = "Show all", "Clearly worse than the others", "Not used yet"
@@ -25,6 +26,11 @@ def use_rates(records: Memory[Any], where: Where | None = None) -> dict[str, Suc
         for each, n in uses.items()
         if n
     }
+
+
+def average_rate(memory: MemorySystem) -> float | None:
+    """Return the share of all attempts of known outcome that succeeded, in [0, 1], or None without any."""
+    return SuccessRate.of(memory.experience.values("outcome")).share
 
 
 def worse_than(records: Memory[Any], retired: Collection[str] = ()) -> dict[str, SuccessRate]:

@@ -9,13 +9,20 @@ from atlas.memory.system import MemorySystem
 from atlas.views.kinds.kind import Kind
 from atlas.views.kinds.uses import WORSE, use_rates, worse_than
 from atlas.views.lists.queries import Count, Narrowing, Query
-from atlas.views.shared.rates import CLEARLY_WORSE, FAILING, HALF, NOT_CLEAR, NOT_USED, RELIABLE, verdict_of
+from atlas.views.shared.rates import CLEARLY_WORSE, FAILING, FEW_USES, MIXED, NOT_USED, WORKS, verdict_of
 from atlas.views.shared.wording import look_at
 
 RETIRED = "retired"
 
-COUNTED = (RELIABLE, HALF, NOT_CLEAR, FAILING, CLEARLY_WORSE, NOT_USED, RETIRED)
-"""Verdicts that the head of a list counts, in this order. Each record has one."""
+COUNTED = {
+    WORKS: "mostly work",
+    MIXED: MIXED,
+    FAILING: "mostly fail",
+    FEW_USES: f"with {FEW_USES}",
+    NOT_USED: NOT_USED,
+    RETIRED: RETIRED,
+}
+"""Words for several records of a verdict, in the order of the head of a list. A button counts those clearly worse."""
 
 
 def count_with_uses(memory: MemorySystem, kind: Kind, query: Query) -> Count:
@@ -28,19 +35,18 @@ def count_with_uses(memory: MemorySystem, kind: Kind, query: Query) -> Count:
     rates, worse = use_rates(records), worse_than(records, retired)
     if not rates:
         return Count(n, "none was used yet")
-    verdicts = Counter(verdict_of(credible_interval(rate.n_succeeded, rate.n_known))
+    verdicts = Counter(verdict_of(credible_interval(rate.n_succeeded, rate.n_known), rate.n_known)
                        for each, rate in rates.items() if each not in worse and each not in retired)  # fmt: skip
-    verdicts[CLEARLY_WORSE] = len(worse)
     verdicts[NOT_USED] = n - len(rates.keys() | retired)
     verdicts[RETIRED] = len(retired)
-    note = " · ".join(
-        f"{verdicts[each]:,} {'mostly fail' if each == FAILING and verdicts[each] > 1 else each}"
-        for each in COUNTED
-        if verdicts[each]
-    )
+    note = " · ".join(_counted(each, verdicts[each]) for each in COUNTED if verdicts[each])
     return Count(n, note, _narrowing(len(worse)) if worse else None)
+
+
+def _counted(verdict: str, n: int) -> str:
+    return f"{n:,} {verdict if n == 1 and verdict != FEW_USES else COUNTED[verdict]}"
 
 
 def _narrowing(n_worse: int) -> Narrowing:
     """Return the records that do clearly worse than the others as the first to look at."""
-    return Narrowing(f"{n_worse:,} clearly worse: {look_at(n_worse)}", "state", WORSE)
+    return Narrowing(f"{n_worse:,} {CLEARLY_WORSE}: {look_at(n_worse)}", "state", WORSE)

@@ -256,6 +256,6 @@ def marks_text(marks: Marks) -> str:
         "waiting for review": bool(marks.held_for),
         "pinned": marks.pinned,
         "retired": marks.buried,
-        "note": bool(marks.note),
+        "has a note": bool(marks.note),
     }
     return ", ".join([*(name for name, holds in words.items() if holds), *marks.tags])

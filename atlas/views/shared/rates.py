@@ -5,7 +5,6 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from atlas.core.statistics import Interval, SuccessRate, credible_interval
-from atlas.views.kinds.columns import NARROW
 from atlas.views.shared.wording import MINUS, NO_BREAK, counted, percent
 
 NOT_USED = "not used yet"
@@ -16,11 +15,21 @@ LIKELY_MEANS = "Likely: the true value lies in this range with a probability of 
 FEW_KNOWN = 10
 """Known outcomes below which a rate is called too few to judge."""
 
-RELIABLE, FAILING, HALF, NOT_CLEAR = "reliable", "mostly fails", "about half", "not clear yet"
-"""Verdicts on a rate, from its interval."""
+WORKS, FAILING, FEW_USES, MIXED = "mostly works", "mostly fails", "too few uses", "mixed"
+"""Verdicts on a rate, from its interval and the number of uses."""
 
 CLEARLY_WORSE = "clearly worse"
 """Word for records whose rate is clearly below that of the other active ones of their kind."""
+
+VERDICTS_MEAN = (
+    "Mostly works: even the low end of its likely range is at least 50%. "
+    "Mostly fails: even the high end is at most 50%. "
+    "Clearly worse: clearly below the rate of the other active ones. "
+    f"Too few uses: under {FEW_KNOWN}, with 50% inside the range. Mixed: more uses, with 50% inside the range."
+)
+"""The rule of the verdicts on success rates in words, for the help of what shows one."""
+
+AVERAGE_MEANS = "The dashed line is the share of all attempts of the store that succeeded."
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -41,10 +50,13 @@ class Record:
     """`likely 55–80%`, or empty before any try."""
 
     verdict: str = ""
-    """`worse than the others (93%)` if it is clearly worse, or one of `verdict_of`, or empty before any try."""
+    """`clearly worse`, or one of `verdict_of`, or empty before any try."""
 
-    is_worse: bool = False
-    """True if it is clearly worse than the other active ones of its kind."""
+    others: str = ""
+    """`93%`, the rate of the other active ones of its kind, if it is clearly worse, else empty."""
+
+    average: float | None = None
+    """Share of all attempts of the store that succeeded, in [0, 1], or None if it is not compared with it."""
 
     tone: str = ""
     """`good`, `bad`, or empty for neither."""
@@ -53,7 +65,14 @@ class Record:
     """`↗ 40 to 80%`, or empty if it is level."""
 
 
-def record_of(n_succeeded: int, n: int, *, trend: str = "", others: SuccessRate | None = None) -> Record:
+def record_of(
+    n_succeeded: int,
+    n: int,
+    *,
+    trend: str = "",
+    others: SuccessRate | None = None,
+    average: float | None = None,
+) -> Record:
     """Return the record of something that was used, by how many of its uses succeeded.
 
     Args:
@@ -61,6 +80,7 @@ def record_of(n_succeeded: int, n: int, *, trend: str = "", others: SuccessRate 
         n: Number of uses.
         trend: How the rate changed.
         others: The rate of the other active ones of its kind, if it is clearly worse.
+        average: Share of all attempts of the store that succeeded, in [0, 1].
     """
     if not n:
         return Record(tries=NOT_USED)
@@ -71,20 +91,21 @@ def record_of(n_succeeded: int, n: int, *, trend: str = "", others: SuccessRate 
         low=interval.low,
         high=interval.high,
         range=likely(interval),
-        verdict=f"worse than the others ({rate_text(others)})" if others else verdict_of(interval),
-        is_worse=others is not None,
+        verdict=CLEARLY_WORSE if others else verdict_of(interval, n),
+        others=rate_text(others) if others else "",
+        average=average,
         tone="good" if interval.low >= 0.5 else "bad" if others or interval.high <= 0.5 else "",
         trend=trend,
     )
 
 
-def verdict_of(interval: Interval) -> str:
-    """Return whether a rate is above one half, below it or about it, or that this is not clear yet."""
+def verdict_of(interval: Interval, n: int) -> str:
+    """Return whether a rate of n uses is above one half or below it, or why that is not known."""
     if interval.low >= 0.5:
-        return RELIABLE
+        return WORKS
     if interval.high <= 0.5:
         return FAILING
-    return HALF if interval.high - interval.low <= NARROW else NOT_CLEAR
+    return FEW_USES if n < FEW_KNOWN else MIXED
 
 
 def likely(interval: Interval) -> str:

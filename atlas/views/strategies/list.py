@@ -12,12 +12,13 @@ from atlas.core.statistics import SuccessRate, credible_interval
 from atlas.core.types import Strategy
 from atlas.memory.base.success_rates import trend
 from atlas.memory.kinds.sections import success_rate_text
+from atlas.memory.promotion import SOURCE as JOURNAL
+from atlas.memory.strategies.outcomes import BY_HAND as RETIRED_BY_HAND
 from atlas.memory.strategies.outcomes import StrategyRate
 from atlas.memory.strategies.records import is_warning
-from atlas.memory.strategy_sources import baseline_rates
 from atlas.memory.system import MemorySystem
 from atlas.views.charts.interval_bars import interval_bar
-from atlas.views.kinds.uses import worse_than
+from atlas.views.kinds.uses import average_rate, worse_than
 from atlas.views.lists.cells import Heading
 from atlas.views.lists.queries import Row, last_use, marks_text, ranking, row_state
 from atlas.views.shared.rates import NOT_USED, Record, likely, record_of
@@ -54,10 +55,10 @@ class StrategyRow(Row):
     """Time in UTC, or None before any use."""
 
     origin: str
-    """Its domain and what it was learned from, or its writer if that is not known."""
+    """Its domain, or empty."""
 
     status: str
-    """`retired by hand` for a strategy that agents are not given, else empty."""
+    """`retired by a person` for a strategy that agents are not given, else empty."""
 
     @property
     def heading(self) -> Heading:
@@ -80,25 +81,26 @@ def strategy_rows(
     """Return lines of strategies, given the hits that found them by id."""
     ids, bank = [strategy.id for strategy in strategies], memory.strategies
     marks, rates, usage = bank.marks(ids), bank.rates(ids), bank.usage(ids)
-    uses, without = bank.attempts_of(ids), baseline_rates(bank, memory.experience, strategies)
-    worse = worse_than(bank, bank.retired())
+    uses = bank.attempts_of(ids)
+    worse, average = worse_than(bank, bank.retired()), average_rate(memory)
     return tuple(
         StrategyRow(
             id=each.id,
             title=readable_title(each.title),
             situation=_situation_line(each),
             advice=_advice_line(each),
-            origin=_origin(each, learned_text(without[each.id], len(each.sources))),
+            origin=domain_of(each),
             succeeded=tries_text(rates[each.id]),
             record=record_of(
                 rates[each.id].n_succeeded,
                 rates[each.id].n,
                 trend=trend_text([use.success for use in uses[each.id]]),
                 others=worse.get(each.id),
+                average=average,
             ),
             bar=rate_bar(rates[each.id]),
             last_used=last_use(usage[each.id]),
-            status=f"retired {rates[each.id].retired}" if rates[each.id].retired else "",
+            status=retired_text(rates[each.id]),
             marks=marks_text(replace(marks.get(each.id, NO_MARKS), buried=False)),  # its status says so
             state=row_state(
                 marks.get(each.id, NO_MARKS), is_problem=each.id in worse, is_retired=bool(rates[each.id].retired)
@@ -111,9 +113,13 @@ def strategy_rows(
 
 
 def _situation_line(strategy: Strategy) -> str:
-    """Return `When: an import replaces `table` …`, with the names of parameters as code."""
+    """Return `When: an import replaces `table` …`, with the names of parameters as code.
+
+    It is empty if the title is the same.
+    """
     text = _with_names(" ".join(strategy.situation.split()), strategy)
-    return f"When: {shortened(text, SITUATION_CHARACTERS)}" if text else ""
+    is_title = text.rstrip(" .").casefold() == strategy.title.rstrip(" .").casefold()
+    return f"When: {shortened(text, SITUATION_CHARACTERS)}" if text and not is_title else ""
 
 
 def _advice_line(strategy: Strategy) -> str:
@@ -131,14 +137,21 @@ def _with_names(text: str, strategy: Strategy) -> str:
     return text
 
 
-def _origin(strategy: Strategy, learned_from: str) -> str:
-    made = f"learned from {learned_from}" if learned_from else f"written by {written_by(strategy)}"
-    return " · ".join(filter(None, [str(strategy.metadata.get("domain", "")), made]))
+def domain_of(strategy: Strategy) -> str:
+    """Return its domain, or an empty string. It is untrusted text."""
+    return str(strategy.metadata.get("domain", ""))
+
+
+def retired_text(rate: StrategyRate) -> str:
+    """Return `retired by a person` or `retired by its outcomes`, or an empty string for an active strategy."""
+    if not rate.retired:
+        return ""
+    return "retired by a person" if rate.retired == RETIRED_BY_HAND else f"retired {rate.retired}"
 
 
 def tried_line(rate: StrategyRate) -> str:
     """Return `succeeded in 3 of 4 uses (likely 28–95%)`, or `not used yet`. That it is retired, if it is."""
-    return success_rate_text(rate.n_succeeded, rate.n) + (f", retired {rate.retired}" if rate.retired else "")
+    return success_rate_text(rate.n_succeeded, rate.n) + (f", {retired_text(rate)}" if rate.retired else "")
 
 
 def tries_text(rate: StrategyRate) -> str:
@@ -177,8 +190,12 @@ def trend_text(outcomes: Sequence[bool]) -> str:
 
 
 def written_by(strategy: Strategy) -> str:
-    """Return `template`, the name of a language model, or `by hand`. It is untrusted text."""
-    return str(strategy.metadata.get("derived_by") or BY_HAND)
+    """Return `template`, the name of a language model, or `by hand`. Empty for one that came from the journal.
+
+    It is untrusted text.
+    """
+    writer = str(strategy.metadata.get("derived_by") or BY_HAND)
+    return "" if writer == JOURNAL else writer
 
 
 def rate_bar(rate: StrategyRate) -> str:

@@ -12,7 +12,6 @@ import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
 
 from atlas import MemorySystem
-from atlas.views.kinds.columns import RELIABLE_MEANS, VERDICTS_MEAN
 from atlas.views.kinds.experience import ATTEMPT
 from atlas.views.kinds.filters import Filter, Options
 from atlas.views.kinds.kind import Kind
@@ -30,7 +29,7 @@ from atlas.views.lists.queries import (
     query_of,
     search,
 )
-from atlas.views.shared.rates import CLEARLY_WORSE, LIKELY_MEANS, RELIABLE
+from atlas.views.shared.rates import LIKELY_MEANS, VERDICTS_MEAN
 from atlas.views.shared.scope import BEST_MATCH, BY
 from atlas.views.shared.state import StoreState, uses_seen
 from atlas.views.shared.wording import counted, plural
@@ -173,21 +172,12 @@ def draw_list(
             st.caption(listing.caption, width="content", help=_caption_help(views.kind, listing.caption))
             if listing.narrowing is not None:
                 _draw_narrowing(views.kind, listing.narrowing)
-            _draw_rules(views.kind, listing.caption)
         if as_cards:
             cards = cards_of(views, memory, answer, [row.id for row in listing.rows])
             draw_cards(cards, revision=answer.store.revision, kind=views.kind)
         elif listing.rows:
             _draw_table(views.kind, answer, finish(memory, listing.rows), is_beside)
     return _place(views, memory, answer, listing, page)
-
-
-def _draw_rules(kind: Kind, caption: str) -> None:
-    """Draw the rules of the verdicts that a caption counts and that a list is read for."""
-    rules = {RELIABLE: RELIABLE_MEANS, CLEARLY_WORSE: f"Clearly worse: than the other active {plural(kind.noun)}."}
-    if rule_text := " ".join(rule for verdict, rule in rules.items() if verdict in caption):
-        with st.container(width="content", key="finding_rule"):
-            st.caption(rule_text, width="content")
 
 
 def _caption_help(kind: Kind, caption: str) -> str | None:
