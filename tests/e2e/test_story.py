@@ -50,7 +50,7 @@ def test_a_strategy_says_how_often_it_worked_and_leads_to_the_attempts_behind_th
 ):
     page.goto(f"{serve(told)}/strategies")
     row = page.get_by_role("row").filter(has_text="Run a failed job up to three times")
-    expect(row).to_contain_text(re.compile(r"1 of 7 uses.*worse than the others.*likely 3–53%"))
+    expect(row).to_contain_text(re.compile(r"1 of 7 uses.*clearly worse.*likely 3–53%"))
     expect(page.get_by_role("row").filter(has_text="not used yet")).not_to_contain_text("%")
     shoot(page, "story-strategies", themes=True)
     page.set_viewport_size({"width": 1024, "height": 768})
@@ -64,7 +64,7 @@ def test_a_strategy_says_how_often_it_worked_and_leads_to_the_attempts_behind_th
     expect(page.get_by_text("Success rate after each use")).to_have_count(0)  # 8 uses make a chart
     settle(page)
     shoot(page, "story-strategy")
-    page.get_by_role("tab", name="Background").click()
+    page.get_by_role("tab", name="Reasons and sources").click()
     page.get_by_role("link", name="Open", exact=True).click()
     expect(page.get_by_role("heading", name="Experiences")).to_be_visible()
     expect(page.get_by_test_id("stText").get_by_text("Price sheet again").first).to_be_visible()
@@ -73,7 +73,7 @@ def test_a_strategy_says_how_often_it_worked_and_leads_to_the_attempts_behind_th
 def test_a_strategy_that_hurts_is_retired_and_brought_back(page: Page, serve: Serve, told: Path):
     page.goto(f"{serve(told)}/strategies")
     page.get_by_role("button", name="Run a failed job up to three times").click()
-    expect(page.get_by_text("Not clearly worse than similar tasks without it.")).to_be_visible()
+    expect(page.get_by_text("Too few uses: not clearly worse than similar tasks without it.")).to_be_visible()
     settle(page)
     page.get_by_role("button", name="Retire …", exact=True).click()
     page.get_by_role("dialog").get_by_role("button", name="Retire 1 strategy").click()

@@ -138,7 +138,7 @@ def test_it_is_shown_as_text_on_the_page_of_the_journal(dashboard: Dashboard, tm
     assert_only_text_in_plans(selecting("journal", app, crash, fix), ("tray_delete", "plan_cancel"), SAFE_OF_JOURNAL)
 
 
-@pytest.mark.parametrize("tab", ["Background", "Uses"])
+@pytest.mark.parametrize("tab", ["Reasons and sources", "Uses"])
 def test_it_is_shown_as_text_on_the_page_of_strategies(dashboard: Dashboard, tmp_path, hostile, tab):
     short, whole = " ".join(hostile[:150].split()), hostile.replace("\x00", "")
     with opened_store(tmp_path) as memory:

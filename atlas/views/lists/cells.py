@@ -147,7 +147,9 @@ def _titled(row: Row, title: Column) -> dict[str, Any]:
         return {}
     text = str(getattr(row, title.name) or "")[:MAX_CHARACTERS]
     shown = _PICTOGRAPHS.sub(" ", text)
-    return {"titled": asdict(task_title(shown if shown.strip() else text))}
+    titled = task_title(shown if shown.strip() else text)
+    below = _on_one_line(str(getattr(row, title.below))) if title.below else ""
+    return {"titled": {"title": titled.title, "rest": below[:MAX_CHARACTERS] or titled.rest}}
 
 
 def _cell(row: Row, column: Column) -> Any:

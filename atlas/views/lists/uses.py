@@ -10,6 +10,7 @@ from atlas.core.operations import Use as Use
 from atlas.core.types import Outcome
 from atlas.memory.strategy_sources import stored_attempts
 from atlas.memory.system import MemorySystem
+from atlas.views.experience.ending import ending_of
 from atlas.views.kinds.columns import Column
 from atlas.views.kinds.kind import Kind
 from atlas.views.lists.queries import Row
@@ -19,7 +20,7 @@ MAX_USES = 500
 
 COLUMNS = (
     Column("outcomes", "Outcome", 115, "outcomes"),
-    Column("task", "Task", 240, "task"),
+    Column("task", "Task", 240, "task", below="ending"),
     Column("at", "When (UTC)", 135, "time"),
     Column("actor", "Who", 72, is_optional=True),
 )
@@ -35,6 +36,9 @@ class UseRow(Row):
 
     task: str
     """Untrusted text."""
+
+    ending: str
+    """How the attempt ended, in one line of untrusted text, or empty if it is not stored."""
 
     experience_id: str
     """The experience of the attempt, or empty if it is not stored."""
@@ -61,7 +65,9 @@ def use_rows(memory: MemorySystem, uses: Sequence[Use]) -> tuple[UseRow, ...]:
     """
     listed = list(enumerate(uses, start=1))[-MAX_USES:]
     attempts_by_id = stored_attempts(memory.experience, [use.trajectory_id for _, use in listed if use.trajectory_id])
-    titles = memory.experience.titles([experience.id for experience in attempts_by_id.values()])
+    experiences = memory.experience.get_many([attempt.id for attempt in attempts_by_id.values()])
+    titles = memory.experience.titles([experience.id for experience in experiences])
+    endings = {experience.id: ending_of(experience) for experience in experiences}
     ids = {trajectory_id: experience.id for trajectory_id, experience in attempts_by_id.items()}
     return tuple(
         UseRow(
@@ -69,6 +75,7 @@ def use_rows(memory: MemorySystem, uses: Sequence[Use]) -> tuple[UseRow, ...]:
             outcome=signed(Outcome(use.success).label),
             at=use.at.astimezone(UTC),
             task=titles.get(ids.get(use.trajectory_id, ""), "") or use.task_id,
+            ending=endings.get(ids.get(use.trajectory_id, ""), ""),
             experience_id=ids.get(use.trajectory_id, ""),
             actor=use.actor,
         )

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -43,6 +43,14 @@ _DIFF = re.compile(r"\A(?:diff --git |--- \S.*\n\+\+\+ |Index: )")
 def as_written(text: str) -> str:
     """Return Markdown that shows an untrusted text as it is, on one line."""
     return _MARKDOWN.sub(r"\\\g<0>", " ".join(text.split()))
+
+
+def with_names(text: str, names: Sequence[str]) -> str:
+    """Return Markdown of an untrusted text as it is, on one line, with `{name}` of a parameter as code."""
+    markdown = as_written(text)
+    for name in filter(str.isidentifier, names):
+        markdown = markdown.replace(as_written(f"{{{name}}}"), f"`{name}`")
+    return markdown
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

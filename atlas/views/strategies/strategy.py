@@ -7,23 +7,25 @@ from dataclasses import dataclass, fields
 from typing import Any, TypeGuard
 
 from atlas.core.operations import NO_MARKS, NO_USAGE, Marks, Usage, Use
-from atlas.core.statistics import SuccessRate
 from atlas.core.types import Strategy
+from atlas.memory.effects.strategy_effects import SIMILAR as SIMILAR
 from atlas.memory.effects.strategy_effects import StrategyEffect, Tries, strategy_effect
+from atlas.memory.promotion import PROMOTED_FROM
 from atlas.memory.strategies.memory import EDITABLE
 from atlas.memory.strategies.outcomes import StrategyRate
 from atlas.memory.strategies.writing import SEPARATION_REASON
 from atlas.memory.strategy_sources import baseline_rates, stored_attempts
 from atlas.memory.system import MemorySystem
+from atlas.storage.damage import stored_instant
 from atlas.views.charts.interval_bars import interval_bar
 from atlas.views.kinds.uses import worse_than
 from atlas.views.lists.editable import EditableFields
 from atlas.views.lists.facts import Fact, facts_of, plain_facts
-from atlas.views.shared.rates import Record, likely, record_of
+from atlas.views.shared.rates import FEW_USES, Record, likely, record_of, verdict_of
 from atlas.views.shared.texts import Text, as_json, text_of
 from atlas.views.shared.versions import VersionView, version_views
-from atlas.views.shared.wording import counted, moment, percent, signed
-from atlas.views.strategies.list import learned_text, trend_text, written_by
+from atlas.views.shared.wording import counted, day_text, moment, signed
+from atlas.views.strategies.list import domain_of, learned_text, retired_text, trend_text, written_by
 from atlas.views.strategies.parameters import parameters_in, parameters_text
 from atlas.views.strategies.steps import Steps, steps_of
 from atlas.views.strategies.titles import readable_title
@@ -82,10 +84,10 @@ class EffectRow:
     what: str
     bar: str
     counts: str
-    """`53 of 78`."""
+    """`53 of 78 similar attempts`."""
 
     range: str
-    """`68%, likely 57–77%`."""
+    """`likely 57–77%`."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -149,6 +151,7 @@ def strategy_detail(memory: MemorySystem, strategy_id: str) -> StrategyDetail | 
     rate, attempts = memory.strategies.rate(strategy_id), memory.strategies.attempts(strategy_id)
     usage = memory.strategies.usage([strategy_id]).get(strategy_id, NO_USAGE)
     without = baseline_rates(memory.strategies, memory.experience, [strategy])[strategy_id]
+    learned_from = learned_text(without, len(strategy.sources)) or _entry_text(memory, strategy)
     worse = worse_than(memory.strategies, memory.strategies.retired())
     return StrategyDetail(
         id=strategy.id,
@@ -166,7 +169,7 @@ def strategy_detail(memory: MemorySystem, strategy_id: str) -> StrategyDetail | 
         headline=_headline(rate),
         used=_effect_row(WITH, Tries(n=rate.n, n_succeeded=rate.n_succeeded)) if rate.n else None,
         record=record_of(rate.n_succeeded, rate.n, others=worse.get(strategy_id)),
-        facts=_facts(strategy, rate, attempts, without),
+        facts=_facts(strategy, rate, attempts, learned_from),
         more_facts=_more_facts(strategy, usage),
         attempts=tuple(attempts),
         sources=_sources(memory, strategy),
@@ -182,11 +185,9 @@ def effect_view(memory: MemorySystem, strategy_id: str) -> EffectView:
         NotFound: It does not exist.
     """
     found = strategy_effect(memory.strategies, memory.experience, strategy_id)
-    pairs = ((WITH, found.used), ("Without it", found.not_used)) if found.used.n else ()
-    return EffectView(
-        verdict=_verdict(found),
-        rows=tuple(_effect_row(what, tries) for what, tries in pairs if tries.n),
-    )
+    without = (_effect_row("Without it", found.not_used, "similar attempt"),) if found.not_used.n else ()
+    used = (_effect_row(WITH, found.used, has_scale=not without), *without) if found.used.n else ()
+    return EffectView(verdict=_verdict(found), rows=used)
 
 
 def _verdict(effect: StrategyEffect) -> str:
@@ -200,17 +201,20 @@ def _verdict(effect: StrategyEffect) -> str:
         names = f"{counted(effect.n_unplaced, 'use')} {'names' if effect.n_unplaced == 1 else 'name'}"
         return f"{headline} {names} no attempt and no task, so it cannot be compared with similar tasks without it."
     is_better = effect.difference >= 0
-    word = "Clearly" if effect.verdict != "unclear" else "Not clearly"
-    return f"{word} {'better' if is_better else 'worse'} than similar tasks without it."
+    comparison = f"clearly {'better' if is_better else 'worse'} than similar tasks without it."
+    if effect.verdict != "unclear":
+        return comparison.capitalize()
+    verdict = verdict_of(effect.used.interval, effect.used.n)
+    return f"{verdict.capitalize()}{':' if verdict == FEW_USES else ', but'} not {comparison}"
 
 
-def _effect_row(what: str, tries: Tries) -> EffectRow:
+def _effect_row(what: str, tries: Tries, noun: str = "use", *, has_scale: bool = True) -> EffectRow:
     share = tries.n_succeeded / tries.n
     return EffectRow(
         what=what,
-        bar=interval_bar(tries.interval, share, has_scale=True),
-        counts=f"{tries.n_succeeded:,} of {tries.n:,}",
-        range=f"{percent(share)}, {likely(tries.interval)}",
+        bar=interval_bar(tries.interval, share, has_scale=has_scale),
+        counts=f"{tries.n_succeeded:,} of {counted(tries.n, noun)}",
+        range=likely(tries.interval),
     )
 
 
@@ -222,14 +226,22 @@ def _headline(rate: StrategyRate | Tries) -> str:
     return f"{rate.n_succeeded:,} of {counted(rate.n, 'use')} succeeded."
 
 
-def _facts(strategy: Strategy, rate: StrategyRate, attempts: Sequence[Use], without: SuccessRate) -> tuple[Fact, ...]:
+def _entry_text(memory: MemorySystem, strategy: Strategy) -> str:
+    """Return `a journal entry of 10 Nov 2026`, or an empty string if it did not come from the journal."""
+    ids = strategy.metadata.get(PROMOTED_FROM)
+    times = memory.journal.column("created_at", {"id": {"$in": [*ids]}}) if _is_list(ids) else {}
+    written = [stored_instant(times, entry_id) for entry_id in times]
+    return f"a journal entry of {day_text(min(written))}" if written else ""
+
+
+def _facts(strategy: Strategy, rate: StrategyRate, attempts: Sequence[Use], learned_from: str) -> tuple[Fact, ...]:
     return facts_of(
         {
-            "Retired": rate.retired,
+            "Retired": retired_text(rate).removeprefix("retired "),
             "Trend": trend_text([attempt.success for attempt in attempts]),
             "Last used": moment(attempts[-1].at) if attempts else "",
             "Written by": written_by(strategy),
-            "Learned from": learned_text(without, len(strategy.sources)),
+            "Learned from": learned_from,
             "Added": moment(strategy.created_at) if strategy.created_at else "",
         }
     )
@@ -237,7 +249,7 @@ def _facts(strategy: Strategy, rate: StrategyRate, attempts: Sequence[Use], with
 
 def _more_facts(strategy: Strategy, usage: Usage) -> tuple[Fact, ...]:
     retrieved = counted(usage.n_retrieved, "time") if usage.n_retrieved else "never"
-    return facts_of({"Domain": str(strategy.metadata.get("domain", "")), "Retrieved": retrieved})
+    return facts_of({"Domain": domain_of(strategy), "Retrieved": retrieved})
 
 
 def _other_ways(metadata: Mapping[str, Any]) -> tuple[Text, ...]:

@@ -5,9 +5,11 @@ Terminal escapes are removed, and invisible characters are written out.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import streamlit as st
 
-from atlas.views.shared.texts import Text
+from atlas.views.shared.texts import Text, with_names
 from atlas.views.trace.terminal import readable
 
 FRAME_PIXELS = 360
@@ -22,6 +24,15 @@ def draw_prose(text: Text, *, key: str) -> None:
             st.text(readable(text.whole))
     else:
         st.text(readable(text.whole))
+
+
+def draw_prose_with_names(text: Text, names: Sequence[str], *, key: str) -> None:
+    """Draw prose, with the names of parameters as code instead of in braces if it is one line with any."""
+    whole = text.whole.strip()
+    if text.is_tall or "\n" in whole or not any(f"{{{name}}}" in whole for name in names):
+        draw_prose(text, key=key)
+    else:
+        st.markdown(with_names(readable(whole), names))
 
 
 def draw_prose_or_code(text: Text, *, key: str) -> None:

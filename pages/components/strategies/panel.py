@@ -14,12 +14,12 @@ from atlas.views.shared.texts import Headline, Text
 from atlas.views.shared.wording import percent
 from atlas.views.strategies.charts import tries_caption, tries_chart, updater_estimates, updaters_chart
 from atlas.views.strategies.steps import MAX_STEPS
-from atlas.views.strategies.strategy import EffectRow, EffectView, StrategyDetail, effect_view
+from atlas.views.strategies.strategy import SIMILAR, EffectRow, EffectView, StrategyDetail, effect_view
 from pages.components.lists.facts import draw_fact_table, draw_facts, draw_record_links
 from pages.components.lists.panel import Finish, Panel, draw_sources
 from pages.components.lists.uses import draw_uses
 from pages.components.shared.snapshot import store_state
-from pages.components.shared.texts import draw_prose
+from pages.components.shared.texts import draw_prose, draw_prose_with_names
 from pages.components.strategies.retirement import draw_retire
 
 HOW_COUNTED = (
@@ -27,8 +27,9 @@ HOW_COUNTED = (
     "strategy was learned from are no uses.",
     "The band around a rate is where the true rate lies with a probability of 95%. It narrows with each use. Agents "
     "get the strategy with the highest lower end first.",
-    "Agents that used a strategy were not chosen at random, so a difference to other attempts can have other causes. "
-    "The attempts that it was learned from are among those without it.",
+    f"The similar attempts are those without it among the {SIMILAR:,} experiences nearest to its situation, including "
+    "those that it was learned from. Agents that used a strategy were not chosen at random, so a difference can have "
+    "other causes.",
 )
 
 LEAST_CHARTED = 8
@@ -54,10 +55,12 @@ def _draw_acts(memory: MemorySystem, detail: StrategyDetail) -> None:
 
 
 def _head(detail: StrategyDetail) -> Head:
-    badge = Badge("retired", "gray") if detail.rate.retired else Badge(detail.record.verdict, "red")
+    record = detail.record
+    worse = Badge(f"{record.verdict} than the others ({record.others})", "red")
+    badge = Badge("retired", "gray") if detail.rate.retired else worse
     return Head(
         headline=Headline(title=detail.title.whole, rest=""),
-        badges=(badge,) if detail.rate.retired or detail.record.is_worse else (),
+        badges=(badge,) if detail.rate.retired or record.others else (),
         facts=detail.facts,
     )
 
@@ -113,7 +116,7 @@ def _effect(state: StoreState, n_uses: int, strategy_id: str, *, _memory: Memory
 def _draw_advice(detail: StrategyDetail) -> None:
     with st.container(gap="xsmall"):
         st.caption("When to apply it")
-        draw_prose(detail.situation, key=f"strategy_situation_{detail.id}")
+        draw_prose_with_names(detail.situation, _names(detail), key=f"strategy_situation_{detail.id}")
     with st.container(gap="xsmall"):
         st.caption("What to do")
         _draw_steps(detail)
@@ -148,13 +151,17 @@ def _draw_parameters(detail: StrategyDetail) -> None:
 def _draw_steps(detail: StrategyDetail) -> None:
     """Draw the suggestion step by step, or as one text if it has a single step or too many."""
     if detail.suggestion.is_long or not 1 < len(detail.steps.steps) <= MAX_STEPS:
-        draw_prose(detail.suggestion, key=f"strategy_suggestion_{detail.id}")
+        draw_prose_with_names(detail.suggestion, _names(detail), key=f"strategy_suggestion_{detail.id}")
         return
     if detail.steps.introduction:
         draw_prose(Text(detail.steps.introduction), key=f"strategy_introduction_{detail.id}")
     with st.container(gap="xsmall", key="strategy_steps"):
         for number, step in enumerate(detail.steps.steps, start=1):
-            draw_prose(Text(f"{number}. {step}"), key=f"strategy_step_{number}_{detail.id}")
+            draw_prose_with_names(Text(f"{number}. {step}"), _names(detail), key=f"strategy_step_{number}_{detail.id}")
+
+
+def _names(detail: StrategyDetail) -> list[str]:
+    return [parameter["name"] for parameter in detail.parameters]
 
 
 def _draw_evidence(memory: MemorySystem, detail: StrategyDetail, is_open: bool) -> None:
@@ -194,6 +201,6 @@ PANEL = Panel(
     draw_acts=_draw_acts,
     head=_head,
     draw_story=_draw_story,
-    tabs={"Background": _draw_background, "Uses": _draw_evidence},
+    tabs={"Uses": _draw_evidence, "Reasons and sources": _draw_background},
     lacks=lambda detail, tab: tab == "Uses" and not detail.attempts,
 )

@@ -17,17 +17,20 @@ from atlas.core.types import Strategy
 from atlas.memory.strategies.records import WARNING
 from atlas.testing import FixedClock, HashEmbedder
 from atlas.views.charts.interval_bars import interval_bar
+from atlas.views.experience.ending import ending_of
 from atlas.views.history.operations import operation_detail, operation_page
 from atlas.views.kinds.filters import options_of
 from atlas.views.kinds.kind import SUREST
 from atlas.views.kinds.strategy import HIGHEST, MOST_TRIED_FIRST, READ, RETIRED, STRATEGY
 from atlas.views.kinds.uses import UNUSED, WORSE
+from atlas.views.lists.facts import Fact
 from atlas.views.lists.findings import count_with_uses
 from atlas.views.lists.listing import found_page, listed_page
 from atlas.views.lists.queries import Narrowing, Query, query_of, search
 from atlas.views.lists.selection import chosen_used
 from atlas.views.lists.uses import use_rows
 from atlas.views.shared.state import uses_seen
+from atlas.views.shared.wording import day_text
 from atlas.views.strategies.charts import tries_caption, tries_chart, updater_estimates, updaters_chart
 from atlas.views.strategies.kind import STRATEGIES
 from atlas.views.strategies.overview import strategy_counts
@@ -90,8 +93,8 @@ def test_a_strategy_that_was_not_tried_has_no_rate_from_the_attempts_that_it_was
     one = memory.strategies.add(strategy(title="one", sources=tuple(source.id for source in sources)))
     [row] = listed_page(memory, STRATEGIES, Query()).rows
     assert (row.succeeded, row.record.rate, row.bar) == ("not used yet", None, "")
-    assert row.origin == "learned from 4 attempts: 4 succeeded"
     found = strategy_detail(memory, one)
+    assert Fact("Learned from", "4 attempts: 4 succeeded") in found.facts
     assert found.headline == "It has not been used yet."
     assert memory.strategies.rate(one).rate is None
     assert memory.strategies.to_pandas()["rate"].isna().all()
@@ -136,9 +139,10 @@ def test_a_strategy_is_called_clearly_worse_in_its_row_and_by_the_finding(memory
     rows = listed_page(memory, STRATEGIES, Query()).rows
     assert {row.title: row.state for row in rows} == {"good": "", "worse": "problem", "unclear": ""}
     verdicts = {row.title: row.record.verdict for row in rows}
-    assert verdicts == {"good": "reliable", "worse": "worse than the others (95%)", "unclear": "not clear yet"}
+    assert verdicts == {"good": "mostly works", "worse": "clearly worse", "unclear": "too few uses"}
+    assert [row.record.others for row in rows if row.record.others] == ["95%"]
     finding = count_with_uses(memory, STRATEGY, Query())
-    assert (finding.n, finding.note) == (3, "1 reliable · 1 not clear yet · 1 clearly worse")
+    assert (finding.n, finding.note) == (3, "1 mostly works · 1 with too few uses")
     assert finding.narrowing == Narrowing("1 clearly worse: look at it", "state", WORSE)
     assert listed(memory, state=WORSE) == ["worse"]
 
@@ -182,7 +186,7 @@ def test_a_search_ranks_as_agents_are_given_them_retired_ones_too(memory):
     memory.strategies.retire([retired])
     query = Query(text="refund a cancelled flight")
     found = found_page(memory, STRATEGIES, query, search(memory, STRATEGY, query))
-    assert {row.title: row.status for row in found.rows} == {"refund": "", "retired": "retired by hand"}
+    assert {row.title: row.status for row in found.rows} == {"refund": "", "retired": "retired by a person"}
     assert {row.title: row.state for row in found.rows} == {"refund": "", "retired": "retired"}
     assert all(row.relevance is not None and row.why for row in found.rows)
     assert found.caption == "2 of 2 strategies are relevant, best first"
@@ -201,6 +205,7 @@ def test_one_in_full_says_what_it_is_how_sure_and_what_it_comes_from(memory):
     assert {fact.name: fact.value for fact in detail.facts}["Written by"] == "template"
     [row] = use_rows(memory, detail.attempts)
     assert (row.experience_id, row.outcome) == (experience_id, "✓ succeeded")
+    assert row.ending == ending_of(memory.experience.get(experience_id))
     assert strategy_detail(memory, "nowhere") is None
 
 
@@ -234,13 +239,52 @@ def test_it_helps_where_its_tries_do_surely_better_than_similar_attempts(memory)
     view = effect_view(memory, one)
     assert view.verdict == "Clearly better than similar tasks without it."
     assert [(row.what, row.counts, row.range) for row in view.rows] == [
-        ("With it", "20 of 20", "100%, likely 84–100%"),
-        ("Without it", "0 of 20", "0%, likely 0–16%"),
+        ("With it", "20 of 20 uses", "likely 84–100%"),
+        ("Without it", "0 of 20 similar attempts", "likely 0–16%"),
     ]
     memory.strategies.update_stats(one, True)
     assert effect_view(memory, one).verdict.startswith(
         "21 of 21 uses succeeded. 1 use names no attempt and no task, so it cannot be compared"
     )
+
+
+@pytest.mark.parametrize(
+    ("n_succeeded", "n", "verdict"),
+    [
+        (2, 3, "Too few uses: not clearly better than similar tasks without it."),
+        (6, 12, "Mixed, but not clearly better than similar tasks without it."),
+        (12, 12, "Mostly works, but not clearly better than similar tasks without it."),
+    ],
+)
+def test_a_difference_that_is_not_clear_stands_behind_the_verdict_of_the_list(memory, n_succeeded, n, verdict):
+    one = memory.strategies.add(strategy("refund the cancelled flight of a customer"))
+    memory.experience.store_many([at("t0", False), at("t1")])
+    tried(memory, one, n_succeeded, n)
+    assert effect_view(memory, one).verdict == verdict
+
+
+def test_a_strategy_from_the_journal_names_the_day_of_the_entry(memory):
+    entry_id = memory.journal.add("reflection", "Refunds fail at night. Try again in the morning.", generation=1)
+    memory.apply_promotion(memory.plan_promotion(entry_id))
+    found = strategy_detail(memory, memory.strategies.ids()[0])
+    day = day_text(memory.journal.get(entry_id).created_at)
+    assert Fact("Learned from", f"a journal entry of {day}") in found.facts
+    assert "Written by" not in [fact.name for fact in found.facts]
+
+
+def test_a_situation_that_is_the_title_is_not_repeated(memory):
+    memory.strategies.add(strategy("Rotate the logs.", title="Rotate the logs"))
+    memory.strategies.add(strategy("The disk is full.", title="Clean up"))
+    rows = {row.title: row.situation for row in listed_page(memory, STRATEGIES, Query()).rows}
+    assert rows == {"Rotate the logs": "", "Clean up": "When: The disk is full."}
+
+
+def test_a_row_compares_its_rate_with_all_attempts_of_the_store(memory):
+    used = memory.strategies.add(strategy())
+    memory.experience.store_many([at("a"), at("b"), at("c"), at("d", False)])
+    tried(memory, used, 1, 2)
+    [row] = listed_page(memory, STRATEGIES, Query()).rows
+    assert row.record.average == 0.75
 
 
 def test_the_ways_of_counting_are_compared_on_the_same_tries():
@@ -357,7 +401,8 @@ def test_attempts_that_were_imported_become_strategies_as_previewed_and_that_is_
     assert proposal.done_sentence == "Wrote 1 strategy"
     assert propose_writing(memory).view.button == ""
     [row] = listed_page(memory, STRATEGIES, Query()).rows
-    assert (row.succeeded, row.origin) == ("not used yet", "learned from 3 attempts: 2 succeeded, 1 failed")
+    assert row.succeeded == "not used yet"
+    assert Fact("Learned from", "3 attempts: 2 succeeded, 1 failed") in strategy_detail(memory, row.id).facts
     memory.undo(operation_id)
     assert memory.strategies.count() == 0
 
@@ -427,4 +472,4 @@ def test_a_selection_of_strategies_says_how_their_tries_went(memory):
     assert now.figures == "1 still there, 1 gone since · succeeded in 12 of 12 uses (likely 75–100%)"
     [row] = STRATEGIES.rows(memory, memory.strategies.get_many([one]), {})
     assert (row.record.tries, row.record.range) == ("12 of 12 uses", "likely 75–100%")
-    assert (row.record.verdict, row.record.tone) == ("reliable", "good")
+    assert (row.record.verdict, row.record.tone) == ("mostly works", "good")

@@ -6,7 +6,7 @@ import json
 
 import pytest
 
-from atlas.views.shared.texts import LONG_CHARACTERS, Text, as_json, as_written, language_of, text_of
+from atlas.views.shared.texts import LONG_CHARACTERS, Text, as_json, as_written, language_of, text_of, with_names
 
 
 @pytest.mark.parametrize(
@@ -103,3 +103,8 @@ def test_values_stand_one_to_a_line_unless_they_are_short():
     assert long is not None
     assert long.whole.count("\n") == 3
     assert json.loads(long.whole) == {"a": "x" * 60, "b": "é" * 60}
+
+
+def test_the_names_of_parameters_are_code_and_the_rest_of_an_untrusted_text_is_as_written():
+    shown = with_names("Import {table_name} *now* into {other}: `x`", ["table_name", "not a name"])
+    assert shown == r"Import `table_name` \*now\* into \{other\}\: \`x\`"
