@@ -165,7 +165,7 @@ def test_marks_and_usage_are_shown_once_there_are_any(dashboard: Dashboard, tmp_
     assert tags_box(app).value == ["red", "blue"]
     assert note_box(app).value == "keep this"
     assert app.button(key="experience_pin").label == "Unpin"
-    assert [*table(app)["marks"]] == ["pinned, note, red, blue", ""]
+    assert [*table(app)["marks"]] == ["pinned, has a note, red, blue", ""]
 
 
 def test_other_attempts_at_the_task_stand_in_the_order_of_time(dashboard: Dashboard, tmp_path):
