@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from datetime import UTC, datetime
+from datetime import datetime
 
 from atlas.core.hits import Hit
 from atlas.core.operations import NO_MARKS
@@ -19,11 +19,16 @@ from atlas.views.kinds.uses import average_rate, worse_than
 from atlas.views.lists.cells import Heading
 from atlas.views.lists.queries import Row, last_use, marks_text, ranking, row_state
 from atlas.views.shared.rates import Record, record_of
-from atlas.views.shared.wording import day_text
 
 DESCRIPTION_CHARACTERS = 400
-EXAMPLE_CHARACTERS = 72
-"""Most characters of an example that is listed."""
+LINE_CHARACTERS, EXAMPLE_CHARACTERS = 72, 130
+"""Most characters of an example that takes one line of the list, and of one that is listed."""
+
+LEARNED = "learned"
+"""Source of a concept that was found in programs of agents."""
+
+PLAIN_RESULTS = ("False", "None", "[]", "()", "{}", "''", "0", "0.0")
+"""Results that show little of what a function does."""
 
 _IMPORT = re.compile(r"__import__\('(\w+)'\)")
 """An import within a call, which is listed as the name of its module."""
@@ -45,7 +50,10 @@ class ConceptRow(Row):
     """Time in UTC, or None before any use."""
 
     origin: str
-    """`learned 27 Oct 2026 · found in 12 programs, 25% shorter with it`, with its language if it is not Python."""
+    """`learned from 12 programs, 25% shorter with it` or `built from batches`, with its language if it is not Python.
+
+    It names other concepts, so it is untrusted.
+    """
 
     example: str
     """A call and its result as code, or empty without a short one."""
@@ -97,15 +105,22 @@ def concept_rows(
 
 def _origin(memory: MemorySystem, concept: CodeConcept) -> str:
     language = f"{concept.language}, " if concept.language.lower() != "python" else ""
-    on = f" {day_text(concept.created_at.astimezone(UTC))}" if concept.created_at else ""
-    return " · ".join(filter(None, [f"{language}{source_word(concept.source)}{on}", saving_text(memory, concept)]))
+    parts = memory.concepts.titles([*concept.composed_of])
+    if parts:
+        return f"{language}built from {', '.join(parts.values())}"
+    source, found_in = source_word(concept.source), saving_text(memory, concept)
+    is_learned = concept.source == LEARNED
+    return (
+        f"{language}{source}{' from ' if is_learned else ' · found in '}{found_in}" if found_in else language + source
+    )
 
 
 def _example(concept: CodeConcept) -> str:
-    """Return ```has_shrunk(100, 80, 0.1)` → `True```: the first example that fits on a line."""
-    for call, result in concept.examples:
-        plain = _IMPORT.sub(r"\1", call)
-        is_line = "\n" not in plain + result and "`" not in plain + result
-        if is_line and len(plain) + len(result) <= EXAMPLE_CHARACTERS:
-            return f"`{plain}` → `{result}`"
-    return ""
+    """Return ```has_shrunk(100, 80, 0.1)` → `True```: the first example that is short and has a telling result."""
+    plain = [(_IMPORT.sub(r"\1", call), result) for call, result in concept.examples]
+    listed = [
+        (len(call + result) > LINE_CHARACTERS, result in PLAIN_RESULTS, f"`{call}` → `{result}`")
+        for call, result in plain
+        if len(call + result) <= EXAMPLE_CHARACTERS and not any(sign in call + result for sign in "\n`")
+    ]
+    return min(listed, key=lambda example: example[:2], default=(False, False, ""))[2]

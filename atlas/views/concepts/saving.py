@@ -30,14 +30,10 @@ def story_of(memory: MemorySystem, concept: CodeConcept, usage: Usage) -> str:
 
 
 def saving_text(memory: MemorySystem, concept: CodeConcept) -> str:
-    """Return `found in 12 programs, 25% shorter with it`.
-
-    It is without the share if none is known, and empty for a concept of a single program.
-    """
-    if len(concept.found_in) < 2:
-        return ""
-    saved = [f"{_amount_saved(memory, concept, MAX_LISTED)} shorter with it"] if _saving(concept) else []
-    return ", ".join([f"found in {source}" for source in _sources(concept)] + saved)
+    """Return `12 programs, 25% shorter with it`, or `1 program`. Empty if it is not known where it was found."""
+    is_saving = len(concept.found_in) > 1 and _saving(concept)
+    saved = [f"{_amount_saved(memory, concept, MAX_LISTED)} shorter with it"] if is_saving else []
+    return ", ".join([*_sources(concept), *saved])
 
 
 def _sources(concept: CodeConcept) -> list[str]:

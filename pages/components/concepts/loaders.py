@@ -50,7 +50,7 @@ def draw_loaders(memory: MemorySystem) -> None:
 
 
 def _menu() -> DeltaGenerator:
-    return st.popover("Add functions", icon=":material/add:", type="tertiary", key="concepts_loaders")
+    return st.popover("Add ready-made functions", icon=":material/add:", type="tertiary", key="concepts_loaders")
 
 
 def load(memory: MemorySystem, name: str, act: Callable[[MemorySystem, str], CompletedAct | None]) -> None:

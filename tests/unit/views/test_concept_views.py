@@ -294,19 +294,22 @@ def test_selected_concepts_are_taken_away_as_lines_that_an_import_reads(memory):
     [
         ((), ""),
         ((("halve(4)", "2.0"),), "`halve(4)` → `2.0`"),
+        ((("is_even(3)", "False"), ("is_even(2)", "True")), "`is_even(2)` → `True`"),
+        ((("halve('" + "x" * 140 + "')", "2.0"),), ""),
         ((("halve('" + "x" * 80 + "')", "2.0"), ("halve(6)", "3.0")), "`halve(6)` → `3.0`"),
         ((("halve(\n4)", "2.0"),), ""),
         ((("halve('`')", "2.0"),), ""),
         ((("day(__import__('datetime').date(2026, 1, 2))", "2"),), "`day(datetime.date(2026, 1, 2))` → `2`"),
     ],
 )
-def test_a_row_shows_the_first_example_that_fits_on_a_line(memory, examples, shown):
+def test_a_row_shows_the_first_short_example_that_tells_something(memory, examples, shown):
     memory.concepts.add(concept(examples=examples))
     (row,) = listed_page(memory, CONCEPTS, Query()).rows
     assert row.heading.advice == shown
 
 
-def test_a_row_of_a_concept_of_a_single_program_names_no_program(memory):
-    memory.concepts.add(concept(found_in=("one",), metadata={"saving": 3}))
-    (row,) = listed_page(memory, CONCEPTS, Query()).rows
-    assert "program" not in row.origin
+def test_a_row_names_what_a_concept_was_made_of(memory):
+    learned = memory.concepts.add(concept(name="cut", source="learned", found_in=("one",), metadata={"saving": 3}))
+    memory.concepts.add(concept(name="cut_all", source="composed", composed_of=(learned,)))
+    origins = {row.name: row.origin for row in listed_page(memory, CONCEPTS, Query()).rows}
+    assert origins == {"cut": "learned from 1 program", "cut_all": "built from cut"}
