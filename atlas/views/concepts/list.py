@@ -108,11 +108,10 @@ def _origin(memory: MemorySystem, concept: CodeConcept) -> str:
     parts = memory.concepts.titles([*concept.composed_of])
     if parts:
         return f"{language}built from {', '.join(parts.values())}"
-    source, found_in = source_word(concept.source), saving_text(memory, concept)
-    is_learned = concept.source == LEARNED
-    return (
-        f"{language}{source}{' from ' if is_learned else ' · found in '}{found_in}" if found_in else language + source
-    )
+    source, found_in = f"{language}{source_word(concept.source)}", saving_text(memory, concept)
+    if not found_in:
+        return source
+    return f"{source} from {found_in}" if concept.source == LEARNED else f"{source} · found in {found_in}"
 
 
 def _example(concept: CodeConcept) -> str:

@@ -310,6 +310,6 @@ def test_a_row_shows_the_first_short_example_that_tells_something(memory, exampl
 
 def test_a_row_names_what_a_concept_was_made_of(memory):
     learned = memory.concepts.add(concept(name="cut", source="learned", found_in=("one",), metadata={"saving": 3}))
-    memory.concepts.add(concept(name="cut_all", source="composed", composed_of=(learned,)))
+    memory.concepts.add(concept(name="cut_all", source="composed", code="cut_all = None", composed_of=(learned,)))
     origins = {row.name: row.origin for row in listed_page(memory, CONCEPTS, Query()).rows}
     assert origins == {"cut": "learned from 1 program", "cut_all": "built from cut"}
