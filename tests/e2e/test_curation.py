@@ -113,7 +113,7 @@ def test_the_inbox_is_worked_by_keyboard_and_all_of_it_can_be_undone(page: Page,
     expect(dialog.get_by_role("button", name="Merge 3 experiences into 1")).to_be_enabled()
     press(page, "Control+Enter")
     expect(page.get_by_text("Merged 3 experiences into 1")).to_be_visible()
-    expect(page.get_by_text("1 decided, 4 left")).to_be_visible()
+    expect(page.get_by_text("1 of 5 decided")).to_be_visible()
     press(page, "u")
     expect(page.get_by_text("Undone: merged 3 experiences into 1")).to_be_visible()
     assert contents(store) == before
@@ -144,23 +144,34 @@ def test_the_inbox_is_worked_by_keyboard_and_all_of_it_can_be_undone(page: Page,
     press(page, "f")
     expect(page.get_by_role("dialog").get_by_text("2 experiences would be set to failed.")).to_be_visible()
     press(page, "Control+Enter")
-    expect(page.get_by_text("4 decided, 1 left")).to_be_visible()
+    expect(page.get_by_text("4 of 5 decided")).to_be_visible()
     expect(task(page, "Mend report 1")).to_be_visible()
     shoot(page, "inbox-end")
     assert outcomes(store) == {"Mend report 0": "succeeded", "Mend report 1": "unknown", "Mend report 2": "failed",
                                "Mend report 3": "failed", "Water the garden": "succeeded"}  # fmt: skip
     press(page, "u")
     expect(page.get_by_text("Undone: set 2 experiences to failed")).to_be_visible()
-    expect(page.get_by_text("2 decided, 3 left")).to_be_visible()
+    expect(page.get_by_text("2 of 5 decided")).to_be_visible()
     page.reload()
-    expect(page.get_by_role("combobox", name="Queue")).to_have_value("Inbox 3")  # what was decided stays out of it
+    expect(page.get_by_role("combobox", name="Cases")).to_have_value("All 3")  # what was decided stays out of it
+
+
+def test_a_long_group_of_cases_is_cut_until_the_rest_is_asked_for(page: Page, serve: Serve, tmp_path):
+    same = [attempt("Water the garden", agent=f"agent {n}") for n in range(2)]
+    make_store(tmp_path / "store", [*same, *(attempt(f"Mend report {n}", None, task_id=f"t{n}") for n in range(6))])
+    page.goto(f"{serve(tmp_path / 'store')}/curate")
+    reports = page.get_by_role("grid", name="Cases").locator(".row[data-id]:visible").filter(has_text="Mend report")
+    expect(reports).to_have_count(3)
+    page.get_by_role("button", name="Show more").click()
+    expect(reports).to_have_count(6)
+    expect(page.get_by_role("button", name="Show more")).to_be_hidden()
 
 
 def test_the_palette_finds_pages_records_and_acts_by_keyboard(page: Page, serve: Serve, tmp_path):
     hostile = "<img src=x onerror=alert(1)> hedgehog ![x](https://example.invalid/p.png)"
     make_store(tmp_path / "store", [attempt(hostile, None), attempt("Mend the succulent fence", None)])
     page.goto(f"{serve(tmp_path / 'store')}/curate")
-    expect(page.get_by_role("combobox", name="Queue")).to_have_value("Inbox 2")
+    expect(page.get_by_role("combobox", name="Cases")).to_have_value("All 2")
     found = page.get_by_role("option")
 
     press(page, "Control+k")
@@ -184,7 +195,7 @@ def test_the_palette_finds_pages_records_and_acts_by_keyboard(page: Page, serve:
     expect(found).to_have_count(1)
     page.keyboard.press("Enter")
     expect(page).to_have_url(re.compile("curate_queue=unknown"))
-    expect(page.get_by_role("combobox", name="Queue")).to_have_value("Outcome unknown 2")
+    expect(page.get_by_role("combobox", name="Cases")).to_have_value("Outcome unknown 2")
 
     press(page, "a")
     expect(page.get_by_text("Kept 1 experience as it is")).to_be_visible()

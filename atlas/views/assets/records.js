@@ -90,6 +90,7 @@ const tags = (marks) => (marks ? marks.split(', ') : []).map((mark) => made('spa
 const facts = (texts) => texts.map((text) => made('span', '✓✗'.includes(text[0]) ? `fact ${signOf(text)}` : 'tag', text))
 
 // Marks that differ in shape as well as in colour.
+const GROUP_ROWS = 3 // of a group among others that are shown at first
 const SEVERITIES = { urgent: '▲', important: '◆', routine: '●' }
 
 function emptyMark({ empty, empty_means: meaning }) {
@@ -236,6 +237,16 @@ function groupHeading({ group }, above) {
   return [element]
 }
 
+// Below the first rows of a long group among others: the button that shows the rest.
+function groupRest({ group }, below, list) {
+  if (!group || group === below?.group || list.groupOf(group).length - GROUP_ROWS < 2) return []
+  const button = made('button', 'more', 'Show more'), element = made('div', 'row rest', made('div', 'cell', button))
+  button.type = 'button'
+  button.addEventListener('click', () => (list.unfolded.add(group), list.fold()))
+  element.dataset.group = group
+  return [element]
+}
+
 function head(column, list) {
   const element = made('div', `cell ${column.form}${column.opens ? ' main' : ''}`), orders = column.orders ?? []
   const place = orders.findIndex((order) => order.label === list.data.order)
@@ -309,6 +320,7 @@ class List {
   constructor(place) {
     this.root = made('div', 'list')
     this.root.setAttribute('role', 'grid')
+    this.unfolded = new Set() // groups of which all rows are shown
     this.place = made('div', 'records', this.root)
     place.append(this.place)
     this.root.addEventListener('keydown', (event) => this.press(event))
@@ -345,7 +357,7 @@ class List {
         isStacked && 'stacked'].filter(Boolean).join(' ')
       this.root.style.setProperty('--tracks', tracks(this.columns, selected))
       this.root.setAttribute('aria-label', label)
-      this.root.replaceChildren(heading(this), ...rows.flatMap((row, at) => [...groupHeading(row, rows[at - 1]), line(row, this)]))
+      this.root.replaceChildren(heading(this), ...rows.flatMap((row, at) => [...groupHeading(row, rows[at - 1]), line(row, this), ...groupRest(row, rows[at + 1], this)]))
       this.width = 0
       if (active !== undefined) this.rowOf(active)?.focus({ preventScroll: true })
     }
@@ -369,11 +381,26 @@ class List {
     }
     const reached = rows.find((row) => row.tabIndex === 0) ?? rows.find((row) => row.dataset.id === opened) ?? rows[0]
     if (reached) reached.tabIndex = 0
+    this.fold()
     const all = this.root.querySelector('input[data-all]'), boxed = rows.filter((row) => row.querySelector('input'))
     const n = boxed.filter((row) => chosen.has(row.dataset.id)).length
     if (!all) return
     all.checked = n > 0 && n === boxed.length
     all.indeterminate = n > 0 && n < boxed.length
+  }
+
+  groupOf(group) {
+    return this.data.rows.filter((row) => row.group === group)
+  }
+
+  // Of a long group among others, only the first rows are shown, until the rest is asked for or one of it is opened.
+  fold() {
+    for (const rest of this.root.querySelectorAll('.rest')) {
+      const { group } = rest.dataset, ids = this.groupOf(group).slice(GROUP_ROWS).map((row) => row.id)
+      if (ids.includes(this.data.opened) || new Set(this.data.rows.map((row) => row.group)).size === 1) this.unfolded.add(group)
+      rest.hidden = this.unfolded.has(group)
+      for (const id of ids) this.rowOf(id).hidden = !rest.hidden
+    }
   }
 
   // Who scrolls the list is not taken back.
@@ -414,7 +441,7 @@ class List {
   press(event) {
     const row = event.target.closest('.row[data-id]')
     if (!row || event.ctrlKey || event.metaKey || event.altKey) return
-    const rows = this.rows(), at = rows.indexOf(row)
+    const rows = this.rows().filter((other) => !other.hidden), at = rows.indexOf(row)
     const next = { ArrowDown: at + 1, ArrowUp: at - 1, Home: 0, End: rows.length - 1 }[event.key]
     if (next !== undefined) this.reach(rows[Math.min(Math.max(next, 0), rows.length - 1)])
     else if (event.key === 'Enter' && !this.data.is_still) this.open(row.dataset.id)
