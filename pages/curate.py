@@ -61,14 +61,14 @@ def ask(memory: MemorySystem, titles: dict[str, str]) -> tuple[str, DeltaGenerat
     with st.container(horizontal=True, vertical_alignment="bottom", key="curate_bar"):
         key = f"curate_tab_{suffix}"
         st.selectbox(
-            "Queue",
+            "Cases",
             queues,
             queues.index(current) if current in queues else None,
             format_func=titles.__getitem__,
             key=key,
             on_change=_open,
             args=(key,),
-            placeholder="Back to the inbox",
+            placeholder="Back to all cases",
             help=MEANINGS[INBOX],
             width=280,
         )
@@ -138,7 +138,7 @@ def draw_whole_queue(
 memory = page_memory()
 draw_heading(
     "Curate",
-    "Records that need a decision. Whatever merges, retires or deletes shows a preview first, and can be undone.",
+    "Cases to decide, worst first. Whatever merges, retires or deletes shows a preview first, and can be undone.",
     is_one_line=True,
 )
 if not n_experiences(memory) and not n_waiting(memory) and not page_scan(memory).findings:

@@ -41,7 +41,7 @@ def test_compress_preview_add_and_take_back(page: Page, serve: Serve, store: Pat
     page.get_by_role("link", name="Curate").click()
     expect(page.get_by_role("heading", name="Curate")).to_be_visible()
     settle(page)
-    page.get_by_text("Compress programs", exact=True).first.click()
+    page.get_by_text("Find shared functions", exact=True).first.click()
     add = page.get_by_role("button", name=f"Add {N_PLANTED} concepts")
     expect(add).to_be_visible(timeout=PATIENCE_MILLISECONDS)
     expect(

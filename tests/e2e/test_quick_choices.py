@@ -74,7 +74,7 @@ PAGES: dict[str, tuple[Choice, Choice]] = {
         Choice("switch", "Show all 4", "ask_all_left_experience=true"),
     ),
     "evaluation": (FAILED, Choice("radio", "Compare profiles", "evaluation_tab=Compare profiles")),
-    "curate?curate_queue=never": (FAILED, Choice("radio", "Compress programs", "curate_queue=compress")),
+    "curate?curate_queue=never": (FAILED, Choice("radio", "Find shared functions", "curate_queue=compress")),
     "history": (FAILED, Choice("radio", "Trash", "history_tab=Trash")),
     "settings": (
         Choice("radio", "Models", "settings_tab=Models"),

@@ -196,7 +196,7 @@ def test_what_a_key_under_review_writes_waits_on_curate_until_it_is_accepted(pag
     assert task in httpx.post(f"{address}/api/v1/context", **asked).json()["text"]
     page.get_by_role("button", name="Undo").first.click()
     settle(page)
-    page.get_by_role("combobox", name="Queue").click()
+    page.get_by_role("combobox", name="Cases").click()
     page.get_by_role("option", name="Waiting for review 1").click()
     shoot(page, "served-review", themes=True)
     page.get_by_role("button", name="Reject all 1").click()

@@ -46,13 +46,13 @@ def test_the_inbox_comes_first_then_the_fullest_queues_and_the_address_opens_one
     dashboard: Dashboard, tmp_path, memory
 ):
     app = dashboard(tmp_path, "curate")
-    assert tabs(app)[:3] == ["Inbox 5", "Near-duplicates 1", "Outcome unknown 4"]
+    assert tabs(app)[:3] == ["All 5", "Near-duplicates 1", "Outcome unknown 4"]
     assert [*table(app)["group"]] == ["Near-duplicates · 1", *["Outcome unknown · 4"] * 4]
     assert [*table(app)["facts"]] == [["4 experiences"], *[[]] * 4]
     assert next(list(group.options) for group in app.segmented_control if group.label == "Many at once") == [
-        "Prune by rule",
-        "Refine similar ones",
-        "Compress programs",
+        "Delete by rule",
+        "Merge similar ones",
+        "Find shared functions",
     ]
     app = dashboard(tmp_path, "curate", curate_queue="unknown")
     assert {*map(tuple, table(app, 1)["outcomes"])} == {("? unknown",)}
@@ -331,16 +331,16 @@ def test_a_long_list_of_cases_shows_those_around_the_current_one(dashboard: Dash
 def test_what_is_kept_leaves_the_inbox_and_comes_back_with_undo(dashboard: Dashboard, tmp_path, unjudged):
     first, *_ = unjudged.experience.ids()
     app = dashboard(tmp_path, "curate")
-    assert tabs(app)[0] == "Inbox 3"
+    assert tabs(app)[0] == "All 3"
     assert app.button(key="curate_undo").disabled
     app.button(key=f"curate_keep_{first}").click().run()
-    assert tabs(app)[:2] == ["Inbox 2", "Outcome unknown 2"]
+    assert tabs(app)[:2] == ["All 2", "Outcome unknown 2"]
     assert "Kept 1 experience as it is" in texts(app)
-    assert tabs(dashboard(tmp_path, "curate"))[0] == "Inbox 2"
+    assert tabs(dashboard(tmp_path, "curate"))[0] == "All 2"
     assert app.button(key="curate_undo").proto.shortcut == "u"
     assert app.button(key="curate_undo").help == "Undoes: Kept 1 experience as it is"
     app.button(key="curate_undo").click().run()
-    assert tabs(app)[0] == "Inbox 3"
+    assert tabs(app)[0] == "All 3"
     assert app.button(key="curate_undo").disabled
     assert "Mend report 0" in texts(app)
     assert_no_problem(app)
@@ -356,7 +356,7 @@ def test_undo_stays_on_the_page_whichever_queue_is_open(dashboard: Dashboard, tm
     assert not app.button(key="curate_undo").disabled
     app.button(key="curate_undo").click().run()
     app.query_params["curate_queue"] = "inbox"
-    assert tabs(app.run())[0] == "Inbox 3"
+    assert tabs(app.run())[0] == "All 3"
 
 
 def test_the_keys_of_curate_rest_while_a_dialog_or_a_record_covers_it(dashboard: Dashboard, tmp_path, unjudged):

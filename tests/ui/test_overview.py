@@ -52,7 +52,7 @@ def test_as_many_cases_are_to_decide_as_curate_then_lists(dashboard: Dashboard, 
     row = next(row for row in needing if row["id"] == "undecided")
     queue = dashboard(tmp_path, "curate").selectbox[0]
     assert row["what"] == "4 cases to decide"
-    assert queue.options[0] == "Inbox 4"
+    assert queue.options[0] == "All 4"
 
 
 def test_the_meaning_of_likely_stands_where_a_range_first_does(dashboard: Dashboard, tmp_path):

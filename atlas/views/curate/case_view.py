@@ -34,9 +34,11 @@ LAST = ("Step before it", "Last step")
 
 
 EVIDENCE_COLUMNS = (
-    Column("outcomes", "Outcome", 150, "outcomes"),
-    Column("title", "Task", 420),
-    Column("at", "When (UTC)", 135, "time"),
+    Column("outcomes", "Outcome", 110, "outcomes"),
+    Column("title", "Task", 260),
+    Column("feedback", "Feedback", 210, is_optional=True),
+    Column("agent", "Agent", 64, is_optional=True),
+    Column("at", "When (UTC)", 84, "day"),
 )
 
 
@@ -51,6 +53,10 @@ class EvidenceRow(Row):
     """`✗ failed`, and `2 uses` after it if one attempt used a strategy twice."""
 
     at: datetime | None
+    feedback: str = ""
+    """Untrusted text, like the agent."""
+
+    agent: str = ""
     is_stored: bool = True
 
 
@@ -125,15 +131,16 @@ def case_view(memory: MemorySystem, case: Case) -> CaseView | None:
 
 def _failed_attempts(memory: MemorySystem, domain: DomainLine) -> tuple[str, tuple[EvidenceRow, ...]]:
     """Return a heading and lines for attempts in a domain that failed."""
-    times = memory.experience.column("created_at", {"id": {"$in": list(domain.failed)}})
     lines = tuple(
         EvidenceRow(
-            id=record_id,
-            title=title,
+            id=attempt.id,
+            title=task_title(attempt.task.description).title,
             outcomes=(signed("failed"),),
-            at=stored_instant(times, record_id) if record_id in times else None,
+            at=attempt.created_at,
+            feedback=attempt.feedback,
+            agent=attempt.agent_id,
         )
-        for record_id, title in memory.experience.titles(domain.failed).items()
+        for attempt in memory.experience.get_many(list(domain.failed))
     )
     n_failed = round(domain.n_known * (1 - (domain.percent_succeeded or 0.0) / 100))
     return "What failed" if len(lines) >= n_failed else f"{len(lines):,} of the {n_failed:,} that failed", lines
@@ -144,12 +151,15 @@ def _uses(memory: MemorySystem, strategy_id: str) -> tuple[str, tuple[EvidenceRo
     rows = [row for row in use_rows(memory, memory.strategies.attempts(strategy_id)) if row.task][:MAX_USES]
     n_of = Counter(row.experience_id or row.id for row in rows)
     latest = {row.experience_id or row.id: row for row in reversed(rows)}
+    stored = {attempt.id: attempt for attempt in memory.experience.get_many([row.experience_id for row in rows])}
     lines = tuple(
         EvidenceRow(
             id=attempt_id,
             title=latest[attempt_id].task,
             outcomes=(latest[attempt_id].outcome, *([counted(n, "use")] if n > 1 else ())),
             at=latest[attempt_id].at,
+            feedback=stored[attempt_id].feedback if attempt_id in stored else "",
+            agent=stored[attempt_id].agent_id if attempt_id in stored else latest[attempt_id].actor,
             is_stored=bool(latest[attempt_id].experience_id),
         )
         for attempt_id, n in n_of.items()

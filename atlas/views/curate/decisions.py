@@ -82,13 +82,21 @@ def decisions_on(cases: Sequence[Case]) -> tuple[Decision, ...]:
     return tuple(found)
 
 
-def hiding_or_deleting(decisions: Sequence[Decision]) -> str:
-    """Return how hiding a record differs from deleting it, or an empty string if not both are offered."""
+EFFECTS: dict[Name, str] = {
+    "keep": "Keep changes nothing, and never asks again.",
+    "retire": "Retire hides it from agents.",
+    "quarantine": "Quarantine hides it from agents.",
+    "delete": "Delete moves it to the trash.",
+}
+"""The effects of decisions that might be mistaken for each other."""
+
+
+def effects(decisions: Sequence[Decision]) -> str:
+    """Return how keeping, hiding and deleting a record differ, or an empty string if it cannot be hidden."""
     names = [decision.name for decision in decisions]
-    hiding = next((name for name in ("retire", "quarantine") if name in names), "")
-    if not hiding or "delete" not in names:
+    if "delete" not in names or not {"retire", "quarantine"} & {*names}:
         return ""
-    return f"{hiding.capitalize()} hides it from agents and keeps it. Delete moves it to the trash. Both can be undone."
+    return " ".join([*(EFFECTS[name] for name in names if name in EFFECTS), "Each can be undone."])
 
 
 def plan_request(name: Name, cases: Sequence[Case]) -> PlanRequest[Any]:
@@ -173,7 +181,7 @@ def _keep_decisions(memory: MemorySystem) -> KeepDecisions:
 def _keeping(case: Case, many: str) -> Decision:
     if case.waiting is not None:
         return Decision(name="keep", label=f"Accept{many}", key="a", help_text="Everybody finds it from now on.")
-    return Decision(name="keep", label=f"Keep{many}", key="a", help_text="Leaves it as it is, and asks no more.")
+    return Decision(name="keep", label=f"Keep{many}", key="a", help_text="Changes nothing, and never asks again.")
 
 
 def _hiding(case: Case, many: str) -> list[Decision]:

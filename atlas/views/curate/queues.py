@@ -70,7 +70,7 @@ MAX_MEMBERS = 100
 TITLE_CHARACTERS = 300
 
 TITLES = {
-    INBOX: "Inbox",
+    INBOX: "All",
     REVIEW: "Waiting for review",
     SUSPICIOUS: "Suspicious",
     QUARANTINE: "In quarantine",
@@ -81,9 +81,9 @@ TITLES = {
     STALE: "Stale",
     UNKNOWN: "Outcome unknown",
     BURIED: "Retired",
-    RULE: "Prune by rule",
-    REFINE: "Refine similar ones",
-    COMPRESS: "Compress programs",
+    RULE: "Delete by rule",
+    REFINE: "Merge similar ones",
+    COMPRESS: "Find shared functions",
 }
 
 PHRASES = {
@@ -128,8 +128,10 @@ MEANINGS = {
     ),
 }
 
-RULES_HELP = "\n\n".join(f"**{TITLES[rule]}**: {PHRASES[rule]}" for rule in RULES)
-"""The effects of the rules, as trusted Markdown."""
+_COMMANDS = {RULE: "prune", REFINE: "refine", COMPRESS: "compress"}
+
+RULES_HELP = "\n\n".join(f"**{TITLES[rule]}**: {PHRASES[rule]} As `atlas {_COMMANDS[rule]}`." for rule in RULES)
+"""The effects of the rules, and the commands that do the same, as trusted Markdown."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

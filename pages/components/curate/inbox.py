@@ -26,7 +26,7 @@ from atlas.views.curate.decisions import (
     ask_again,
     change_quarantine,
     decisions_on,
-    hiding_or_deleting,
+    effects,
     is_allowed,
     keep,
     keep_message,
@@ -138,7 +138,7 @@ def _draw_progress(queue: str, n_cases: int) -> None:
     most[queue] = max(most.get(queue, 0), n_cases)
     n_done = most[queue] - n_cases
     if n_done:
-        st.progress(n_done / most[queue], text=f"{n_done:,} decided, {n_cases:,} left")
+        st.progress(n_done / most[queue], text=f"{n_done:,} of {most[queue]:,} decided")
 
 
 def _draw_case(memory: MemorySystem, view: CaseView, others: tuple[Case, ...]) -> None:
@@ -212,6 +212,8 @@ def _draw_decisions(memory: MemorySystem, case: Case, cases: tuple[Case, ...], o
     is_off = is_forbidden or is_planning()
     key, decisions = _key(case), decisions_on(cases)
     advice = suggestion(case, decisions) if len(cases) == 1 else None
+    if advice is not None:
+        st.markdown(f"**{advice.sentence}**")
     with st.container(horizontal=True, vertical_alignment="center", gap="small"):
         for decision in decisions:
             st.button(decision.label, key=f"curate_{decision.name}_{key}", icon=ICONS[decision.name],
@@ -224,9 +226,8 @@ def _draw_decisions(memory: MemorySystem, case: Case, cases: tuple[Case, ...], o
                       icon=f":material/{'check_box' if is_on else 'check_box_outline_blank'}:", disabled=is_off,
                       on_click=_choose_alike, args=(None if is_on else case,), type="tertiary",
                       help="The next decision holds for these too.")  # fmt: skip
-    suggested = f"**{advice.sentence}**" if advice is not None else ""
-    if sentences := " ".join(filter(None, (suggested, hiding_or_deleting(decisions)))):
-        st.caption(sentences)
+    if differing := effects(decisions):
+        st.caption(differing)
 
 
 def _decide(memory: MemorySystem, decision: Decision, cases: tuple[Case, ...]) -> None:

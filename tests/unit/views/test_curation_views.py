@@ -138,7 +138,7 @@ def test_queues_are_narrowed_by_the_scope_and_those_that_hold_something_come_fir
     counts = {queue: len(ids) for queue, ids in queue_ids(memory, found, inside).items()}
     assert counts[UNKNOWN] == 1
     assert len(queue_ids(memory, found)[UNKNOWN]) == 2
-    assert list(tabs(counts).values())[:2] == ["Inbox 0", "Outcome unknown 1"]
+    assert list(tabs(counts).values())[:2] == ["All 0", "Outcome unknown 1"]
     assert list(tabs(counts))[-3:] == [RULE, REFINE, COMPRESS]
 
 

@@ -15,19 +15,19 @@ from atlas.jobs.scan import LiveScan
 from atlas.jobs.worker import Worker
 from atlas.testing import FixedClock, HashEmbedder
 from atlas.views.curate.case_view import case_view, preview_lines
-from atlas.views.curate.cases import ALIKE, Cases, alike, find_cases
+from atlas.views.curate.cases import ALIKE, Case, Cases, alike, find_cases
 from atlas.views.curate.decisions import (
     ask_again,
     change_quarantine,
     decisions_on,
-    hiding_or_deleting,
+    effects,
     is_allowed,
     keep,
     keep_message,
     kept_names,
     plan_request,
 )
-from atlas.views.curate.health import BURIED, DUPLICATES, FAILING, NEVER, STALE, UNKNOWN, health
+from atlas.views.curate.health import BURIED, DUPLICATES, FAILING, NEVER, STALE, UNKNOWN, DomainLine, health
 from atlas.views.curate.queues import INBOX, QUARANTINE, REPEATED, REVIEW, SUSPICIOUS
 from atlas.views.curate.suggestions import suggestion
 from tests.support.records import START, attempt
@@ -185,6 +185,15 @@ def test_each_case_says_why_with_evidence(memory):
     assert [[*line] for line in group.differences] == [["Agent", "Written"], ["Agent", "Written"]]
 
 
+def test_attempts_that_failed_in_a_domain_are_listed_with_their_agents_and_feedback(memory):
+    memory.experience.store(attempt("Boil an egg", False, agent="heron", feedback="It cracked."))
+    (failed,) = memory.experience.ids()
+    domain = DomainLine(number=0, name="eggs", n=1, n_known=1, n_tasks=1, percent_succeeded=0.0, interval="0–50%",
+                        is_failing=True, verdict="", failed=(failed,))  # fmt: skip
+    view = case_view(memory, Case(queue=FAILING, noun="experience", collection="experiences", ids=(), domain=domain))
+    assert [(row.title, row.agent, row.feedback) for row in view.attempts] == [("Boil an egg", "heron", "It cracked.")]
+
+
 def test_the_title_of_an_attempt_is_the_first_clause_of_its_task_which_follows_in_full(memory):
     task = "Wind the clock in the hall. It stops at night, and nobody knows why. Report what you found."
     memory.experience.store_many([attempt(task, None), attempt("Boil an egg", None)])
@@ -233,11 +242,13 @@ def test_the_evidence_of_a_case_suggests_a_decision(memory):
     }
 
 
-def test_how_hiding_differs_from_deleting_is_told_where_both_are_offered(memory):
+def test_the_effects_of_keeping_hiding_and_deleting_are_told_where_all_are_offered(memory):
     ids = fill(memory)
-    told = {case.ids: hiding_or_deleting(decisions_on([case])) for case in cases_of(memory).inbox}
-    assert told[(ids["bad"],)].startswith("Retire hides it from agents and keeps it. Delete moves it to the trash.")
-    assert told[(ids["idle"],)].startswith("Retire hides it")
+    told = {case.ids: effects(decisions_on([case])) for case in cases_of(memory).inbox}
+    assert told[(ids["bad"],)].startswith(
+        "Keep changes nothing, and never asks again. Retire hides it from agents. Delete moves it to the trash."
+    )
+    assert "Retire hides it" in told[(ids["idle"],)]
     assert told[(ids["unknown"],)] == ""
 
 
