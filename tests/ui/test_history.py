@@ -26,7 +26,7 @@ def test_operations_are_listed_newest_first_with_who_and_why(dashboard: Dashboar
     memory.experience.as_operation("prune", "too old").delete(memory.experience.ids()[:2])
     operation = memory.history(1)[0]
     lines = main_texts(dashboard(tmp_path, "history"))
-    cells = [f"{operation.created_at:%H:%M}", "Pruned 2 experiences", "too old", operation.actor]
+    cells = [f"{operation.created_at:%H:%M}", "Deleted 2 experiences by a rule", "too old", operation.actor]
     begin = lines.index(cells[0])
     assert lines[begin : begin + len(cells)] == cells
     assert lines.index("Stored 3 experiences") > begin
@@ -131,8 +131,8 @@ def test_an_undo_that_deletes_many_is_drawn_in_the_colour_of_danger(dashboard: D
 
 def test_operations_of_one_sort_are_listed_alone(dashboard: Dashboard, tmp_path, memory):
     memory.experience.as_operation("prune").delete(memory.experience.ids()[:2])
-    app = dashboard(tmp_path, "history", history_what="Pruned")
-    assert "Pruned 2 experiences" in main_texts(app)
+    app = dashboard(tmp_path, "history", history_what="Deleted by a rule")
+    assert "Deleted 2 experiences by a rule" in main_texts(app)
     assert "Stored 3 experiences" not in main_texts(app)
 
 

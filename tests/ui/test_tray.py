@@ -144,7 +144,7 @@ def test_what_tasks_need_is_unticked_and_goes_once_it_is_ticked(dashboard: Dashb
     app = selecting(dashboard(tmp_path, "history"), *alike)
     app.button(key="tray_delete").click().run()
     assert "2 of 43 experiences would be deleted (5%)." in said(app)
-    assert "1 of the 3 you chose stays: it is the best record for 1 task." in said(app)
+    assert "1 of the 3 you chose stays: 1 task has nothing else as good." in said(app)
     assert "Delete 2 failed experiences" in [element.value for element in app.subheader]
     assert ":green[:material/check:] No task loses its best record" in said(app)
     (effect,) = [drawn["rows"] for drawn in drawn_by(app, "records") if drawn["label"] == "What changes"]
@@ -152,7 +152,7 @@ def test_what_tasks_need_is_unticked_and_goes_once_it_is_ticked(dashboard: Dashb
         "All", "43 → 41", "50% of 30 (likely 33–67%)", "54% of 28 (likely 36–71%)",
     ]  # fmt: skip
     (rows,) = plan_tables(app)
-    assert (rows["id"][0], rows["advice"][0]) == (alike[0], "kept: best for 1 task")
+    assert (rows["id"][0], list(rows["facts"][0])) == (alike[0], ["kept: best for 1 task"])
     assert (app.button(key="plan_apply").label, bool(app.button(key="plan_apply").proto.shortcut)) == (
         "Delete 2 experiences", True,
     )  # fmt: skip

@@ -39,11 +39,10 @@ def prune_plan_view(plan: PrunePlan, unticked: Collection[str] = ()) -> PlanView
     """
     n_going, n_saved = len(plan.removals), sum(decision.id not in unticked for decision in plan.saved)
     outcomes = Counter(decision.outcome for decision in plan.removals if decision.outcome)
-    verb = "Prune" if has_rule(plan) else "Delete"
     protected = f" {n_saved:,} more {'is' if n_saved == 1 else 'are'} protected." if n_saved else ""
-    button = f"{verb} {counted(n_going, 'experience')}" if n_going else ""
+    button = f"Delete {counted(n_going, 'experience')}" if n_going else ""
     return PlanView(
-        title=verb,
+        title="Delete",
         headline=f"{deletion_words(n_going, plan.n_total, 'experience')}.{protected}",
         button=button,
         outcome_heading=_outcome_heading(button, outcomes, n_going),

@@ -58,9 +58,8 @@ class PruneProposal:
 
     @property
     def done_sentence(self) -> str:
-        """`Pruned 9 experiences`, or `Deleted …` without a rule."""
-        verb = "Pruned" if has_rule(self.plan) else "Deleted"
-        return f"{verb} {counted(len(self.removed_ids), EXPERIENCE.noun)}"
+        """`Deleted 9 experiences`, or `Deleted 9 experiences by a rule`."""
+        return f"Deleted {counted(len(self.removed_ids), EXPERIENCE.noun)}{' by a rule' if has_rule(self.plan) else ''}"
 
     def apply(self, memory: MemorySystem) -> str | None:
         """Apply the plan as one operation, and return its id.

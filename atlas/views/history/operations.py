@@ -39,7 +39,7 @@ MEANINGS = {
     "edit": "An experience was edited",
     "delete": "Experiences were deleted",
     "forget": "Experiences were deleted by the one who stored them",
-    "prune": "Experiences were pruned",
+    "prune": "Experiences were deleted by a rule",
     "merge": "Near-identical experiences were merged",
     "refine": "Experiences were refined: some merged, some dropped",
     "mark": "Records were tagged, pinned, retired or given a note, or one of these was taken back",
@@ -102,7 +102,7 @@ class OperationRow:
     """`undone`, or empty."""
 
     sentence: str
-    """A sentence on the change, such as `Pruned 18 experiences`. It may contain a title, which is untrusted text."""
+    """The change, such as `Deleted 9 experiences by a rule`. It may contain a title, which is untrusted."""
 
     change: str
     """The words that differ, if it changed one field of one record, or empty. Untrusted text."""

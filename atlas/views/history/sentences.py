@@ -1,4 +1,4 @@
-"""Operations in sentences: `Pruned 18 experiences`, `Tagged 6 experiences “talk”`, `Undid: edited strategy “…”`."""
+"""Operations in sentences: `Deleted 9 experiences by a rule`, `Tagged 6 experiences “talk”`, `Undid the edit of …`."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ _VERBS = {
     "edit": "Edited {}",
     "delete": "Deleted {}",
     "forget": "Deleted {}, by the one who stored them",
-    "prune": "Pruned {}",
+    "prune": "Deleted {} by a rule",
     "merge": "Merged {}",
     "refine": "Refined {}",
     "mark": "Marked {}",

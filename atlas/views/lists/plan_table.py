@@ -7,6 +7,7 @@ from collections import Counter, defaultdict
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
+from itertools import pairwise
 
 from atlas.core.statistics import SuccessRate
 from atlas.maps.domains import UNCLUSTERED
@@ -14,6 +15,7 @@ from atlas.maps.map import MemoryMap
 from atlas.memory.experience.pruning import CHOICE_REASON
 from atlas.memory.system import MemorySystem
 from atlas.views.kinds.columns import Column, Columns
+from atlas.views.kinds.titles import task_title
 from atlas.views.lists.queries import Row
 from atlas.views.shared.plans import N_FIGURE, RATE_FIGURE, CurationLoss, Figure, Offer, PlanRow
 from atlas.views.shared.rates import rate_line, rate_of_rest
@@ -30,6 +32,7 @@ HOW_MEASURED = (
     "best record if no record that is as good is found in its place."
 )
 
+_ELLIPSES = re.compile(r"…(\W*…)+")
 _WORD = re.compile(r"[\w'’.:/-]*\w")
 
 
@@ -44,12 +47,17 @@ class PlanLine(Row):
     outcomes: tuple[str, ...]
     at: datetime | None
     difference: str
-    """The words of its title that similar titles do not share, or empty if there are none."""
+    """The words after its title that similar tasks do not share, or empty if there are none."""
 
     advice: str
     """`kept: best for 2 tasks`, or `keep: …` if it is still ticked for removal, or empty if no task needs it."""
 
     why: str = ""
+
+    @property
+    def facts(self) -> tuple[str, ...]:
+        """The advice, which stands below the title."""
+        return (self.advice,) if self.advice else ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -84,17 +92,22 @@ def loss_words(loss: CurationLoss) -> str:
 
 
 def plan_lines(offer: Offer, rows: Sequence[PlanRow], limit: int) -> tuple[PlanLine, ...]:
-    """Return the first lines of some rows of a plan. In a table of removals, records that tasks need come first."""
+    """Return the first lines of some rows of a plan.
+
+    In a table of removals, records that tasks need come first, then those that succeeded. Titles are whole, unless all
+    tasks share the text after them, which `shared_text` returns.
+    """
     losses = [plan.view.loss for plan in (offer.whole, offer.plan)]
     needed = {record.id: len(record.tasks) for loss in losses if loss is not None for record in loss.lost}
     if all(row.goes for row in rows):
-        rows = sorted(rows, key=lambda row: -needed.get(row.id, 0))
+        rows = sorted(rows, key=lambda row: (-needed.get(row.id, 0), row.outcome != "succeeded"))
     rows = rows[:limit]
-    differences = distinct_words([row.title for row in rows])
+    tasks = [task_title(row.title) for row in rows]
+    differences, is_shared = distinct_words([task.rest for task in tasks]), bool(shared_text(rows))
     return tuple(
         PlanLine(
             id=row.id,
-            title=row.title,
+            title=task.title if is_shared else row.title,
             sign="goes" if row.goes else "stays",
             outcomes=(signed(row.outcome),) if row.outcome else (),
             at=row.at.astimezone(UTC) if row.at else None,
@@ -102,8 +115,18 @@ def plan_lines(offer: Offer, rows: Sequence[PlanRow], limit: int) -> tuple[PlanL
             advice=_advice(needed.get(row.id, 0), is_kept=row.id in offer.kept),
             why=row.why,
         )
-        for row, difference in zip(rows, differences, strict=True)
+        for row, task, difference in zip(rows, tasks, differences, strict=True)
     )
+
+
+def shared_text(rows: Sequence[PlanRow]) -> str:
+    """Return the text after the titles of all tasks, with `…` for words that differ, or an empty string."""
+    texts = [task_title(row.title).rest for row in rows]
+    words = [_WORD.findall(text) for text in texts]
+    if len(rows) < 2 or not all(words) or not all(_are_alike(words[0], other) for other in words):
+        return ""
+    shared = set(words[0]).intersection(*words)
+    return _ELLIPSES.sub("…", _WORD.sub(lambda word: word.group() if word.group() in shared else "…", texts[0]))
 
 
 def _advice(n_tasks: int, *, is_kept: bool) -> str:
@@ -179,18 +202,17 @@ def plan_columns(lines: Sequence[PlanLine], subject: str) -> Columns:
     columns = (
         (Column("sign", "", 65, "badge"), len({line.sign for line in lines}) > 1),
         (Column("outcomes", "Outcome", 105, "outcomes"), any(line.outcomes for line in lines)),
-        (Column("advice", "Advice", 170, "badge"), any(line.advice for line in lines)),
-        (Column("difference", "What differs", 230, "badge"), is_alike),
         (Column("title", subject, 400, "task" if subject == "Task" else "text"), True),
+        (Column("difference", "What differs", 150, "badge"), is_alike),
         (Column("why", "Why", 300), any(line.why not in ("", CHOICE_REASON) for line in lines)),
         (Column("at", "When (UTC)", 135, "time"), any(line.at for line in lines)),
     )
     return [column for column, is_shown in columns if is_shown]
 
 
-def distinct_words(titles: Iterable[str]) -> list[str]:
-    """Return for each title the words that alike titles do not share: `77404 · 02:40`, or an empty string."""
-    words = [_WORD.findall(title) for title in titles]
+def distinct_words(texts: Iterable[str]) -> list[str]:
+    """Return for each text the words that alike texts do not share, after the word before: `limit 900`, or nothing."""
+    words = [_WORD.findall(text) for text in texts]
     groups: list[list[int]] = []
     for number, found in enumerate(words):
         group = next((group for group in groups if _are_alike(words[group[0]], found)), None)
@@ -209,11 +231,11 @@ def _are_alike(first: Sequence[str], second: Sequence[str]) -> bool:
 
 
 def _runs(words: Sequence[str], shared: set[str]) -> Iterator[str]:
-    """Yield the words that are not shared, those together that follow each other."""
+    """Yield the words that are not shared, those together that follow each other, after the word before them."""
     run: list[str] = []
-    for word in [*words, ""]:
+    for before, word in pairwise(["", *words, ""]):
         if word and word not in shared:
-            run.append(word)
+            run = [*(run or filter(None, [before])), word]
         elif run:
             yield " ".join(run)
             run = []

@@ -39,7 +39,7 @@ class Plan(Protocol):
 
     @property
     def done_sentence(self) -> str:
-        """The sentence after it is applied: `Pruned 9 experiences`."""
+        """The sentence after it is applied: `Deleted 9 experiences`."""
 
     def apply(self, memory: MemorySystem) -> str | None:
         """Apply exactly this as one operation and return its id, or None if no change is left.
@@ -106,7 +106,7 @@ class PlanView:
     """A sentence on what would change, and in how much of the memory."""
 
     button: str
-    """Label of the button that applies it: `Prune 9 experiences`, or empty for a plan without changes."""
+    """Label of the button that applies it: `Delete 9 experiences`, or empty for a plan without changes."""
 
     outcome_heading: str = ""
     """The button's words with the outcomes that leave: `Delete 9 failed experiences`, or empty if there are none."""
@@ -175,14 +175,14 @@ class Offer:
 
     @property
     def reasons(self) -> tuple[str, ...]:
-        """Why unticked records stay: `1 of the 13 you chose stays: it is the best record for 10 tasks.`."""
+        """Why unticked records stay: `1 of the 13 you chose stays: 10 tasks have nothing else as good.`."""
         loss = self.whole.view.loss
         needed = [record for record in (loss.lost if loss else ()) if record.id in self.kept]
         n_needed, n_others = len(needed), len(self.kept) - len(needed)
         tasks = counted(len({task for record in needed for task in record.tasks}), "task")
-        are_best = "it is the best record" if n_needed == 1 else "they are the best records"
+        have = "has" if tasks.startswith("1 ") else "have"
         parts = (
-            (n_needed, f"{are_best} for {tasks}"),
+            (n_needed, f"{tasks} {have} nothing else as good"),
             (n_others, f"you unticked {'it' if n_others == 1 else 'them'}"),
         )
         return tuple(f"{self._stay(n)}: {why}." for n, why in parts if n)

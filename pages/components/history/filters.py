@@ -20,7 +20,7 @@ KINDS = {
     "mark": "Tagged, pinned or retired",
     "outcome": "Outcome set",
     "merge": "Merged",
-    "prune": "Pruned",
+    "prune": "Deleted by a rule",
     "delete": "Deleted",
     "restore": "Restored",
     "undo": "Undone or redone",

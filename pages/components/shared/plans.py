@@ -20,6 +20,7 @@ from atlas.views.lists.plan_table import (
     loss_words,
     plan_columns,
     plan_lines,
+    shared_text,
 )
 from atlas.views.map.sheet import map_fingerprint
 from atlas.views.shared.plans import CurationLoss, Figure, Offer, Plan, PlanRequest, PlanRow, PlanView, offer
@@ -228,6 +229,8 @@ def _draw_rows(memory: MemorySystem, open_plan: _OpenPlan) -> None:
 def _draw_table(memory: MemorySystem, open_plan: _OpenPlan, rows: Sequence[PlanRow], caption: str) -> None:
     n_more, shown = len(rows) - MAX_ROWS, open_plan.offer
     st.caption(f"{caption}; the first {MAX_ROWS} are shown." if n_more > 0 else f"{caption}.")
+    if shared := shared_text(rows[:MAX_ROWS]):
+        st.text(f"All: {shared}")
     lines = plan_lines(shown, rows, MAX_ROWS)
     columns = plan_columns(lines, shown.whole.view.subject)
     fixed = [row.id for row in rows if not row.goes]
