@@ -26,7 +26,7 @@ def test_operations_are_listed_newest_first_with_who_and_why(dashboard: Dashboar
     memory.experience.as_operation("prune", "too old").delete(memory.experience.ids()[:2])
     operation = memory.history(1)[0]
     lines = main_texts(dashboard(tmp_path, "history"))
-    cells = [f"{operation.created_at:%H:%M}", "Deleted 2 experiences by a rule", "too old", operation.actor]
+    cells = [f"{operation.created_at:%H:%M}", "Deleted 2 experiences by a rule", "“too old”", operation.actor]
     begin = lines.index(cells[0])
     assert lines[begin : begin + len(cells)] == cells
     assert lines.index("Stored 3 experiences") > begin
@@ -35,7 +35,7 @@ def test_operations_are_listed_newest_first_with_who_and_why(dashboard: Dashboar
 def test_the_undo_of_several_sorts_of_changes_counts_all(dashboard: Dashboard, tmp_path, memory):
     memory.experience.apply_merge(memory.experience.plan_merge([memory.experience.ids()]))
     assert dict(memory.history(1)[0].counts) == {"changed": 1, "removed": 2}
-    button = line_button(dashboard(tmp_path, "history"), "Undo: bring back 2 and 1 more change")
+    button = line_button(dashboard(tmp_path, "history"), "Undo: bring back 2, put back 1")
     assert button.help == "Undo brings back 2 experiences and puts 1 experience back as before"
 
 
@@ -57,8 +57,8 @@ def test_each_operation_is_a_sentence_about_what_it_did(dashboard: Dashboard, tm
     assert "unknown → succeeded" in lines
     assert lines[lines.index("feedback: Check the [units → names]") + 1].startswith("Changed again on ")
     assert any(line.startswith("feedback, now: Ask whoever wrote the report Ask") for line in lines)
-    assert [line[:24] for line in lines if "eleted experience" in line] == [
-        "Undid: deleted experienc",
+    assert [line[:24] for line in lines if "eleted experience" in line or "deletion" in line] == [
+        "Undid the deletion of ex",
         "Deleted experience “Task",
     ]
     assert any(line.startswith("Retired experience “") for line in lines)
@@ -82,10 +82,10 @@ def test_an_operation_is_undone_and_done_again_from_its_line(dashboard: Dashboar
     assert len(memory.experience) == 3
     assert line_button(app, "Redo: delete 2").help == "Redo deletes 2 experiences again"
     assert ":gray-badge[undone]" in [element.value for element in app.markdown]
-    assert "Redid: pruned 2 experiences" not in main_texts(app)
+    assert "Redid the deletion of 2 experiences by a rule" not in main_texts(app)
     line_button(app, "Redo: delete 2").click().run()
     assert len(memory.experience) == 1
-    assert "Redid: pruned 2 experiences" in main_texts(app)
+    assert "Redid the deletion of 2 experiences by a rule" in main_texts(app)
 
 
 def test_each_line_tells_what_undoing_it_would_do(dashboard: Dashboard, tmp_path, memory):

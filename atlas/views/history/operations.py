@@ -102,7 +102,7 @@ class OperationRow:
     """`undone`, or empty."""
 
     sentence: str
-    """The change, such as `Deleted 9 experiences by a rule`. It may contain a title, which is untrusted."""
+    """A sentence on the change, such as `Deleted 9 experiences by a rule`. It may contain a title: untrusted text."""
 
     change: str
     """The words that differ, if it changed one field of one record, or empty. Untrusted text."""

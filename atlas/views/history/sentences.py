@@ -42,6 +42,19 @@ _VERBS = {
     "refuse a link": "Refused a link of {}",
     "compact": "Shortened {}",
 }
+_NOUNS = {
+    "store": "the storing of {}",
+    "import": "the import of {}",
+    "edit": "the edit of {}",
+    "delete": "the deletion of {}",
+    "forget": "the deletion of {}, by the one who stored them",
+    "prune": "the deletion of {} by a rule",
+    "merge": "the merge of {}",
+    "outcome": "the outcome of {}",
+    "restore": "the restoring of {} from the trash",
+}
+"""What was undone, by the kind of the operation. That of the others is told in the words of their sentences."""
+
 _SWITCHES = {"pinned": ("Pinned {}", "Unpinned {}"), "buried": ("Retired {}", "Brought back {}")}
 _OUTCOMES = {"true": "succeeded", "false": "failed", "": "unknown"}
 """Words for an outcome, as a change has it."""
@@ -106,21 +119,22 @@ def undo_sentence(operation: Operation, kind: Kind | None) -> str:
 
 
 def undo_label(operation: Operation, first: RecordChange | None) -> str:
-    """Return `Undo: unpin`, or `Undo: bring back 12 and 5 more changes`, named after the most frequent change.
+    """Return `Undo: unpin`, or `Undo: bring back 12, put back 5`, the most frequent change first.
 
     Args:
         first: Its first change, or None if it has none.
     """
     is_undone = operation.undone_by is not None
-    counts = Counter({name: n for name, n in operation.counts.items() if n and name in _UNDOING_SHORT})
+    counts = {name: n for name, n in operation.counts.items() if n and name in _UNDOING_SHORT}
     verb = "Redo" if is_undone else "Undo"
     if not counts:
         return verb
-    (main, n), n_more = counts.most_common(1)[0], counts.total()
-    if n == n_more and (named := _named_effect(operation, first, n)):
+    if len(counts) == 1 and (named := _named_effect(operation, first, *counts.values())):
         return f"{verb}: {named}"
-    more = f" and {counted(n_more - n, 'more change')}" if n_more > n else ""
-    return f"{verb}: {_UNDOING_SHORT[main][is_undone].format(f' {n:,}')}{more}"
+    effects: Counter[str] = Counter()
+    for name, n in counts.items():
+        effects[_UNDOING_SHORT[name][is_undone]] += n
+    return f"{verb}: {', '.join(effect.format(f' {n:,}') for effect, n in effects.most_common())}"
 
 
 def undo_deletes_many(operation: Operation) -> bool:
@@ -154,7 +168,7 @@ def reason_of(operation: Operation) -> str:
 
 
 def change_of(operation: Operation, first: RecordChange | None) -> str:
-    """Return how an operation changed its record: `unknown → succeeded`, or of an edit of one field its words.
+    """Return how an operation changed its record: `unknown → succeeded`, or of an edit of one field what differs.
 
     It is the new text if most words differ, `now succeeded` for the outcome of several, and empty for other operations.
     """
@@ -166,7 +180,8 @@ def change_of(operation: Operation, first: RecordChange | None) -> str:
     if first is None or operation.kind != "edit" or operation.counts != {"changed": 1} or len(first.fields) != 1:
         return ""
     ((name, before, after),) = first.fields
-    difference = f"{name}: {word_diff(before, after)}"
+    added = after.removeprefix(before).strip() if before and after.startswith(before) else ""
+    difference = f"{name}: added “{added}”" if added else f"{name}: {word_diff(before, after)}"
     if len(difference) > CHANGE_CHARACTERS:  # a text that was written anew
         difference = f"{name}, now: {' '.join(after.split())}"
     return shortened(difference, CHANGE_CHARACTERS)
@@ -183,7 +198,10 @@ def _undo_sentence(memory: MemorySystem, operation: Operation) -> str:
     if undone.kind == UNDO:
         return _undo_sentence(memory, undone).replace("Undid", "Redid", 1)
     first = next(iter(memory.changes(undone.id, 1)), None)
-    return f"Undid: {_lowered(sentence_of(memory, undone, first, only_kind(memory, undone)))}"
+    kind = only_kind(memory, undone)
+    if undone.kind in _NOUNS:
+        return f"Undid {_NOUNS[undone.kind].format(_object(memory, undone, first, kind))}"
+    return f"Undid: {_lowered(sentence_of(memory, undone, first, kind))}"
 
 
 def only_kind(memory: MemorySystem, operation: Operation) -> Kind | None:

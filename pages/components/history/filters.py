@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from datetime import UTC
+from datetime import UTC, datetime, time
 
 import streamlit as st
 
@@ -35,11 +35,11 @@ def draw_filters(memory: MemorySystem) -> Operations:
     with st.container(horizontal=True, vertical_alignment="center", width="content"):
         who = st.selectbox("Who", [EVERYBODY, *actors], key="history_who", bind=URL, width=155)
         what = st.selectbox("What", [EVERYTHING, *KINDS.values()], key="history_what", bind=URL, width=200)
-        since = st.datetime_input("Since (UTC)", None, key="history_since", width=280)
+        since = st.date_input("Since", None, format="YYYY-MM-DD", key="history_since", width=200)
         wanted = Operations(
             actor="" if who in (None, EVERYBODY) else who,
             kind=next((kind for kind, word in KINDS.items() if word == what), ""),
-            since=since.replace(tzinfo=UTC) if since else None,
+            since=datetime.combine(since, time(), UTC) if since else None,
         )
         if wanted != Operations():
             draw_proposing(memory, "Undo all of these …", UndoManyRequest(wanted=wanted), key="history_undo_all",

@@ -60,8 +60,8 @@ def _draw_row(memory: MemorySystem, row: OperationRow) -> None:
         with st.container(horizontal=True, gap="small", width="stretch", key=f"history_line_{row.id}"):
             _draw_sentence(row)
         st.text(row.actor, width=ACTOR_PIXELS, wrap=False)
-        st.button("Details", key=f"history_open_{row.id}", type="tertiary", on_click=set_parameter,
-                  args=(OPERATION, row.id))  # fmt: skip
+        st.button("Details", key=f"history_open_{row.id}", type="tertiary", icon=":material/chevron_right:",
+                  help="Details", on_click=set_parameter, args=(OPERATION, row.id))  # fmt: skip
         if row.is_undo:  # the line of what it undid has the button that does it again
             st.space(UNDO_PIXELS)
         else:
@@ -73,6 +73,7 @@ def _draw_sentence(row: OperationRow) -> None:
     st.text(row.sentence)
     if row.state:
         st.badge(row.state, color="gray")
-    for more in (" · ".join(filter(None, (row.change, row.reason))), "" if row.is_undo else row.blocked):
+    reason = f"“{row.reason}”" if row.reason else ""
+    for more in (" · ".join(filter(None, (row.change, reason))), "" if row.is_undo else row.blocked):
         if more:
             st.text(more)
