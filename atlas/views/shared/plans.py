@@ -321,7 +321,7 @@ def hiding_view(titles: Mapping[str, str], noun: str) -> PlanView:
 
 def undo_of_removals(n: int, noun: str) -> str:
     """Return the sentence on where removed records are, and what undoing gives back."""
-    return f"Undo brings {f'the {noun}' if n == 1 else f'all {counted(n, noun)}'} back from the trash."
+    return f"Undo brings {f'the {noun}' if n == 1 else f'all {counted(n, noun)}'} back from the trash, until a purge."
 
 
 def gone_notes(n_gone: int) -> tuple[str, ...]:

@@ -33,7 +33,7 @@ def test_a_prune_plan_says_how_many_go_and_why():
     assert view.headline == "2 of 40 experiences would be deleted (5%). 1 more is protected."
     assert view.rule == "Rule: delete what is older than 90 days. 3 match. Pinned ones stay."
     assert view.heading == "Delete 2 failed experiences"
-    assert view.undo == "Undo brings all 2 experiences back from the trash."
+    assert view.undo == "Undo brings all 2 experiences back from the trash, until a purge."
     assert [(row.id, row.goes, row.why) for row in view.rows] == [
         ("a", True, "it is old; it failed"),
         ("b", True, "it is old; it failed"),
