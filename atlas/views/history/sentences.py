@@ -53,7 +53,7 @@ _NOUNS = {
     "outcome": "the outcome of {}",
     "restore": "the restoring of {} from the trash",
 }
-"""What was undone, by the kind of the operation. That of the others is told in the words of their sentences."""
+"""Names of operations that were undone, by their kind. The others are undone in the words of their sentences."""
 
 _SWITCHES = {"pinned": ("Pinned {}", "Unpinned {}"), "buried": ("Retired {}", "Brought back {}")}
 _OUTCOMES = {"true": "succeeded", "false": "failed", "": "unknown"}

@@ -35,7 +35,7 @@ SEPARATIONS = 40
 """Rounds in which marks that overlap are moved apart by a part of what is missing."""
 
 GOLDEN_ANGLE = np.pi * (3 - np.sqrt(5))
-"""Turn between the directions in which marks at one place part, so that they part evenly."""
+"""Angle between the directions in which marks at one place are moved, in radians."""
 
 Places = npt.NDArray[np.float64]
 """Shape (n, 2). While they are spread, in cells from the corner of the window."""

@@ -208,7 +208,10 @@ def test_a_proposal_shows_the_memory_before_and_after_and_does_just_that(memory)
         ("50% of 2 (likely 9–91%), too few to judge", "50% of 4 (likely 15–85%)"),
     ]
     assert proposal.view.heading == "Delete 3 experiences: 1 succeeded, 1 failed, 1 unknown"
-    assert (proposal.view.rule, proposal.view.undo) == ("", "Undo brings all 3 experiences back from the trash, until a purge.")
+    assert (proposal.view.rule, proposal.view.undo) == (
+        "",
+        "Undo brings all 3 experiences back from the trash, until a purge.",
+    )
     assert proposal.view.is_large
     operation_id = proposal.apply(memory)
     assert proposal.done_sentence == "Deleted 3 experiences"
