@@ -68,7 +68,7 @@ def draw_store(memory: MemorySystem) -> None:
     _draw_headline(memory)
     _draw_checked(memory)
     links = status_changes(memory, has_model=opening_model().client is not None)
-    changes = {**links, "Last check": partial(_draw_check, memory)}
+    changes: dict[str, Callable[[], None]] = {**links, "Last check": partial(_draw_check, memory)}
     facts = {"The store": _store_facts(memory), "Search and background work": _work_facts(memory)}
     with st.container(key="halves_settings"):
         for column, (title, each) in zip(st.columns(2, gap="medium"), facts.items(), strict=True):
