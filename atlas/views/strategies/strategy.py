@@ -8,6 +8,7 @@ from typing import Any, TypeGuard
 
 from atlas.core.operations import NO_MARKS, NO_USAGE, Marks, Usage, Use
 from atlas.core.types import Strategy
+from atlas.memory.effects.strategy_effects import N_SIMILAR as N_SIMILAR
 from atlas.memory.effects.strategy_effects import StrategyEffect, Tries, strategy_effect
 from atlas.memory.promotion import PROMOTED_FROM
 from atlas.memory.strategies.memory import EDITABLE

@@ -14,7 +14,7 @@ from atlas.views.shared.texts import Headline, Text
 from atlas.views.shared.wording import percent
 from atlas.views.strategies.charts import tries_caption, tries_chart, updater_estimates, updaters_chart
 from atlas.views.strategies.steps import MAX_STEPS
-from atlas.views.strategies.strategy import SIMILAR, EffectRow, EffectView, StrategyDetail, effect_view
+from atlas.views.strategies.strategy import N_SIMILAR, EffectRow, EffectView, StrategyDetail, effect_view
 from pages.components.lists.facts import draw_fact_table, draw_facts, draw_record_links
 from pages.components.lists.panel import Finish, Panel, draw_sources
 from pages.components.lists.uses import draw_uses
@@ -27,7 +27,7 @@ HOW_COUNTED = (
     "strategy was learned from are no uses.",
     "The band around a rate is where the true rate lies with a probability of 95%. It narrows with each use. Agents "
     "get the strategy with the highest lower end first.",
-    f"The similar attempts are those without it among the {SIMILAR:,} experiences nearest to its situation, including "
+    f"The similar attempts are those without it among the {N_SIMILAR:,} experiences nearest to its situation, including "
     "those that it was learned from. Agents that used a strategy were not chosen at random, so a difference can have "
     "other causes.",
 )
