@@ -27,7 +27,7 @@ HOW_COUNTED = (
     "strategy was learned from are no uses.",
     "The band around a rate is where the true rate lies with a probability of 95%. It narrows with each use. Agents "
     "get the strategy with the highest lower end first.",
-    f"The similar attempts are those without it among the {N_SIMILAR:,} experiences nearest to its situation, including "
+    f"The similar attempts are those without it among the {N_SIMILAR:,} experiences nearest to its situation, also "
     "those that it was learned from. Agents that used a strategy were not chosen at random, so a difference can have "
     "other causes.",
 )
