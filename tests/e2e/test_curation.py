@@ -235,7 +235,7 @@ def test_the_sample_data_go_with_one_click_and_nothing_else(page: Page, serve: S
     with opened_store(store) as memory:
         memory.experience.store(replace(attempt("Made up"), metadata={"is_sample": True}))
     page.goto(serve(store))
-    expect(page.get_by_text("Sample data for a first look: 1 of")).to_be_visible()
+    expect(page.get_by_text("Sample data: 1 of")).to_be_visible()
     page.get_by_role("button", name="Remove", exact=True).click()
     expect(page.get_by_text("Deleted the sample data, 1 record")).to_be_visible()
     assert list(contents(store)) == [own]
@@ -244,7 +244,7 @@ def test_the_sample_data_go_with_one_click_and_nothing_else(page: Page, serve: S
 def test_a_click_on_a_domain_opens_the_map_narrowed_to_it(page: Page, opened):
     address, _ = opened
     page.goto(address)
-    expect(page.get_by_text("Weakest first.")).to_be_visible()
+    expect(page.get_by_text("clearly below the average")).to_be_visible()
     settle(page)
     page.get_by_role("grid", name="Success by domain").get_by_role("row").nth(1).click()
     expect(page.get_by_role("heading", name="Map", exact=True)).to_be_visible()
