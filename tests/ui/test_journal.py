@@ -125,7 +125,7 @@ def test_the_overview_counts_the_open_crashes_that_the_journal_then_lists(dashbo
     memory.store(attempt("Boil an egg"))
     rows = drawn_by(dashboard(tmp_path, "overview"), "records")[0]["rows"]
     row = next(row for row in rows if row["id"] == "crashes")
-    assert (row["what"], row["detail"]) == ("8 crashes without a fix", "newest 2 Mar 2026")
+    assert (row["what"], row["detail"]) == ("8 crashes without a fix", "The newest on 2 Mar 2026")
     app = dashboard(tmp_path, "journal", journal_fixes="Crashes without a fix")
     assert caption(app) == "8 of 30 entries · crashes without a fix · newest first"
     assert_no_problem(app)
