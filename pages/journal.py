@@ -15,14 +15,14 @@ from pages.components.lists.room import draw_records
 from pages.components.shared.snapshot import page_memory
 from pages.components.shared.tabs import choose_part
 
-ENTRIES, CONVERSATIONS, UPKEEP = "Entries", "Conversations", "Upkeep"
+ENTRIES, CONVERSATIONS, UPKEEP = "Entries", "Conversations", "Links and archiving"
 
 TAB = "journal_tab"
 
 
 memory = page_memory()
-with draw_heading("Journal", JOURNAL.about, is_one_line=True):
-    open_linked(st.query_params.get_all(TAB))
-    part = choose_part([ENTRIES, CONVERSATIONS, UPKEEP], key=TAB, formerly=dict.fromkeys(FORMER_TABS, UPKEEP))
+draw_heading("Journal", JOURNAL.about, is_one_line=True)
+open_linked(st.query_params.get_all(TAB))
+part = choose_part([ENTRIES, CONVERSATIONS, UPKEEP], key=TAB, formerly=dict.fromkeys(["Upkeep", *FORMER_TABS], UPKEEP))
 draw = {CONVERSATIONS: draw_conversations, UPKEEP: draw_upkeep}.get(part, partial(draw_records, ROOM))
 draw(memory)

@@ -68,7 +68,7 @@ def test_the_journal_is_brushed_opened_compacted_and_taken_back(page: Page, serv
     click_row(page, "Died of an empty list")
     expect(page.get_by_text(re.compile(rf"fixed it · .* · round {N_ENTRIES}"))).to_be_in_viewport()
     shoot(page, "journal-entry")
-    page.get_by_role("radio", name="Upkeep").click()
+    page.get_by_role("radio", name="Links and archiving").click()
     page.get_by_text("Archiving", exact=True).click()
     page.get_by_role("spinbutton", name="Keep the latest entries").fill("20")
     page.keyboard.press("Enter")

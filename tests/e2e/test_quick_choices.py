@@ -67,7 +67,7 @@ PAGES: dict[str, tuple[Choice, Choice]] = {
     ),
     "journal": (
         Choice("radio", "Conversations", "journal_tab=Conversations"),
-        Choice("radio", "Upkeep", "journal_tab=Upkeep"),
+        Choice("radio", "Links and archiving", "journal_tab=Links and archiving"),
     ),
     "ask?ask_text=a+report+is+late": (
         Choice("switch", "Presentation", "ask_present=true"),

@@ -42,7 +42,7 @@ def test_an_empty_journal_says_how_to_fill_it(dashboard: Dashboard, tmp_path):
     assert_no_problem(app)
 
 
-@pytest.mark.parametrize("tab", ["Conversations", "Upkeep"])
+@pytest.mark.parametrize("tab", ["Conversations", "Links and archiving"])
 @pytest.mark.parametrize("is_filled", [True, False])
 def test_every_tab_opens_on_a_full_and_on_an_empty_journal(dashboard: Dashboard, tmp_path, memory, tab, is_filled):
     if is_filled:
@@ -70,13 +70,13 @@ def test_a_link_to_a_former_tab_opens_its_part_of_the_upkeep(
     if is_filled:
         memory.journal.add_entries([entry(n) for n in range(12)])
     app = dashboard(tmp_path, "journal", journal_tab=former)
-    assert app.segmented_control(key="journal_tab").value == "Upkeep"
+    assert app.segmented_control(key="journal_tab").value == "Links and archiving"
     assert [key for key in PARTS if app.session_state[key]] == [part]
     assert_no_problem(app)
 
 
 def test_the_upkeep_counts_what_waits_for_a_decision(dashboard: Dashboard, tmp_path, memory):
-    app = dashboard(tmp_path, "journal", journal_tab="Upkeep")
+    app = dashboard(tmp_path, "journal", journal_tab="Links and archiving")
     assert "**There is nothing to decide on.**" in [element.value for element in app.markdown]
     memory.journal.add_entries(
         [entry(1, entry_type="crash_log", content=SAID), entry(2, entry_type="reflection", content=f"{SAID}, always")]
@@ -108,7 +108,7 @@ def test_the_list_is_filtered_sorted_and_paged_by_the_store(dashboard: Dashboard
 def test_the_sentence_on_open_crashes_lists_only_them(dashboard: Dashboard, tmp_path, memory):
     memory.journal.add_entries([entry(n) for n in range(30)])
     app = dashboard(tmp_path, "journal")
-    assert app.button(key="journal_narrowing").label == "8 of 8 crashes have no fix yet: look at them"
+    assert app.button(key="journal_narrowing").label == "8 of 8 crashes have no fix yet"
     app.button(key="journal_narrowing").click().run()
     assert app.selectbox(key="journal_fixes").value == "Crashes without a fix"
     assert caption(app) == "8 of 30 entries · crashes without a fix · newest first"

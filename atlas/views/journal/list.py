@@ -13,17 +13,22 @@ from atlas.core.journal_codec import TIERS
 from atlas.core.operations import NO_MARKS, Marks
 from atlas.core.types import JournalEntry
 from atlas.memory.journal.links import CRASH
+from atlas.memory.journal.records import PROMOTED_TO, promotions_of
 from atlas.memory.system import MemorySystem
 from atlas.storage.damage import stored_instant
+from atlas.views.journal.promotion import promotion_texts
 from atlas.views.kinds.journal import FIXED, HAS_FIX, JOURNAL, NOT_FIXED
 from atlas.views.kinds.journal_words import state_word, type_word
 from atlas.views.lists.queries import Count, Narrowing, Query, Row, RowState, marks_text, ranking, row_state
-from atlas.views.shared.wording import counted, day_text, look_at
+from atlas.views.shared.wording import counted, day_text
 
 CONTENT_CHARACTERS = 400
 
 AGENT = "agent"
 """Key of the metadata in which an entry may name the agent that wrote it."""
+
+PROMOTIONS = f"{METADATA}{PROMOTED_TO}"
+"""Key of the stored promotions of an entry."""
 
 IMPORT = "import"
 """Kind of the operations of an import."""
@@ -54,6 +59,9 @@ class EntryRow(Row):
     writer: str = ""
     """Name of the agent or person who wrote it, or empty if all rows have the same writer. Untrusted."""
 
+    promotion: str = ""
+    """`became a strategy`, or empty if it was not promoted."""
+
     links: str
     """`✓ fixed 2 Nov 2026` or `✗ no fix yet · 18 days` of a crash, `✓ fixes the crash of 26 Oct 2026`, or empty."""
 
@@ -62,8 +70,8 @@ class EntryRow(Row):
 
     @property
     def facts(self) -> tuple[str, ...]:
-        """Its links, and its importance if it is high."""
-        return tuple(filter(None, (self.links, "high importance" if self.importance >= HIGH else "")))
+        """Its links, what it became, and its importance if it is high."""
+        return tuple(filter(None, (self.links, self.promotion, "high importance" if self.importance >= HIGH else "")))
 
 
 def entry_rows(
@@ -79,6 +87,7 @@ def entry_rows(
     marks, now = memory.journal.marks([entry.id for entry in entries]), memory.storage.ledger.clock.now()
     fixes = fix_texts(memory, {entry.id: _fixes(entry) for entry in entries if entry.entry_type == CRASH})
     solved = solved_texts(memory, [entry.id for entry in entries])
+    promotions = promotion_texts(memory, {entry.id: promotions_of(entry) for entry in entries})
     writers = writers_of(memory, {entry.id: entry.metadata.get(AGENT) for entry in entries})
     return tuple(
         EntryRow(
@@ -89,6 +98,7 @@ def entry_rows(
             importance=entry.importance,
             tier=state_word(entry.tier),
             writer=writers.get(entry.id, ""),
+            promotion=promotions.get(entry.id, ""),
             links=_with_age(fixes.get(entry.id, ""), entry.created_at, now) or solved.get(entry.id, ""),
             created_at=entry.created_at.astimezone(UTC) if entry.created_at else None,
             marks=_marks(entry.tier, marks.get(entry.id, NO_MARKS)),
@@ -105,6 +115,7 @@ def light_rows(memory: MemorySystem, rows: Sequence[Mapping[str, Any]]) -> tuple
     listed = {row["id"]: row["metadata"] for row in rows}
     crashes = {each: found.get("fixed_by", ()) for each, found in listed.items() if found["entry_type"] == CRASH}
     fixes, solved = fix_texts(memory, crashes), solved_texts(memory, [*listed])
+    promotions = promotion_texts(memory, {each: found.get(PROMOTIONS, ()) for each, found in listed.items()})
     writers = writers_of(memory, {each: found.get(f"{METADATA}{AGENT}") for each, found in listed.items()})
     return tuple(
         EntryRow(
@@ -115,6 +126,7 @@ def light_rows(memory: MemorySystem, rows: Sequence[Mapping[str, Any]]) -> tuple
             importance=found["importance"],
             tier=state_word(found["tier"]),
             writer=writers.get(entry_id, ""),
+            promotion=promotions.get(entry_id, ""),
             links=_with_age(fixes.get(entry_id, ""), stored_instant(found), now) or solved.get(entry_id, ""),
             created_at=stored_instant(found),
             marks=_marks(found["tier"], marks.get(entry_id, NO_MARKS)),
@@ -138,7 +150,7 @@ def count_with_crashes(memory: MemorySystem, query: Query) -> Count:
     have = "has" if n_open == 1 else "have"
     if not 0 < n_open < n:
         return Count(n, note=note)
-    sentence = f"{n_open:,} of {counted(n_crashes, 'crash')} {have} no fix yet: {look_at(n_open)}"
+    sentence = f"{n_open:,} of {counted(n_crashes, 'crash')} {have} no fix yet"
     return Count(n, note=note, narrowing=Narrowing(sentence, "fixes", NOT_FIXED))
 
 
@@ -182,8 +194,8 @@ def _state(tier: str, marks: Marks, fix: str | None) -> RowState:
 
 
 def _with_age(fix: str, at: datetime | None, now: datetime) -> str:
-    """Return the text of a crash's fix, and behind `✗ no fix yet` the whole days since the crash."""
-    n_days = (now - at).days if fix == NO_FIX and at else 0
+    """Return the text of a crash's fix, and behind `✗ no fix yet` the days since that of the crash, in UTC."""
+    n_days = (now.astimezone(UTC).date() - at.astimezone(UTC).date()).days if fix == NO_FIX and at else 0
     return f"{fix} · {counted(n_days, 'day')}" if n_days > 0 else fix
 
 

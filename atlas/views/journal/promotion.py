@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from atlas.core.errors import InvalidInput, NotFound
@@ -105,6 +106,21 @@ def promoted_records(memory: MemorySystem, entry: JournalEntry) -> tuple[RecordL
         titles = kind.records(memory).titles(ids_by_noun[kind.noun]) if kind.noun in ids_by_noun else {}
         promoted += [RecordLink(kind=kind, id=record_id, title=title) for record_id, title in titles.items()]
     return tuple(promoted)
+
+
+def promotion_texts(memory: MemorySystem, promotions: Mapping[str, Sequence[str]]) -> dict[str, str]:
+    """Return `became a strategy` of entries that became a record that is still there, by the id of the entry.
+
+    Args:
+        promotions: Names of records such as `strategy:id`, by the id of the entry.
+    """
+    existing = dict[str, Kind]()
+    for kind in (EXPERIENCE, STRATEGY):
+        prefix = f"{kind.noun}:"
+        ids = [name.removeprefix(prefix) for each in promotions.values() for name in each if name.startswith(prefix)]
+        existing |= {f"{prefix}{record_id}": kind for record_id in kind.records(memory).titles(ids)}
+    became = {entry_id: [existing[name] for name in each if name in existing] for entry_id, each in promotions.items()}
+    return {entry_id: f"became {_article(kinds[0])}" for entry_id, kinds in became.items() if kinds}
 
 
 def made_of(memory: MemorySystem, kind: Kind, record_id: str) -> tuple[RecordLink, ...]:

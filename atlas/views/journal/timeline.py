@@ -9,7 +9,7 @@ from collections import Counter
 from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import dataclass
-from datetime import date, datetime, timedelta
+from datetime import UTC, date, datetime, timedelta
 from functools import partial
 from typing import Any
 
@@ -42,7 +42,7 @@ MAX_TICKS = 7
 DAY_MILLISECONDS = 86_400_000
 """A day in the unit of the widths of bars on an axis of time."""
 
-HEIGHT = 104
+HEIGHT = 128
 """Pixels of the chart with its axis and its legend."""
 
 LEFT = 26
@@ -73,6 +73,8 @@ class Timeline:
     """In the order of `COLOURS`. A lane without entries is left out."""
 
     is_by_day: bool
+    today: int = 0
+    """The ordinal of the present day, for bars by day."""
 
     @property
     def first(self) -> int:
@@ -85,9 +87,15 @@ class Timeline:
         return max(max(lane.counts) for lane in self.lanes)
 
     @property
+    def shown_last(self) -> int:
+        """The last position on the axis: today, unless that leaves more than half of the axis empty."""
+        is_near = self.is_by_day and self.last < self.today <= 2 * self.last - self.first
+        return self.today if is_near else self.last
+
+    @property
     def width(self) -> int:
         """Number of positions per bar: whole weeks if there are many days."""
-        n = self.last - self.first + 1
+        n = self.shown_last - self.first + 1
         if not self.is_by_day:
             return -(-n // MAX_BARS)
         return 1 if n <= DAYS_APART else WEEK * -(-n // (WEEK * MAX_BARS))
@@ -100,7 +108,7 @@ class Timeline:
     @property
     def end(self) -> int:
         """Position after the last bar."""
-        return self.start + self.width * -(-(self.last + 1 - self.start) // self.width)
+        return self.start + self.width * -(-(self.shown_last + 1 - self.start) // self.width)
 
 
 def where_in_time(memory: MemorySystem, query: Query) -> dict[str, Any]:
@@ -117,7 +125,8 @@ def timeline(memory: MemorySystem, query: Query) -> Timeline:
     count = partial(_by_day, memory) if is_by_day else partial(memory.journal.values, "generation")
     entries, crashes, fixed = (Counter(count(each)) for each in (where, crash, conjunction(crash, HAS_FIX)))
     lanes = (Lane(NOT_FIXED, crashes - fixed), Lane(FIXED, fixed), Lane(OTHERS, entries - crashes))
-    return Timeline(tuple(lane for lane in lanes if lane.counts), is_by_day)
+    today = memory.storage.ledger.clock.now().astimezone(UTC).toordinal()
+    return Timeline(tuple(lane for lane in lanes if lane.counts), is_by_day, today)
 
 
 def _by_day(memory: MemorySystem, where: Mapping[str, Any]) -> dict[int, int]:

@@ -21,6 +21,7 @@ from atlas.views.journal.conversations import conversation_view, found_turns
 from atlas.views.journal.entry import EditableEntry, entry_detail, metadata_in
 from atlas.views.journal.kind import ENTRIES
 from atlas.views.journal.links import PHRASES, SHOWN, candidates, entry_links, suggested_links
+from atlas.views.journal.list import entry_rows
 from atlas.views.journal.proposals import CompactRequest, tier_sizes
 from atlas.views.journal.refused import gate_views, refused_listing
 from atlas.views.journal.timeline import MAX_BARS, OTHERS, brush_range, timeline, timeline_caption, timeline_chart
@@ -439,7 +440,7 @@ def test_a_crash_says_whether_it_is_fixed(memory):
     listing = listed_page(memory, ENTRIES, Query())
     assert (listing.caption, listing.narrowing) == (
         "2 entries · 1 Mar 2026 · newest first",
-        Narrowing("1 of 1 crash has no fix yet: look at it", "fixes", NOT_FIXED),
+        Narrowing("1 of 1 crash has no fix yet", "fixes", NOT_FIXED),
     )
 
 
@@ -447,6 +448,31 @@ def test_a_crash_without_a_fix_says_for_how_many_days(memory):
     memory.journal.add_entries([entry(1, entry_type="crash_log", created_at=START - timedelta(days=18))])
     assert links_shown(memory) == ["✗ no fix yet · 18 days"]
     assert [row.state for row in listed_page(memory, ENTRIES, Query()).rows] == ["problem"]
+
+
+def test_the_days_since_a_crash_are_those_between_the_dates_that_are_shown(memory, clock):
+    memory.journal.add_entries([entry(1, entry_type="crash_log", created_at=START.replace(hour=23, minute=59))])
+    clock.advance(timedelta(days=3) - (START - START.replace(hour=0, minute=1)))
+    assert links_shown(memory) == ["✗ no fix yet · 3 days"]
+
+
+def test_a_reflection_that_became_a_strategy_says_so_until_that_is_deleted(memory):
+    kept = memory.journal.add("reflection", "Refunds fail at night. Try again in the morning.", generation=1)
+    memory.apply_promotion(memory.plan_promotion(kept))
+    assert [row.facts for row in listed_page(memory, ENTRIES, Query()).rows] == [("became a strategy",)]
+    assert [row.facts for row in entry_rows(memory, [memory.journal.get(kept)])] == [("became a strategy",)]
+    memory.strategies.delete(memory.strategies.ids())
+    assert [row.facts for row in listed_page(memory, ENTRIES, Query()).rows] == [()]
+
+
+def test_the_axis_of_the_bars_runs_to_today_unless_that_leaves_most_of_it_empty(memory, clock):
+    memory.journal.add_entries(days(0, 1, 2, 5, 9))
+    last = timeline(memory, Query()).last
+    clock.advance(timedelta(days=last - clock.now().toordinal() + 4))
+    assert timeline(memory, Query()).end == last + 5
+    assert timeline_caption(timeline(memory, Query())).startswith("5 entries of 1 Mar 2026 to 10 Mar 2026")
+    clock.advance(timedelta(days=30))
+    assert timeline(memory, Query()).end == last + 1
 
 
 def test_a_crash_and_its_fix_name_each_others_day_and_stand_in_the_order_of_time(memory):
