@@ -118,6 +118,9 @@ function mapLabels(map) {
     return gaps
   }
 
+  /** Whether a line joins a name to its area: if that is far, or another one as close. */
+  const isLed = ({ own, others }) => own > LEADER_FROM || (own > 0 && others <= own)
+
   const coveredBy = (box) => countIn(groundNow().points, cellsOf(box, map.camera.pointSize() / 2))
   /** Whether a name covers no point and no area of others, and is nearer to its own. */
   const isBare = (box, place) => {
@@ -179,7 +182,7 @@ function mapLabels(map) {
     const spot = isKept ? kept : bestSpot(each, taken, boxOf)
     if (!spot) return false
     spots.set(number, { dx: spot.dx, dy: spot.dy, number: layouts.indexOf(spot.layout) })
-    const box = boxOf(spot), gaps = gapsOf(box, place), leader = gaps.own > LEADER_FROM ? leaderFrom(box, place) : null
+    const box = boxOf(spot), gaps = gapsOf(box, place), leader = isLed(gaps) ? leaderFrom(box, place) : null
     standing.push({ box, rank, number, name, note, label, layout: spot.layout, covered: coveredBy(box), gaps, leader })
     return isKept
   }
@@ -212,10 +215,10 @@ function mapLabels(map) {
     const covered = coveredBy(box), isOverBorder = within.own > 0 && within.own < 0.9 * size
     const cost = COVERED * covered + OTHER_AREA * within.others + (isOverBorder ? OVER_BORDER : 0)
     if (cost >= most || (!isSure && covered)) return Infinity
-    const gaps = gapsOf(box, place), isClose = gaps.own + CLOSE_PIXELS > gaps.others, isLed = gaps.own > LEADER_FROM
-    const whole = cost + (gaps.own >= gaps.others ? UNCLEAR : isClose ? CLOSE : 0) + AWAY * Math.min(gaps.own, 2 * FAR) + (isLed ? LED : 0)
+    const gaps = gapsOf(box, place), isClose = gaps.own + CLOSE_PIXELS > gaps.others
+    const whole = cost + (gaps.own >= gaps.others ? UNCLEAR : isClose ? CLOSE : 0) + AWAY * Math.min(gaps.own, 2 * FAR) + (isLed(gaps) ? LED : 0)
     if (whole >= most || (!isSure && gaps.own >= gaps.others)) return Infinity
-    const leader = isLed ? leaderFrom(box, place) : null, crosses = isCrossed(box, leader)
+    const leader = isLed(gaps) ? leaderFrom(box, place) : null, crosses = isCrossed(box, leader)
     return crosses && !isSure ? Infinity : whole + (crosses ? CROSSING : 0) + (leader ? OTHER_AREA * strangersUnder(leader, place) : 0)
   }
 
