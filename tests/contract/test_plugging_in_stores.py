@@ -253,7 +253,7 @@ def test_a_store_whose_get_gives_no_embeddings_is_told_before_anything_is_delete
     bank = bank_over(store)
     strategy_id = bank.write(attempt()).id
     with pytest.raises(
-        InvalidInput, match=r"'Blind' gives no embedding of record .* its `get` should return dicts of `id`"
+        InvalidInput, match=r"'Blind' returns no embedding of record .* its `get` should return dicts of `id`"
     ):
         bank.update_stats(strategy_id, True)
     assert list(store.rows) == [strategy_id]

@@ -173,7 +173,7 @@ def test_what_an_earlier_version_wrote_to_one_collection_is_named_and_read(tmp_p
     rows = run(store.get([*stored]))
     bare = [{name: value for name, value in row["metadata"].items() if name != COLLECTION} for row in rows]
     run(store.update(stored, [row["embedding"] for row in rows], bare, [row["document"] for row in rows]))
-    with pytest.raises(InvalidInput, match=r"wrap the client by ChromaVectorStore\(client, 'atlas'\)"):
+    with pytest.raises(InvalidInput, match=r"wrap the client in ChromaVectorStore\(client, 'atlas'\)"):
         memories_over(ChromaVectorStore(client))
     experience = memories_over(ChromaVectorStore(client, "atlas"))[0]
     assert {found.id for found in experience.search(task(FLIGHT))} == set(stored)
