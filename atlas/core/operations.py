@@ -93,7 +93,7 @@ class Operation:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class BulkUndo:
-    """Result or preview of undoing several operations by a single one."""
+    """Result or preview of one operation that undoes several others."""
 
     id: str
     """Id of the operation that undid the others, or empty in a preview."""

@@ -156,7 +156,9 @@ def _attribution_from_metadata(value: object, retrieved: Ids) -> Attribution:
         return _attribution_by_memory(value, retrieved)
     ids = _as_ids(value)
     if ids is None:
-        return Attribution(problems=(f"expected ids by memory, or a list of ids, for `used`, got {value!r:.80}",))
+        return Attribution(
+            problems=(f"expected a list of ids, or a mapping from memories to lists, for `used`, got {value!r:.80}",)
+        )
     return _attribution_from_prefixes(ids, retrieved)
 
 

@@ -86,9 +86,7 @@ def parse_groups(groups: Sequence[Sequence[str]]) -> list[list[str]]:
             raise InvalidInput(f"expected at least two records in a group to merge, got {len(ids)}; choose more")
         twice = next((record_id for record_id in ids if record_id in seen), None)
         if twice is not None:
-            raise InvalidInput(
-                f"the record {twice!r} is in two groups, but can be merged only once; remove it from one"
-            )
+            raise InvalidInput(f"expected each record in one group, got {twice!r} in two; remove it from one of them")
         seen.update(ids)
     return checked
 

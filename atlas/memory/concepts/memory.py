@@ -54,7 +54,7 @@ logger = logging.getLogger(__name__)
 COLLECTION = "atlas_concepts"
 
 MAX_REASONS = 100
-"""Maximum number of logged reasons for an empty composition or compression, which are not logged again."""
+"""Number of logged reasons for an empty result that are remembered, so that each is logged once."""
 
 EDITABLE: Editable = {
     "name": str,

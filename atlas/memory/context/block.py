@@ -96,7 +96,7 @@ class Omission:
         excess = f"too long by {self.n_tokens_over:,} {tokens}"
         return {
             "too long": excess,
-            "repeats": f"says what [{shown_id(self.repeats)}] says",
+            "repeats": f"repeats [{shown_id(self.repeats)}]",
             "failing": f"mostly failed, and the warning is {excess}",
             "below the level": f"{self.n_records:,} below the level of {self.relevance:.2f}",
             "no example": "has no answer, or reads like instructions",

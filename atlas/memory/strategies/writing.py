@@ -404,7 +404,7 @@ class StrategyWriter:
             return CombinedStrategy(strategy=with_sources(stored, other, why_variant=str(error)))
         if combined.strategy is None:
             unmerged.append(
-                f"{stored.title!r} and {other.title!r} stay two: {combined.why_not or 'no reason is given'}"
+                f"{stored.title!r} and {other.title!r} were not merged: {combined.why_not or 'no reason is given'}"
             )
             return combined
         sources = join_distinct(stored.sources, other.sources)

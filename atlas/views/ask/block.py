@@ -69,13 +69,13 @@ def forms_of(block: ContextBlock) -> dict[Key, str]:
 
 
 def reasons_of(block: ContextBlock) -> dict[Key, str]:
-    """Return why hits are not in a block: `too long by 40 tokens`, or `says what 2 says` if it duplicates hit 2."""
+    """Return why hits are not in a block: `too long by 40 tokens`, or `repeats hit 2`."""
     places = places_of(block)
     reasons = dict[Key, str]()
     for omission in block.omitted:
         other = places.get((omission.memory, omission.repeats))
         if omission.id:
-            reasons[omission.memory, omission.id] = f"says what {other} says" if other else omission.sentence
+            reasons[omission.memory, omission.id] = f"repeats hit {other}" if other else omission.sentence
     return reasons
 
 

@@ -110,8 +110,8 @@ def test_an_id_that_is_no_text_costs_nothing_else(used):
 @pytest.mark.parametrize(
     ("used", "problem"),
     [
-        (5, "expected ids by memory, or a list of ids, for `used`, got 5"),
-        ([5], "expected ids by memory, or a list of ids, for `used`, got [5]"),
+        (5, "expected a list of ids, or a mapping from memories to lists, for `used`, got 5"),
+        ([5], "expected a list of ids, or a mapping from memories to lists, for `used`, got [5]"),
         ({"strategies": {"a": 1}}, "expected a list of ids for `used` of strategies, got {'a': 1}"),
         (
             {"diary": ["a"]},

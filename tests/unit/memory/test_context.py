@@ -191,7 +191,7 @@ def test_what_repeats_another_names_it_unless_it_ended_otherwise():
     result = MemoryQueryResult(experience_hits=(hit(experience("e1"), 0.9), hit(same, 0.8), hit(otherwise, 0.7)))
     block = build_context(result, BY_WORDS, 500)
     assert block.shown["experience"] == ("e1", "e3")
-    assert [(omission.id, omission.sentence) for omission in block.omitted] == [("e2", "says what [e1] says")]
+    assert [(omission.id, omission.sentence) for omission in block.omitted] == [("e2", "repeats [e1]")]
 
 
 def test_a_near_copy_comes_after_what_differs_and_is_left_out_only_without_room():

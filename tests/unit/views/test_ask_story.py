@@ -74,10 +74,10 @@ def test_a_repetition_names_the_place_of_what_it_repeats(memory):
         memory.experience.store(replace(attempt(REFUND), task=Task(task, "", REFUND)))
     answer = asked(memory)
     shown, left = sorted(answer.parts[1].hits, key=lambda hit: not hit.place)
-    assert (shown.place, left.reason) == (1, "says what 1 says")
-    assert reasons_of(answer.block) == {("experience", left.id): "says what 1 says"}
+    assert (shown.place, left.reason) == (1, "repeats hit 1")
+    assert reasons_of(answer.block) == {("experience", left.id): "repeats hit 1"}
     [row] = block_as_json(answer)["left_out"]
-    assert (row["memory"], row["caption"], row["reason"]) == ("Experiences", REFUND, "says what 1 says")
+    assert (row["memory"], row["caption"], row["reason"]) == ("Experiences", REFUND, "repeats hit 1")
 
 
 def test_each_memory_without_hits_says_why_and_the_verdict_is_that_an_agent_is_told_nothing(full):

@@ -187,7 +187,7 @@ def test_several_groups_are_one_operation(stored):
         ([["a", "a"]], "expected at least two records in a group to merge, got 1"),
         ([[]], "expected at least two records in a group to merge, got 0"),
         (["ab"], "expected at least two records in a group to merge, got 1"),
-        ([["a", "b"], ["b", "c"]], "'b' is in two groups"),
+        ([["a", "b"], ["b", "c"]], "expected each record in one group, got 'b' in two"),
         ([["a", "b"]], "there is no record 'a' to merge"),
     ],
 )

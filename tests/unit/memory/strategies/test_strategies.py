@@ -212,7 +212,7 @@ def test_the_reason_why_a_suggestion_became_a_variant_is_kept_beside_it_and_show
     ]
     [kept, apart] = plan.unmerged
     assert kept == f"{written.title!r} keeps the suggestion of {written.title!r} as a variant: it copies the attempt"
-    assert apart.endswith("stay two: no reason is given")
+    assert apart.endswith("were not merged: no reason is given")
 
 
 class Asked(Telling):

@@ -79,7 +79,7 @@ def test_a_proposal_says_why_the_model_did_not_merge_two_strategies(opened):
         memory.experience.store(attempt("cancel a flight, again"))
         proposal = propose_writing(memory, by_model=True)
         assert proposal.plan.unmerged == (
-            "'Cancel a reservation' and 'Cancel a reservation' stay two: One is about fares.",
+            "'Cancel a reservation' and 'Cancel a reservation' were not merged: One is about fares.",
         )
         assert proposal.view.notes[-1] == (
             "Not merged with another one for an alike situation: 1 strategy. The reasons are shown below."
