@@ -16,13 +16,13 @@
     ├── EmbeddingUnavailable    no weights for an embedding model
     ├── LLMError                something about a language model; no memory was changed
     │   ├── LLMUnavailable      no key, forbidden, refused, overloaded, or out of reach
-    │   ├── LLMBudgetExceeded   an operation would take more tokens than it may
+    │   ├── LLMBudgetExceeded   a prompt that would exceed the operation's budget of tokens
     │   └── LLMReplyInvalid     a reply that does not conform to the question
     ├── ImportFailed            a file, or with `strict` a row, that cannot be imported
     ├── PluginUnusable          an entry point of another distribution that cannot be imported or fails
     ├── ExtraMissing            a feature whose packages are not installed
     ├── Cancelled               work that was stopped by its caller
-    └── BlockingCall            a sync method called from the loop that would have to run it
+    └── BlockingCall            a sync method called from ATLAS's own event loop
 
 Messages contain the expected value, the actual value, and the remedy.
 """

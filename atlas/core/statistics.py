@@ -186,8 +186,8 @@ def clustered_rate(
 ) -> ClusteredRate:
     """Return the success rate of attempts. Attempts of the same group are not independent.
 
-    The effective number comes from the variance of the groups' sums. If all attempts have the same outcome, it is the
-    number of groups.
+    The effective number comes from the variance of the groups' sums. If all attempts have the same outcome, the
+    effective number is the number of groups.
 
     Args:
         successes: The outcome of each attempt, at least one.

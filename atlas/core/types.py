@@ -35,7 +35,7 @@ class VectorRecord(Tabular):
     def embedding(self) -> Vector | None:
         """Vector of the record's text, shape (dim,), float32, unit length, read-only.
 
-        None unless a memory has returned it.
+        None unless a memory has returned the record.
         """
         return getattr(self, "_embedding", None)
 

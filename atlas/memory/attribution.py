@@ -116,8 +116,8 @@ class TrajectoryAttribution:
 
         A record counts as used if the attempt's thoughts, actions or solution contain its id. If they contain no id, a
         record whose text reappears in them counts as used. If the attempt's metadata has the key `used`, only the ids
-        listed there count. It is a list, or a mapping from memories to lists. Each id may be shortened to a prefix of
-        at least the length in a context block.
+        listed there count. `used` is a list, or a mapping from memories to lists. An id may be shortened to a prefix
+        of at least the length in a context block.
 
         Args:
             read: Function that returns the texts of retrieved records. It is called if there was no context block.

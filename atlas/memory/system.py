@@ -135,7 +135,7 @@ class MemorySystemImpl(JudgementMixin, LossMixin, PromotionMixin, StoringMixin, 
         """The experience memory.
 
         Raises:
-            NotFound: The system has none, or a third-party one.
+            NotFound: The system has no experience memory, or a plugged-in one.
         """
         memory: ChromaExperienceMemory = self._own_memory("experience", "experience memory")
         return memory
@@ -150,7 +150,7 @@ class MemorySystemImpl(JudgementMixin, LossMixin, PromotionMixin, StoringMixin, 
         """The concept library.
 
         Raises:
-            NotFound: The system has none, or a third-party one.
+            NotFound: The system has no concept library, or a plugged-in one.
         """
         library: ChromaConceptLibrary = self._own_memory("concepts", "concept library")
         return library
@@ -165,7 +165,7 @@ class MemorySystemImpl(JudgementMixin, LossMixin, PromotionMixin, StoringMixin, 
         """The strategy bank.
 
         Raises:
-            NotFound: The system has none, or a third-party one.
+            NotFound: The system has no strategy bank, or a plugged-in one.
         """
         bank: ChromaStrategyBank = self._own_memory("strategies", "strategy bank")
         return bank
@@ -175,7 +175,7 @@ class MemorySystemImpl(JudgementMixin, LossMixin, PromotionMixin, StoringMixin, 
         """The journal of the agent.
 
         Raises:
-            NotFound: The system has none.
+            NotFound: The system has no journal.
         """
         journal: Journal = self._own_memory("journal", "journal")
         return journal
@@ -185,7 +185,7 @@ class MemorySystemImpl(JudgementMixin, LossMixin, PromotionMixin, StoringMixin, 
         """The conversations between people and the agent.
 
         Raises:
-            NotFound: The system has none.
+            NotFound: The system has no conversations.
         """
         conversations: Conversations = self._own_memory("conversations", "conversations")
         return conversations
@@ -195,7 +195,7 @@ class MemorySystemImpl(JudgementMixin, LossMixin, PromotionMixin, StoringMixin, 
         """The store that the memories share.
 
         Raises:
-            NotFound: The system has none.
+            NotFound: The system has no store.
         """
         if self._storage is None:
             raise NotFound("this memory system has no store; open one with atlas.open_memory")
@@ -271,7 +271,7 @@ class MemorySystemImpl(JudgementMixin, LossMixin, PromotionMixin, StoringMixin, 
         If the task has a domain, attempts of that domain come first among hits of similar relevance.
         `where={"domain": …}` leaves others out.
 
-        The returned records count as used by the next attempt at the task that this object stores; see `store`.
+        The returned records are candidates for the uses of the next attempt at the task that this object stores.
 
         Args:
             where: Filter for the records of every memory, such as `{"scope.project": "shop"}`. A memory whose records

@@ -52,7 +52,7 @@ class WholeEmbedder(Embedder, Protocol):
     fits the model's window. A text that fits has one span. By default every text is embedded in one call, and may be
     truncated.
     - `encode_with_tokens(texts) -> (vectors, tokens)` also returns the vectors of each document's word pieces, and
-    `query_tokens(text)` those of a query, for late interaction. See `atlas.storage.late_interaction`.
+    `query_tokens(text)` returns those of a query, for late interaction. See `atlas.storage.late_interaction`.
     - `word_vectors(text)` returns the words of a text with their vectors, so that a hit can show pairs of similar
     words. See `atlas.embedding.met_words`.
     """

@@ -117,7 +117,7 @@ class Reranker(Protocol):
     async def rerank(self, query: str, documents: Sequence[str]) -> Sequence[float]:
         """Return a score in [0, 1] for each document, in order, independent of the other documents.
 
-        For a cross-encoder it is the sigmoid of the logit, for a language model the grade as a share of its scale.
+        The score is the sigmoid of a cross-encoder's logit, or a language model's grade as a share of its scale.
         """
         ...
 

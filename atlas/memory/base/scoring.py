@@ -4,10 +4,10 @@ The steps are:
 
 1. `build_candidates` collects the features of a record: its similarity to the query, the IDF-weighted share of the
    query's words, and the others that the ranking needs.
-2. `Calibration.meaning` puts the similarity on the scale of the store, from unrelated texts to neighbours.
+2. `Calibration.rescale` puts the similarity on the scale of the store, from unrelated texts to neighbours.
 3. `weighted_signals` gives the two signals of relevance their weights. `relevance` is their sum, in [0, 1].
-4. `nudges` are small: among hits of similar relevance, those that worked, are used, new or pinned come first. Records
-   of a requested domain get a larger one.
+4. `nudges` are small: among hits of similar relevance, successful, used, new and pinned records come first. Records
+   of a requested domain get a larger addition.
 5. The rank value is the sum of all signals (`Hit.rank_value`).
 
 Relevance is a sum of two calibrated values, not of ranks. So it does not depend on the other hits, and a low relevance

@@ -2,7 +2,7 @@
 
 A derived record has no more trust than its least trusted source, even if that has been deleted since. An unknown source
 counts as stored by an agent. The record's writer may lower its trust by metadata, such as
-`{"trust": "untrusted"}` for what a web page or a tool said, but never raise it.
+`{"trust": "untrusted"}` for text of a web page or a tool, but never raise it.
 """
 
 from __future__ import annotations

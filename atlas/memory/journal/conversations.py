@@ -118,8 +118,8 @@ class Conversations(Memory[Turn]):
     def delete(self, ids: Sequence[str]) -> int:
         """Delete one or more turns, and return the number of deleted ones. `undo` restores them.
 
-        The turns after a deleted turn, whose index entries contain its beginning, are indexed again, so that no search
-        finds deleted text.
+        Turns whose indexed text contains the beginning of a deleted turn are indexed again, so that no search finds
+        deleted text.
 
         Raises `PlanOutdated` if concurrent changes outlasted the retries; the store was not changed.
         """
