@@ -153,7 +153,7 @@ def current_run() -> Run:
     run = _current.get()
     if run is None:
         raise InvalidInput(
-            "no run is active; call this inside of a function under @atlas.remember(memory) or of a "
+            "no run is active; call current_run() in a function under @atlas.remember(memory), or in a "
             "block `with atlas.remember(memory, task) as run:`, and pass `run` to your own threads"
         )
     return run
@@ -202,20 +202,20 @@ class remember:  # noqa: N801 - read as a verb: `@atlas.remember(memory)`
         if inspect.iscoroutinefunction(function):
 
             @functools.wraps(function)
-            async def arun(*args: Any, **kwargs: Any) -> Any:
+            async def arecorded_call(*args: Any, **kwargs: Any) -> Any:
                 async with self._record_call(function, args, kwargs) as run:
                     run.answer = await function(*args, **kwargs)
                     return run.answer
 
-            return arun  # type: ignore[return-value]
+            return arecorded_call  # type: ignore[return-value]
 
         @functools.wraps(function)
-        def run_it(*args: Any, **kwargs: Any) -> Any:
+        def recorded_call(*args: Any, **kwargs: Any) -> Any:
             with self._record_call(function, args, kwargs) as run:
                 run.answer = function(*args, **kwargs)
                 return run.answer
 
-        return run_it  # type: ignore[return-value]
+        return recorded_call  # type: ignore[return-value]
 
     def __enter__(self) -> Run:
         return self._begin()

@@ -358,6 +358,7 @@ class _Draft:
         self._omit(part, "failing" if text.is_warning else "too long", n_tokens_over=n_tokens_over)
 
     def text(self) -> str:
+        """Return the text of the block."""
         return "".join(self._pieces(self._texts))
 
     def ids(self, passes: Callable[[_BlockPart, RecordText], bool]) -> dict[str, tuple[str, ...]]:
