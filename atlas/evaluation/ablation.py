@@ -1,7 +1,7 @@
 """Ablation: the contribution of each memory, measured by replaying attempts without some of them.
 
-Each attempt's task is queried before the attempt is stored, so only earlier attempts can be found. The outcomes are
-recorded ones, so this measures retrieval, not its effect on an agent.
+Each attempt's task is queried before the attempt is stored, so only earlier attempts can be found. Outcomes are taken
+from the attempts, so an ablation measures retrieval, not its effect on an agent.
 """
 
 from __future__ import annotations

@@ -36,7 +36,7 @@ MIN_EXPERIENCES = 20
 
 NICENESS = 19
 
-STEPS: Mapping[str, tuple[int, int]] = {
+STEP_PROGRESS: Mapping[str, tuple[int, int]] = {
     ATTEMPTS_TASK: (2, 40),
     JUDGEMENTS_TASK: (40, 44),
     "foretelling outcomes": (44, 76),
@@ -132,7 +132,7 @@ def evaluate_now(memory: MemorySystem, *, seed: int, on_progress: OnProgress) ->
 
 def _scale_progress(on_progress: OnProgress, label: str) -> Progress:
     """Return a callback that converts the progress of one step to progress of the whole evaluation."""
-    begin, end = STEPS[label]
+    begin, end = STEP_PROGRESS[label]
     return lambda done, total: on_progress(round(begin + (end - begin) * done / (total or 1)), 100, label)
 
 

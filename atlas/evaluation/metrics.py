@@ -1,7 +1,7 @@
 """Metrics of a ranking: hit, recall, reciprocal rank and nDCG, and their means under a random order.
 
-All take a ranking with its judgements, and are 0 if no record is relevant. Expectations under a random order are exact:
-each is a closed form of the hypergeometric distribution, without simulation.
+All metrics take a ranking with its judgements, and are 0 if no record is relevant. Expectations under a random order
+are exact: each is a closed form of the hypergeometric distribution, without simulation.
 """
 
 from __future__ import annotations

@@ -60,7 +60,7 @@ ATTEMPTS_TASK = "finding other attempts"
 JUDGEMENTS_TASK = "finding what was judged right"
 THIS_STORE = "this store"
 
-STEPS = tuple(step / 10 for step in range(31))
+STRICTNESS_STEPS = tuple(step / 10 for step in range(31))
 """Values of the strictness at which `measure_strictness` measures."""
 
 
@@ -166,7 +166,7 @@ TUNING_NOTE = "its weights were chosen on the development half"
 
 
 SIGNALS = ("meaning", "words", "success", "recency")
-"""Signals to ablate, one at a time. The others need a memory with usage."""
+"""Signals to ablate, one at a time. The other signals need a memory with usage."""
 
 OWN_SIGNALS = (*SIGNALS, "use", "pin")
 
@@ -213,7 +213,9 @@ def _rows(
     signals: Sequence[str],
 ) -> tuple[Retriever, ...]:
     experience = memory.experience
-    dense = best_match_search(experience.ranked_with(replace(BARE, words=0.0), reranked=False, compares_tokens=False))
+    dense = best_match_search(
+        experience.ranked_with(replace(RELEVANCE_WEIGHTS, words=0.0), reranked=False, compares_tokens=False)
+    )
     words = keyword_search(memory.experience)
     return (
         SearchRow("BM25", "ATLAS's keyword search alone; nothing was tuned", words, id_field),
@@ -249,8 +251,8 @@ def _rows(
     )  # fmt: skip
 
 
-BARE = RankingWeights(success=0.0, use=0.0, recency=0.0, pin=0.0, importance=0.0)
-"""Weights without nudges."""
+RELEVANCE_WEIGHTS = RankingWeights(success=0.0, use=0.0, recency=0.0, pin=0.0, importance=0.0)
+"""Weights of meaning and words only."""
 
 RRF_K = 60
 RRF_DEPTH = 100
@@ -396,7 +398,7 @@ def measure_strictness(
     seed: int,
     on_progress: Progress,
 ) -> tuple[StrictnessStep, ...]:
-    """Return the error rates of an agent's search at each strictness in `STEPS`. Each query is searched once.
+    """Return the error rates of an agent's search at each of the `STRICTNESS_STEPS`. Each query is searched once.
 
     Args:
         row: The search for agents.
@@ -419,7 +421,7 @@ def measure_strictness(
     is_empty = np.array(first_ids == "", float)
     groups = [query.group for query in with_answer]
     n = len(own)
-    judged_shares: Sequence[Estimate | None] = [None] * len(STEPS)
+    judged_shares: Sequence[Estimate | None] = [None] * len(STRICTNESS_STEPS)
     if judged:
         judged_shares = estimates(is_right[n:], groups[n:], seed=seed)
     shares = (
@@ -437,7 +439,7 @@ def measure_strictness(
             judged_right=judged_right,
             n_judged=len(judged),
         )
-        for step, right, empty, answered, judged_right in zip(STEPS, *shares, strict=True)
+        for step, right, empty, answered, judged_right in zip(STRICTNESS_STEPS, *shares, strict=True)
     )
 
 
@@ -452,7 +454,7 @@ def _first_ids(
     return np.array(
         [  # one strictness after another, because the memory caches the thresholds of the latest strictness only
             [row.first_shown_id(text, hits, step) for (text, _), hits in zip(searches, hits_of_queries, strict=True)]
-            for step in STEPS
+            for step in STRICTNESS_STEPS
         ]
     ).T
 

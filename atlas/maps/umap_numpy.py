@@ -22,7 +22,7 @@ Floats = npt.NDArray[np.float32]
 Numbers = npt.NDArray[np.int64]
 
 A, B = 1.56, 0.875
-"""The curve 1 / (1 + A·d^2B). For min_dist = 0.1 umap-learn takes 1.577 and 0.895. 7/8 is three square roots."""
+"""Parameters of the curve 1 / (1 + A·d^2B). umap-learn uses 1.577 and 0.895. B = 7/8 needs only three square roots."""
 
 NEGATIVES = 5
 """Number of negative samples for each edge."""

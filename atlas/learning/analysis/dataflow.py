@@ -139,7 +139,7 @@ class _Use:
     """Number of each hole that is evaluated before the call, keyed by the `id` of its node."""
 
     numbers: Mapping[str, int]
-    """Hole of each variable."""
+    """Number of the hole for each variable, keyed by the variable's name."""
 
     positions: Mapping[int, Sequence[Position]] = field(default_factory=dict)
 

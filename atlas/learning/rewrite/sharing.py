@@ -125,7 +125,7 @@ class SharedDefinitions:
         """Return the source of the shared definitions that a program needs, to put before the program.
 
         Args:
-            stub: Code to append, unless the program needs no definition.
+            stub: Code to append to the definitions.
         """
         used = self.used.get(program_id, ())
         parts = [definition.source for definition in self.definitions if definition.name in used]

@@ -30,4 +30,4 @@ _ARRAYS = (
 # fmt: on
 
 MEMBERS = frozenset(name for kind in _TYPES for name in dir(kind)) | frozenset(_ARRAYS)
-"""Attributes and methods of these types. A program that defines no such name itself can only mean these."""
+"""Attributes and methods of builtin types and of arrays, which a program means unless it defines such a name itself."""
