@@ -112,6 +112,19 @@ def test_a_plan_that_was_put_away_does_nothing(dashboard: Dashboard, tmp_path, m
     assert memory.experience.ids() == ids
 
 
+def test_what_would_be_deleted_can_be_retired_instead(dashboard: Dashboard, tmp_path, memory):
+    ids = memory.experience.ids()
+    app = selecting(dashboard(tmp_path, "history"), *ids[:2])
+    app.button(key="tray_delete").click().run()
+    app.button(key="plan_retire").click().run()
+    app.button(key="plan_apply").click().run()
+    assert memory.experience.ids() == ids
+    assert {*memory.experience.ids({"marks.buried": True})} == {*ids[:2]}
+    app = selecting(dashboard(tmp_path, "history"), *ids[:2])
+    app.button(key="tray_delete").click().run()
+    assert [button for button in app.button if button.key == "plan_retire"] == []
+
+
 def test_much_goes_only_after_its_count_was_typed(dashboard: Dashboard, tmp_path, memory):
     ids = memory.experience.ids()
     app = selecting(dashboard(tmp_path, "history"), *ids[:10])

@@ -16,7 +16,7 @@ from atlas.views.experience.plan_views import has_rule, merge_plan_view, prune_p
 from atlas.views.kinds.experience import EXPERIENCE
 from atlas.views.shared.plans import N_FIGURE, RATE_FIGURE, Figure, PlanRow, PlanView
 from atlas.views.shared.rates import rate_line, rate_of_rest, rate_text
-from atlas.views.shared.removals import MergeProposal
+from atlas.views.shared.removals import BuryRequest, MergeProposal
 from atlas.views.shared.wording import counted
 
 KEEP_DIVERSE = "keep_diverse"
@@ -38,6 +38,11 @@ class PruneRequest:
     def keep_records(self, ids: Sequence[str]) -> PruneRequest:
         """Return the request with further experiences to keep."""
         return replace(self, kept=(*self.kept, *ids))
+
+    def retire_instead(self, memory: MemorySystem, ids: Sequence[str]) -> BuryRequest | None:
+        """Return the request to retire these experiences, or None if all are retired already."""
+        is_any_active = any(not marks.buried for marks in memory.experience.marks(list(ids)).values())
+        return BuryRequest(EXPERIENCE, tuple(ids)) if is_any_active else None
 
     def propose(self, memory: MemorySystem) -> PruneProposal:
         """Return the current plan, measured."""

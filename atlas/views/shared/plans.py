@@ -67,6 +67,14 @@ class SparingRequest(Protocol):
         """Return the request without these records, which stay."""
 
 
+@runtime_checkable
+class RetirableRequest(Protocol):
+    """A requested deletion of records that could be retired instead."""
+
+    def retire_instead(self, memory: MemorySystem, ids: Sequence[str]) -> PlanRequest[Any] | None:
+        """Return the request to retire these records, or None if all are retired already."""
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PlanRow:
     """One record of a plan. Title and reason may contain text of memories."""

@@ -23,7 +23,17 @@ from atlas.views.lists.plan_table import (
     shared_text,
 )
 from atlas.views.map.sheet import map_fingerprint
-from atlas.views.shared.plans import CurationLoss, Figure, Offer, Plan, PlanRequest, PlanRow, PlanView, offer
+from atlas.views.shared.plans import (
+    CurationLoss,
+    Figure,
+    Offer,
+    Plan,
+    PlanRequest,
+    PlanRow,
+    PlanView,
+    RetirableRequest,
+    offer,
+)
 from atlas.views.shared.results import MemoryMap
 from atlas.views.shared.state import StoreState
 from atlas.views.shared.wording import READ_ONLY, share_text
@@ -291,7 +301,16 @@ def _draw_foot(memory: MemorySystem, open_plan: _OpenPlan) -> None:
                 disabled=not is_confirmed or memory.storage.read_only,
             )
         st.button("Cancel", key="plan_cancel", on_click=close_plan)
+        if gentler := _retiring(memory, open_plan.offer):
+            st.button("Retire instead …", key="plan_retire", type="tertiary", on_click=propose,
+                      args=(memory, gentler), help="Hides them from agents, and keeps them.")  # fmt: skip
         st.caption(f":red[No shortcut while a task loses its best record.] {view.undo}" if loses else view.undo)
+
+
+def _retiring(memory: MemorySystem, shown: Offer) -> PlanRequest[Any] | None:
+    if not isinstance(shown.request, RetirableRequest):
+        return None
+    return shown.request.retire_instead(memory, shown.plan.removed_ids)
 
 
 def _draw_outdated(memory: MemorySystem, open_plan: _OpenPlan, outdated: str) -> None:
