@@ -15,7 +15,7 @@ from atlas.core.imports.distribution import extra
 from atlas.core.index_address import IndexAddress, Service
 from atlas.core.types import Vector, Vectors
 from atlas.storage.following_index import IndexUnreachable, IndexUnusable
-from atlas.storage.vectors.remote.connection import Connection
+from atlas.storage.vectors.remote.lazy_client import LazyClient
 from atlas.storage.vectors.remote.service import ALWAYS_VISIBLE, MIN_SERVER_ERROR, Answer, NoAnswer
 from atlas.storage.vectors.remote.wording import error_text
 
@@ -85,7 +85,7 @@ class ChromaService:
         self._seconds = seconds
         self._is_cloud = address.service is Service.CHROMA_CLOUD
         self._limits = CLOUD if self._is_cloud else SERVER
-        self._connection: Connection[Client] = Connection(self._connect, _close_client)
+        self._lazy_client: LazyClient[Client] = LazyClient(self._connect, _close_client)
 
     @property
     def max_hits(self) -> int:
@@ -104,7 +104,7 @@ class ChromaService:
     @property
     def is_open(self) -> bool:
         """True while there are connections."""
-        return self._connection.is_open
+        return self._lazy_client.is_open
 
     def make(self, namespace: str, dimension: int) -> None:
         """Create a collection. ChromaDB detects the dimension."""
@@ -148,7 +148,7 @@ class ChromaService:
 
     def close(self) -> None:
         """Close the connections."""
-        self._connection.close()
+        self._lazy_client.close()
 
     def _call_collection(self, namespace: str, call: Callable[[Any], T]) -> T:
         return self._call(lambda client: call(client.collection(namespace)))
@@ -169,7 +169,7 @@ class ChromaService:
 
     def _client(self) -> Client:
         try:
-            return self._connection.get()
+            return self._lazy_client.get()
         except IndexUnreachable:
             raise
         except Exception as error:  # noqa: BLE001 - as above

@@ -22,7 +22,7 @@ from atlas.core.imports.distribution import extra
 from atlas.core.index_address import IndexAddress
 from atlas.core.types import Vector, Vectors
 from atlas.storage.following_index import IndexUnreachable
-from atlas.storage.vectors.remote.connection import Connection
+from atlas.storage.vectors.remote.lazy_client import LazyClient
 from atlas.storage.vectors.remote.service import MIN_SERVER_ERROR, NO_POSITION, Answer, NoAnswer
 from atlas.storage.vectors.remote.wording import error_text
 
@@ -69,7 +69,7 @@ class PineconeService:
         scheme = "https" if address.is_secure else "http"
         self._host = f"{scheme}://{str(address).removeprefix('pinecone://')}"
         self._seconds = seconds
-        self._connection: Connection[Index] = Connection(self._connect, lambda index: index.close())
+        self._lazy_client: LazyClient[Index] = LazyClient(self._connect, lambda index: index.close())
 
     def max_written(self, dimension: int) -> int:
         """Return the maximum number of vectors of this dimension in one upsert."""
@@ -78,7 +78,7 @@ class PineconeService:
     @property
     def is_open(self) -> bool:
         """True while there are connections."""
-        return self._connection.is_open
+        return self._lazy_client.is_open
 
     def make(self, namespace: str, dimension: int) -> None:
         """Check that the index accepts vectors of this dimension. The first upsert creates the namespace."""
@@ -131,7 +131,7 @@ class PineconeService:
 
     def close(self) -> None:
         """Close the connections."""
-        self._connection.close()
+        self._lazy_client.close()
 
     def _connect(self) -> Index:
         from pinecone import Pinecone, RetryConfig
@@ -149,7 +149,7 @@ class PineconeService:
         with extra("pinecone", "an index in Pinecone", IndexUnreachable):
             from pinecone import ApiError, PineconeError
         try:
-            return _retry(partial(call, self._connection.get()))
+            return _retry(partial(call, self._lazy_client.get()))
         except PineconeError as error:
             is_refused = isinstance(error, ApiError) and error.status_code < MIN_SERVER_ERROR
             raise (IndexUnreachable if is_refused else NoAnswer)(error_text(error, KEY)) from None

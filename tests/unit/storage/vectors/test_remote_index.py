@@ -19,7 +19,7 @@ from atlas.storage.maintenance.doctor import examine
 from atlas.storage.maintenance.purge import apply_purge, plan_purge
 from atlas.storage.vectors.remote import circuit_breaker
 from atlas.storage.vectors.remote.chroma import ChromaService, Client
-from atlas.storage.vectors.remote.connection import Connection
+from atlas.storage.vectors.remote.lazy_client import LazyClient
 from tests.support.storage.engines import every_engine, of_files
 from tests.support.storage.indexes import FEW, IDS, await_followed, filled, missed, nearest_of
 from tests.support.storage.ledgers import DIMENSION, THINGS
@@ -301,7 +301,7 @@ class Held:
 def chroma_that_gives(answer):
     """An index of ChromaDB with one collection."""
     service = ChromaService(read_index_address("chroma+http://127.0.0.1:1"), seconds=1.0)
-    service._connection = Connection(lambda: Client(None, {"held": Held(answer)}), lambda _: None)
+    service._lazy_client = LazyClient(lambda: Client(None, {"held": Held(answer)}), lambda _: None)
     return service
 
 
