@@ -26,7 +26,7 @@ from atlas.protocols.infra import Clock, Embedder, VectorStore, Where, WholeEmbe
 from atlas.protocols.strategies import Reranker, SuccessRateUpdater
 from atlas.storage.collection import Collection
 from atlas.storage.plain.collection import as_collection
-from atlas.storage.plain.scoped_store import Scope
+from atlas.storage.plain.scoped_store import MemoryScope
 from atlas.storage.records import Context, Moment
 
 T = TypeVar("T")
@@ -76,7 +76,7 @@ class Memory(Records, ABC, Generic[T]):
         success_updater: SuccessRateUpdater | None = None,
     ) -> None:
         self.embedder = whole_embedder(embedder)
-        scope = Scope(collection=collection_name, content_field=self.content_field)
+        scope = MemoryScope(collection=collection_name, content_field=self.content_field)
         store = as_collection(vector_store, self.embedder.dimension, scope, keeps_usage=success_updater is not None)
         super().__init__(store, collection_name, clock)
         self.success_updater = success_updater

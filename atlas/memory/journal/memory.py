@@ -31,7 +31,7 @@ from atlas.memory.journal.records import FIELDS, as_protea, from_row, instant, n
 from atlas.protocols.infra import Clock, Embedder, LLMClient, Progress, VectorStore, Where
 from atlas.storage.collection import Collection
 from atlas.storage.plain.collection import as_collection
-from atlas.storage.plain.scoped_store import Scope
+from atlas.storage.plain.scoped_store import MemoryScope
 
 COLLECTION = "atlas_journal"
 
@@ -77,7 +77,7 @@ class Journal(Memory[JournalEntry]):
             types: Types of entries, or None for the built-in types and the types registered in the store.
         """
         super().__init__(embedder, vector_store, collection_name, weights, clock)
-        refused = Scope(collection=REFUSED_COLLECTION, content_field=self.content_field)
+        refused = MemoryScope(collection=REFUSED_COLLECTION, content_field=self.content_field)
         self._refused = (
             None if refused_store is None else as_collection(refused_store, self.embedder.dimension, refused)
         )

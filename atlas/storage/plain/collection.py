@@ -20,7 +20,7 @@ from atlas.protocols.strategies import SuccessRateUpdater
 from atlas.storage.collection import Collection
 from atlas.storage.plain.listing import list_rows
 from atlas.storage.plain.replacing import Row, replace_records
-from atlas.storage.plain.scoped_store import FIRST_REQUESTED, Scope, ScopedStore
+from atlas.storage.plain.scoped_store import FIRST_REQUESTED, MemoryScope, ScopedStore
 from atlas.storage.plain.usage import COLUMNS, as_metadata, decode_usage, usage_fields, with_outcome
 from atlas.storage.records import Context, Moment, RestoredHistory
 from atlas.storage.vector_store import LedgerVectorStore
@@ -35,7 +35,7 @@ NO_RESULT = QueryResult(ids=[], distances=[], metadatas=[], documents=[])
 
 
 def as_collection(
-    vector_store: VectorStore | Collection, dimension: int, scope: Scope, *, keeps_usage: bool = False
+    vector_store: VectorStore | Collection, dimension: int, scope: MemoryScope, *, keeps_usage: bool = False
 ) -> Collection:
     """Return a vector store as the collection in which a memory keeps its records.
 
@@ -74,7 +74,7 @@ class PlainCollection(Collection):
     """
 
     def __init__(
-        self, vector_store: VectorStore, dimension: int, scope: Scope | None = None, *, keeps_usage: bool = False
+        self, vector_store: VectorStore, dimension: int, scope: MemoryScope | None = None, *, keeps_usage: bool = False
     ) -> None:
         """Wrap a store.
 

@@ -25,11 +25,11 @@ GROWTH = 4
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Scope:
-    """The collection that a memory reads and writes."""
+class MemoryScope:
+    """The part of a shared vector store that a memory reads and writes."""
 
     collection: str
-    """Name of the collection."""
+    """Name of the memory's collection, with which its records are marked."""
 
     content_field: str
     """A field that only this memory's content has, to recognise unmarked records."""
@@ -42,7 +42,7 @@ class ScopedStore:
     mark, unless the store contains unmarked records. Results that violate the filter are dropped.
     """
 
-    def __init__(self, store: VectorStore, scope: Scope, axis: list[float]) -> None:
+    def __init__(self, store: VectorStore, scope: MemoryScope, axis: list[float]) -> None:
         """Use one collection of a store.
 
         Args:
@@ -95,7 +95,7 @@ class ScopedStore:
         return await self._search_collection(k, lambda n: self._store.search_text(text, n, filtered))
 
     async def count(self) -> int:
-        """Return the number of records of the collection, which are listed to be counted."""
+        """Return the number of records of the collection, listing them."""
         if get_member(self._store, "scan"):
             return len(await self.scan())
         return len((await self.query(self._arbitrary_vector, await self._store.count())).ids)

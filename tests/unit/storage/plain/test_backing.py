@@ -7,7 +7,7 @@ import pytest
 
 from atlas.core.errors import InvalidInput
 from atlas.storage.plain.collection import PlainCollection, as_collection
-from atlas.storage.plain.scoped_store import Scope
+from atlas.storage.plain.scoped_store import MemoryScope
 from atlas.testing import MemoryVectorStore
 from tests.support.memories import DictVectorStore
 
@@ -81,4 +81,4 @@ class SyncStore:
 @pytest.mark.parametrize("given", [SyncStore(), object(), None])
 def test_what_is_no_vector_store_is_refused_when_a_memory_is_made(given):
     with pytest.raises(InvalidInput, match=f"the coroutines add, .*, got '{type(given).__name__}'; wrap it"):
-        as_collection(given, 4, Scope(collection="things", content_field="thing"))
+        as_collection(given, 4, MemoryScope(collection="things", content_field="thing"))
