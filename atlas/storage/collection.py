@@ -393,11 +393,11 @@ class Collection(ABC):
         return NO_MOMENT
 
     def read_measurement(self) -> str | None:
-        """Return the stored measurement of the collection as text, or None."""
+        """Return the stored measurement of the collection's relevance level, as text, or None."""
         return None
 
     def write_measurement(self, text: str) -> None:  # noqa: B027 - a store that keeps nothing beside its records does nothing
-        """Store a measurement of the collection, replacing an earlier one."""
+        """Store a measurement of the collection's relevance level, replacing an earlier one."""
 
     def strictness(self) -> float:
         """Return the factor that multiplies the measured relevance threshold. 1 unless a person changed it."""

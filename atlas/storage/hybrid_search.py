@@ -134,7 +134,7 @@ def _visible_seqs(collection: CollectionParts) -> Seqs | None:
 
 
 def _add_scores(collection: CollectionParts, text: str, matches: Matches, seqs: Sequence[int]) -> Matches:
-    """Return keyword matches extended by the keyword scores of further records."""
+    """Return keyword matches, with the keyword scores of further records added."""
     missing = np.array([seq for seq in seqs if seq not in matches.values], np.int64)
     if not len(missing):
         return matches

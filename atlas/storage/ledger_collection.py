@@ -225,11 +225,11 @@ class LedgerCollection(Collection):
         return {record.id: record.document for record in records.values()}
 
     def read_measurement(self) -> str | None:
-        """Return the stored measurement of the collection as text, or None."""
+        """Return the stored measurement of the collection's relevance level, as text, or None."""
         return self._ledger.notes.read(MEASUREMENTS).get(self._name)
 
     def write_measurement(self, text: str) -> None:
-        """Store a measurement of the collection, replacing an earlier one. Does nothing in a read-only store."""
+        """Store a measurement of the relevance level, replacing an earlier one. Does nothing in a read-only store."""
         if not self._ledger.read_only:
             self._ledger.notes.write({MEASUREMENTS + self._name: text})
 

@@ -31,7 +31,7 @@ PROJECTION = "late_interaction"
 """Name of the ledger's note on how token vectors are packed."""
 
 MEASUREMENTS = "derived:"
-"""Prefix of the ledger's notes with measurements of a collection."""
+"""Prefix of the ledger's notes with measurements of a collection's relevance level."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

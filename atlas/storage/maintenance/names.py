@@ -39,7 +39,7 @@ class NamesText(Protocol):
 
 
 def names_text(store: Store) -> NamesText:
-    """Return the text with the names of a store's domains."""
+    """Return access to the names of a store's domains, in a file or in the ledger."""
     return NamesFile(store.path) if store.ledger.is_file else NamesNote(store.ledger.notes, store.path)
 
 

@@ -82,7 +82,7 @@ class Postings:
         return Postings(self.seqs[:n_records], self.frequencies[:n_records], self.occurrences[:n_occurrences])
 
     def _with_later(self, later: Postings) -> Postings:
-        """Return the postings extended by the postings of later records."""
+        """Return these postings, followed by the postings of later records."""
         return Postings(
             np.concatenate([self.seqs, later.seqs]),
             np.concatenate([self.frequencies, later.frequencies]),

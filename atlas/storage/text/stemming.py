@@ -44,7 +44,7 @@ _VOWELS = str.maketrans("abcdefghijklmnopqrstuvwxz", "vcccvcccvcccccvcccccvcccc"
 
 @lru_cache(maxsize=2**15)
 def stem(word: str) -> str:
-    """Return the stem of a lower-case word of the letters a to z. Words of one or two letters are unchanged."""
+    """Return the stem of a word in letters from a to z. Words of one or two letters are unchanged."""
     if len(word) < 3:
         return word
     word = _remove_plural(word)

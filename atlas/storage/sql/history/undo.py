@@ -83,7 +83,7 @@ def undo(database: Database, clock: Clock, operation_id: str, *, actor: str, rea
 def undo_many(
     database: Database, clock: Clock, where: Operations, *, actor: str, reason: str, expected: BulkUndo | None
 ) -> BulkUndo:
-    """Undo operations, newest first, as one new operation. Undoing the new operation restores them.
+    """Undo operations, newest first, as one new operation. Undoing the new operation redoes them.
 
     Operations that conflict with later changes are listed as refused. Operations that were undone already are skipped.
     Operations after the preview are only counted, so that an active writer does not block the undo.
