@@ -91,7 +91,7 @@ class LLMError(AtlasError):
 
 
 class LLMUnavailable(LLMError):
-    """A language model is unavailable: there is no key, calls are forbidden, or the service is unreachable."""
+    """A language model without a key, with forbidden calls, or with a service that cannot be reached."""
 
 
 class LLMBudgetExceeded(LLMError):
@@ -125,8 +125,8 @@ class ExtraMissing(AtlasError):
 
 
 class Cancelled(AtlasError):
-    """Work was stopped by its caller. The store was not changed."""
+    """Work that its caller stopped. The store was not changed."""
 
 
 class BlockingCall(AtlasError, RuntimeError):
-    """A sync method was called from ATLAS's own event loop, which would wait for itself."""
+    """A sync method called from ATLAS's own event loop, which would wait for itself."""

@@ -320,7 +320,7 @@ class Link:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class JournalEntry(Tabular):
-    """One line of an agent's log."""
+    """One entry of an agent's log."""
 
     id: str = field(default_factory=new_id, metadata={REQUIRED: True})
     entry_type: str

@@ -176,7 +176,7 @@ class remember:  # noqa: N801 - read as a verb: `@atlas.remember(memory)`
         agent_id: str = "",
         judge: Judge | None = None,
     ) -> None:
-        """Record runs in a memory.
+        """Create a recorder that stores runs in a memory.
 
         Args:
             memory: An open memory.

@@ -55,7 +55,7 @@ def decode(kind: type[T], encoded: Any, noun: str, *, strict: bool = False, leav
 
 
 def encode_instant(instant: datetime | None, name: str = "") -> str | None:
-    """Return a time as ISO 8601 in UTC, None for None. Raise `InvalidInput` if it has no time zone."""
+    """Return a time as ISO 8601 in UTC, or None for None. Raise `InvalidInput` for a time without a time zone."""
     if instant is None:
         return None
     if instant.tzinfo is None:
@@ -68,7 +68,7 @@ def encode_instant(instant: datetime | None, name: str = "") -> str | None:
 
 
 def decode_instant(value: Any, name: str) -> datetime | None:
-    """Parse an ISO 8601 time, in UTC by default. None for None."""
+    """Return the time of an ISO 8601 text, in UTC if it names no zone, or None for None."""
     return None if value is None else RECORDS.read(datetime, value, name)
 
 

@@ -29,7 +29,7 @@ LARGEST = 2**63
 
 
 class Mismatch(Exception):
-    """A value does not have its declared type."""
+    """A value that does not have its declared type."""
 
     def __init__(self, problem: str, path: str = "", *, expected: str = "") -> None:
         """Create the error.

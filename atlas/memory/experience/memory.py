@@ -420,7 +420,7 @@ class ChromaExperienceMemory(Memory[Experience]):
         return extraction.with_text(experience, self._extract(extraction.to_trajectory(experience)))
 
     def _add(self, experiences: Sequence[Experience], skip_known: bool) -> list[str]:
-        """Add experiences, and return the ids of the new ones. Whether ids are known is checked again when writing."""
+        """Add experiences, and return the ids of the new ones. `skip_known` skips experiences with known content."""
         if not skip_known:
             self._store.add(*self._columns(experiences))
             return [experience.id for experience in experiences]

@@ -298,7 +298,7 @@ def _count_missing_values(judged: Sequence[PruneSubject], criteria: PruneCriteri
 def _add_surplus_reasons(
     judged: Sequence[PruneSubject], reasons: dict[str, list[str]], criteria: PruneCriteria
 ) -> None:
-    """Add a reason to remove to the worst records, so that `max_count` records without a reason remain."""
+    """Add a removal reason to the worst records, until only `max_count` records have none."""
     if criteria.max_count is None:
         return
     staying = [subject for subject in judged if subject.marks.pinned or not reasons[subject.id]]

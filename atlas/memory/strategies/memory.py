@@ -115,7 +115,7 @@ class ChromaStrategyBank(Memory[Strategy]):
     # Writing
 
     def write(self, trajectory: Trajectory) -> Strategy | None:
-        """Return the strategy of an attempt: a new one, or an existing one that gets the attempt as a further source.
+        """Write and return the strategy of an attempt: a new one, or an existing one with the attempt as a source.
 
         Return None if the abstractor finds no reusable part. Also return None for a failed attempt, except with an
         abstractor that writes warnings, such as a language model. An attempt that is a source already is not abstracted
