@@ -39,7 +39,7 @@ class Key:
 
     id: str
     name: str
-    """Actor of its operations in the history."""
+    """Name of the key, which the history shows as the actor."""
 
     role: Role
     created_at: datetime
@@ -49,10 +49,10 @@ class Key:
 
     revoked_at: datetime | None
     is_reviewed: bool = False
-    """True if records that it writes are pending, and visible to it alone, until a curator accepts them."""
+    """True if the key's records are pending, and visible to this key alone, until a curator accepts them."""
 
     scope: Mapping[str, str] = field(default_factory=dict)
-    """Metadata of all records that it reads and writes: `{"scope.project": "shop"}`, empty for all records."""
+    """Metadata that all records of the key have: `{"scope.project": "shop"}`. Empty for access to all records."""
 
     @property
     def actor(self) -> Actor:

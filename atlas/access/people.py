@@ -51,11 +51,11 @@ class Person:
 
     id: str
     name: str
-    """Actor of their operations in the history."""
+    """Name of the person, which the history shows as the actor."""
 
     role: Role
     is_role_given: bool
-    """True if an administrator gave the role, and groups no longer decide it."""
+    """True if an administrator gave the role, so that groups no longer decide it."""
 
     groups: tuple[str, ...]
     added_at: datetime

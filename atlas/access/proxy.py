@@ -1,4 +1,4 @@
-"""Trusted proxies in front of the server: how a request reached them and, if configured, its user."""
+"""Configuration of trusted proxies in front of the server, and of the users that they authenticate."""
 
 from __future__ import annotations
 

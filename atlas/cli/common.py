@@ -69,7 +69,7 @@ def add_scope_option(command: argparse.ArgumentParser, about: str) -> None:
 
 
 def add_filter_options(command: argparse.ArgumentParser, where_help: str) -> None:
-    """Declare `--where` and `--scope`. `requested_filter` combines them to one filter."""
+    """Declare `--where` and `--scope`. `requested_filter` combines both into one filter."""
     command.add_argument("--where", type=parse_filter, metavar="JSON", help=where_help)
     add_scope_option(command, "search only records in a scope")
 

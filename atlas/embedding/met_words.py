@@ -35,7 +35,7 @@ class MetWords:
     query_word: str
     text_word: str
     similarity: float
-    """Cosine of their contextual vectors."""
+    """Cosine of the two words' contextual vectors."""
 
 
 def met_words(embedder: WholeEmbedder, query: str, text: str) -> list[MetWords]:

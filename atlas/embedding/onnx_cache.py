@@ -230,7 +230,7 @@ def _acquire(lock: FileLock, announce: Callable[[str], None]) -> AbstractContext
 
 
 def _run_exporter(model: str, directory: Path, announce: Callable[[str], None]) -> None:
-    """Export a model in a child process, so that the memory of torch is freed when it ends."""
+    """Export a model in a child process, whose end frees the memory of torch."""
     import subprocess  # imported late, as most models are exported already
 
     command = module_command("atlas.embedding.onnx_export", model, str(directory))

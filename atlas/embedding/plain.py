@@ -94,7 +94,7 @@ class EmbedderAdapter:
 
 
 def _to_unit_length(vectors: npt.ArrayLike) -> Vectors:
-    """Return vectors scaled to unit length. A zero vector is left unchanged. The store rejects it."""
+    """Return vectors scaled to unit length. A zero vector stays unchanged, and the store rejects it."""
     rows = np.atleast_2d(np.asarray(vectors, np.float32))
     lengths = np.linalg.norm(rows, axis=1, keepdims=True)
     lengths[lengths == 0] = 1.0

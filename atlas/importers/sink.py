@@ -161,7 +161,7 @@ class CountingSink:
         return self._memory.experience.collection.ids_by_hash(hashes).keys() if self._memory else set()
 
     def _is_new_in_import(self, item: Item, hashes: list[str]) -> bool:
-        """Return whether an item is new in this import, and remember it if so."""
+        """Return whether an item is new in this import, and remember a new item."""
         keys = {kind_of_item(item).id_of(item), *hashes}
         if keys & self._seen:
             return False

@@ -79,7 +79,7 @@ class _Splitter:
                 self._check_close(opening, token)
                 return
             yield from self._take_token(token, is_object=opening.character == "{")
-        raise ImportFailed("the file ends in the middle of the document; export it again")
+        raise ImportFailed("the file ends in the middle of the document, so it is truncated; export it again")
 
     def _open(self, tokens: Iterator[_Token]) -> _Token:
         token = next(tokens, None)

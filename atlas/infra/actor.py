@@ -30,7 +30,7 @@ class Role(IntEnum):
     """May read. Retrievals by a viewer are not counted."""
 
     WRITER = 1
-    """May also store, and edit, mark and forget the records that it stored, and undo its operations."""
+    """May also store records, edit, mark and forget the actor's own records, and undo the actor's own operations."""
 
     CURATOR = 2
     """May also delete, merge, prune, compact, quarantine, accept pending records, and undo operations of others."""
@@ -74,7 +74,7 @@ class Actor:
 
     role: Role = Role.VIEWER
     is_reviewed: bool = False
-    """True if its records are pending, and visible to it alone, until a curator accepts them."""
+    """True if the actor's records are pending, and visible to this actor alone, until a curator accepts them."""
 
     store: Path | None = None
     """Directory of the store for which the role holds, or None for the configured store."""
@@ -83,15 +83,15 @@ class Actor:
     """True for the operator of the server, who may use paths on its machine."""
 
     is_agent: bool = False
-    """True for a key without the role curator. Records in quarantine do not exist for it."""
+    """True for a key without the role curator. Records in quarantine do not exist for such a key."""
 
     scope: tuple[tuple[str, str], ...] = ()
-    """Metadata of all records that it may read and write: `(("scope.project", "shop"),)`, empty for all records."""
+    """Metadata that all accessible records have: `(("scope.project", "shop"),)`. Empty for access to all records."""
 
 
 @dataclass(frozen=True, slots=True)
 class ActorFinder:
-    """Functions that return the actor for code outside of an `acting` block."""
+    """Functions that find the actor of code outside of `acting` blocks, such as the user of a page."""
 
     current: Callable[[], Actor | None]
     """Returns the actor, or None for the operator of the process."""
@@ -100,7 +100,7 @@ class ActorFinder:
     """Returns the user's actor in each store that they may see, keyed by store name."""
 
     n_stores: int = 1
-    """Number of all stores of the server, visible to them or not."""
+    """Number of all stores of the server, including those that the user may not see."""
 
 
 _actor: ContextVar[Actor | None] = ContextVar("atlas_actor", default=None)
@@ -133,8 +133,7 @@ def bind_actor(function: Callable[[], Result]) -> Callable[[], Result]:
 def set_actor_finder(finder: ActorFinder) -> None:
     """Set the source of the current actor outside of `acting` blocks.
 
-    This is for frameworks that call parts of a page themselves, such as a button's callback, which no block can
-    enclose.
+    A finder is needed for frameworks that call parts of a page outside of any block, such as a button's callback.
     """
     _finders[:] = [finder]
 

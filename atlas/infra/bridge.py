@@ -115,7 +115,7 @@ def run(coroutine: Coroutine[Any, Any, T], *, is_shielded: bool = False) -> T:
 
 
 async def in_thread(function: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
-    """Run a sync function in a thread and return its result. Coroutines that it passes to `run` use the caller's loop.
+    """Run a sync function in a thread and return its result. Its calls of `run` use the caller's loop.
 
     If this is cancelled, the coroutine that the thread waits for is cancelled too, and so is any later one. The thread
     itself runs to its end, and a later exception is logged.

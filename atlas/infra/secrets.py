@@ -218,7 +218,7 @@ _counters: ContextVar[tuple[Counter[str], ...]] = ContextVar("atlas_secrets", de
 
 @contextmanager
 def counting_secrets() -> Iterator[Counter[str]]:
-    """Yield a counter of the secrets that writes in the block replace, keyed by kind. It grows during the block.
+    """Yield a counter of the secrets that writes in the block replace, keyed by kind. The counts grow during the block.
 
     Threads and tasks of the block are included if they inherit its context, like async twins.
     """
@@ -279,7 +279,7 @@ def scrub_value(value: Any, counts: Counter[str], *, homes: bool = True) -> Any:
 
 
 def scrub_record(item: T, counts: Counter[str], *, homes: bool = True) -> T:
-    """Return a record with secrets replaced, or itself if it has none. Ids and times are not changed."""
+    """Return a record with secrets replaced, or the same record if it has none. Ids and times are not changed."""
     new_counts = Counter[str]()
     names = next(names for kind, names in SCRUBBED_FIELDS.items() if isinstance(item, kind))
     try:

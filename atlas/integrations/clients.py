@@ -118,7 +118,7 @@ class _Recorder:
         return {**arguments, argument_name: _add_text(arguments.get(argument_name), text, argument_name)}
 
     def store(self, arguments: dict[str, Any], response: Any) -> None:
-        """Store the attempt if the response ends it. A response with tool calls does not."""
+        """Store the attempt if the response ends it, as a response without tool calls does."""
         try:
             messages, answer = messages_of(arguments), answer_of(response)
             if (task := last_task(messages)) and answer and not arguments.get("stream"):

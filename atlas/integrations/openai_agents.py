@@ -37,7 +37,7 @@ def memory_tools(
 
 
 class AtlasSession:
-    """A session of the OpenAI Agents SDK whose items are journal entries with the scope `session`, set to its id.
+    """A session of the OpenAI Agents SDK. The items are journal entries, whose scope `session` is the session's id.
 
     Entries in quarantine are left out.
     """

@@ -68,7 +68,7 @@ class StoreJob(ABC):
         """
 
     def run(self, on_progress: OnProgress) -> None:
-        """Do the work and save the result. If another server is doing it, wait for its result.
+        """Do the work and save the result. If another server runs the same job, wait for the result of that server.
 
         Raises:
             PlanOutdated: The store was restored, re-embedded or purged during the job.

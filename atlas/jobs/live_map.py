@@ -85,7 +85,7 @@ class LiveMap(LiveResult[MemoryMap]):
         return DomainNames.of(self.memory.storage, COLLECTION)
 
     def refit(self, min_domain_size: int = 0, engine: str = "umap") -> None:
-        """Submit a job that fits a new map, which is shown when it is done."""
+        """Submit a job that fits a new map, which replaces the current map when the job is done."""
         self._submit(
             MapJob(**self._job_arguments, collection=COLLECTION, engine=engine, min_domain_size=min_domain_size)
         )

@@ -94,7 +94,7 @@ class Worker:
             return self._states.get(key)
 
     def cancel(self, key: str) -> None:
-        """Cancel a job. If it is running, the child is killed, and the next job gets a new one."""
+        """Cancel a job. To cancel a running job, the child is killed, and the next job starts a new child."""
         with self._lock:
             status = self._states.pop(key, None)
             self._jobs.pop(key, None)

@@ -41,7 +41,7 @@ class ModelCheck:
     """Why there is no answer, or empty."""
 
     fault: str = ""
-    """Why the answer does not match the schema, or empty if it does, or if there is no answer."""
+    """Reason why the answer does not match the schema. Empty for a matching answer, and without an answer."""
 
     spent: TokenUsage = field(default_factory=TokenUsage)
     seconds: float = 0.0

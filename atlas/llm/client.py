@@ -127,7 +127,7 @@ class ModelClient:
     async def complete(
         self, system: str, prompt: str, *, schema: Mapping[str, Any] | None = None, max_tokens: int = 1024
     ) -> Any:
-        """Return the text of the reply or, with a schema, its object, as in `LLMClient.complete`.
+        """Return the text of the reply or, with a schema, the object in the reply. See `LLMClient.complete`.
 
         The reply's tokens count towards the surrounding `budget.operation`, with the limit ATLAS_LLM_BUDGET_TOKENS.
         Without one, the limit applies to each request. Data that do not fit into the model's context are shortened.
@@ -367,7 +367,7 @@ def _describe(error: ApiError) -> str:
 
 
 def _answer(reply: ModelReply, *, is_structured: bool) -> Any:
-    """Return the text of a reply or, for a structured answer, its object.
+    """Return the text of a reply or, for a structured answer, the object in the reply.
 
     Raises:
         LLMReplyInvalid: The reply was cut off or refused, or is not an object.
@@ -383,7 +383,7 @@ def _answer(reply: ModelReply, *, is_structured: bool) -> Any:
 
 
 def _parse_json(text: str) -> Any:
-    """Parse the JSON value in a reply. Local models may put it in a code fence or after their thoughts."""
+    """Parse the JSON value in a reply. Local models may put the JSON in a code fence, or after their thoughts."""
     without_thought = _THOUGHT.sub("", text).strip()
     code_fence = _CODE_FENCE.search(without_thought)
     for candidate in (without_thought, code_fence[1] if code_fence else without_thought):

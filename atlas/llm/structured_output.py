@@ -44,7 +44,7 @@ class Question(Generic[T]):
     """Instructions."""
 
     prompt: str
-    """The prompt. Untrusted data in it are formatted by `as_data`."""
+    """The prompt, in which untrusted data are formatted by `as_data`."""
 
     schema: Mapping[str, Any]
     """JSON schema of the answer, an object."""
@@ -221,7 +221,7 @@ _DATA = re.compile(
 
 
 def split_data(prompt: str) -> tuple[str, list[str]]:
-    """Split a prompt into its text without data, and the list of its data texts."""
+    """Return a prompt without data, and the list of the data texts."""
     return _DATA.sub(" ", prompt), [match["text"] for match in _DATA.finditer(prompt)]
 
 

@@ -22,11 +22,11 @@ class Edit(Protocol):
     """Entries that ATLAS adds to a configuration file."""
 
     def add_entries(self, text: str) -> str:
-        """Return the text of a file with the entries added. The text stays unchanged if it contains them already."""
+        """Return the text of a file with the entries added. The text stays unchanged if all entries exist already."""
         ...
 
     def remove_entries(self, text: str) -> str:
-        """Return the text of a file without ATLAS's entries. Empty if it has no other content."""
+        """Return the text of a file without ATLAS's entries. Empty if nothing else is in the file."""
         ...
 
 

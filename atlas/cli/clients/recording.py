@@ -112,7 +112,7 @@ class SessionSink:
 
 
 def _is_continued(before: Experience, attempt: Experience) -> bool:
-    """Return whether an attempt continues the stored one: it has more steps, or as many and another answer."""
+    """Return whether an attempt continues the stored one: by more steps, or by another answer after as many steps."""
     if len(attempt.steps) != len(before.steps):
         return len(attempt.steps) > len(before.steps)
     return attempt.solution_output != before.solution_output

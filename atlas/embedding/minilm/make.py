@@ -38,7 +38,7 @@ class Tensor:
 
     values: Vectors
     offset: int
-    """Offset of its first byte in the file."""
+    """Offset of the tensor's first byte in the file."""
 
 
 def make(directory: Path) -> None:

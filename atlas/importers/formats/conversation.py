@@ -1,4 +1,4 @@
-"""Chat messages as steps: an action is the agent's message, and its observation is everything up to the next one."""
+"""Chat messages as steps: the action is a message of the agent, the observation all others up to the agent's next."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Health of the server. Without a key, only whether it is up is reported."""
+"""Health of the server. Without a key, the response only contains whether the server is up."""
 
 from __future__ import annotations
 

@@ -77,7 +77,7 @@ def requests_per_minute(text: str) -> int:
 
 @asynccontextmanager
 async def limit_threads(has_model: Callable[[], bool], *, pause_seconds: float = FOLLOW_SECONDS) -> AsyncIterator[None]:
-    """Limit the number of threads that answer requests during the block. Call it in the server's event loop.
+    """Limit the number of threads that answer requests during the block, which has to run in the server's event loop.
 
     Args:
         has_model: Returns whether a language model is configured, which may change at any time.

@@ -80,7 +80,7 @@ def _attempt_id(document: Json) -> str:
 
 
 def _drop_nulls(value: Any) -> Any:
-    """Return a JSON value without nulls. Some writers emit them, and others leave the key out."""
+    """Return a JSON value without nulls. Some writers emit nulls, and others omit the keys."""
     if isinstance(value, list):
         return [_drop_nulls(item) for item in value]
     if isinstance(value, dict):

@@ -48,7 +48,7 @@ _PROGRAM_PREFIXES = (
 
 
 def matches(path: Path, head: bytes) -> bool:
-    """Return whether lines have the envelope of a rollout, or the keys of its first versions."""
+    """Return whether lines have the envelope of a rollout, or the keys of the format's first versions."""
     keys = record_keys(head)
     if any({"timestamp", "type", "payload"} <= names for names in keys):
         return True

@@ -1,4 +1,4 @@
-"""Sessions of coding agents: each user request is a task, and everything up to the next one is an attempt at it."""
+"""Sessions of coding agents: each user request is a task, and everything up to the next request is the attempt."""
 
 from __future__ import annotations
 
