@@ -10,9 +10,9 @@ from starlette.middleware import Middleware
 from atlas import AtlasError
 from atlas.server.hardening import SecurityHeadersMiddleware
 from atlas.views.shared.state import check_entrance
-from pages.components.concepts.room import ROOM as CONCEPTS
-from pages.components.experience.room import ROOM as EXPERIENCES
-from pages.components.journal.room import ROOM as ENTRIES
+from pages.components.concepts.kind_page import PAGE as CONCEPTS
+from pages.components.experience.kind_page import PAGE as EXPERIENCES
+from pages.components.journal.kind_page import PAGE as ENTRIES
 from pages.components.shared.live import begin_run
 from pages.components.shared.memory import keep_store, warming_up
 from pages.components.shared.messages import show_failure, show_problem
@@ -21,7 +21,7 @@ from pages.components.shared.sidebar import draw_sidebar
 from pages.components.shared.snapshot import Snapshot, drawn_from, take_snapshot
 from pages.components.shared.tray import draw_tray
 from pages.components.shared.undo_toast import draw_act
-from pages.components.strategies.room import ROOM as STRATEGIES
+from pages.components.strategies.kind_page import PAGE as STRATEGIES
 from pages.frame.address import begin_address, end_address, enter_page
 from pages.frame.page_changes import PageChangeMiddleware
 from pages.frame.palette import draw_palette, palette_entries
@@ -52,7 +52,7 @@ SECTIONS = {
 }
 """Pages by section: the file's name, which is also the URL path, the title and the icon. The first is the default."""
 
-ROOMS = {room.views.kind.page: room for room in (EXPERIENCES, CONCEPTS, STRATEGIES, ENTRIES)}
+KIND_PAGES = {page.views.kind.page: page for page in (EXPERIENCES, CONCEPTS, STRATEGIES, ENTRIES)}
 """The pages of the kinds of memories, by name."""
 
 
@@ -86,7 +86,7 @@ def _draw(snapshot: Snapshot, page: st.Page) -> None:
         draw_act(memory)
     follow_click()
     page.run()
-    draw_tray(memory, page.url_path, ROOMS)
+    draw_tray(memory, page.url_path, KIND_PAGES)
     draw_palette(memory, palette_entries([(name, title) for part in SECTIONS.values() for name, title, _ in part]))
     end_address()
     snapshot.make_map()

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from pages.components.concepts.room import ROOM
-from pages.components.lists.room import draw_page
+from pages.components.concepts.kind_page import PAGE
+from pages.components.lists.kind_page import draw_page
 
-draw_page(ROOM)
+draw_page(PAGE)

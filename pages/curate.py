@@ -41,12 +41,12 @@ from pages.components.curate.queues import (
 )
 from pages.components.curate.review import draw_review
 from pages.components.curate.scan import draw_suspicious, page_scan
+from pages.components.experience.kind_page import PAGE
 from pages.components.experience.refinement import draw_refinement
-from pages.components.experience.room import ROOM
 from pages.components.lists.empty import draw_empty
 from pages.components.lists.heading import draw_heading
+from pages.components.lists.kind_page import draw_opened
 from pages.components.lists.listing import draw_beside
-from pages.components.lists.room import draw_opened
 from pages.components.shared.scope import current_where, draw_awaited, n_experiences
 from pages.components.shared.snapshot import page_memory
 from pages.frame.address import QUEUE, parameter, set_parameter
@@ -144,4 +144,4 @@ draw_heading(
 if not n_experiences(memory) and not n_waiting(memory) and not page_scan(memory).findings:
     draw_empty(memory, "Duplicates, failing domains and outdated experiences are listed here for cleaning up.")
 else:
-    draw_beside(lambda is_beside: draw(memory), partial(draw_opened, ROOM, memory))
+    draw_beside(lambda is_beside: draw(memory), partial(draw_opened, PAGE, memory))

@@ -12,11 +12,11 @@ from atlas.views.map.spread import Places, moved_map, spread_places
 from atlas.views.shared.results import MemoryMap
 from atlas.views.shared.state import StoreState
 from atlas.views.shared.wording import counted
-from pages.components.experience.room import ROOM
+from pages.components.experience.kind_page import PAGE
 from pages.components.importing.box import draw_refused_files
 from pages.components.lists.empty import draw_empty
+from pages.components.lists.kind_page import draw_opened
 from pages.components.lists.record_table import opened_id
-from pages.components.lists.room import draw_opened
 from pages.components.map.beside import draw_difference, draw_hits
 from pages.components.map.domains import draw_domains, draw_verdict
 from pages.components.map.interaction import OPEN_DOMAIN, draw_map
@@ -51,7 +51,7 @@ def draw(memory: MemorySystem, sheet: Sheet) -> None:
             if not has_domain:
                 draw_domains(memory, sheet)
         else:
-            draw_opened(ROOM, memory, opened)
+            draw_opened(PAGE, memory, opened)
         draw_refit(memory, sheet)
 
 

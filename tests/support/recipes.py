@@ -38,8 +38,8 @@ from atlas.views.shared.kinds import KINDS
 from atlas.views.shared.plans import PlanRow, PlanView, deleting_view
 from atlas.views.shared.removals import DeleteRequest
 from atlas.views.shared.texts import Text
+from pages.components.lists.kind_page import KindPage
 from pages.components.lists.panel import Panel
-from pages.components.lists.room import Room
 
 # The memory
 
@@ -239,13 +239,13 @@ RECIPES = KindViews(
 # Its page
 
 
-ROOM = Room(views=RECIPES, panel=Panel(head=lambda detail: Head(headline=Text(detail.editable.text).headline)))
+PAGE = KindPage(views=RECIPES, panel=Panel(head=lambda detail: Head(headline=Text(detail.editable.text).headline)))
 
 
 def register(monkeypatch: pytest.MonkeyPatch) -> None:
     """Register recipes for one test: what files and prompts make of them, and the kind that pages know.
 
-    The third place is the list of rooms that the router draws.
+    The third place is the list of pages that the router draws.
     """
     monkeypatch.setitem(ADDED_KINDS, "recipes", KIND)
     monkeypatch.setitem(KINDS, "recipes", RECIPE)

@@ -16,19 +16,19 @@ PASTA = Recipe(text="boil the pasta", cuisine="italian", minutes=10)
 
 def draw() -> None:
     """Draw the page and the tray, as the router does."""
-    from pages.components.lists.room import draw_page
+    from pages.components.lists.kind_page import draw_page
     from pages.components.shared.snapshot import drawn_from, take_snapshot
     from pages.components.shared.tray import draw_tray
     from pages.components.shared.undo_toast import draw_act
     from pages.frame.address import begin_address, end_address
-    from tests.support.recipes import ROOM
+    from tests.support.recipes import PAGE
 
     begin_address()
     snapshot = take_snapshot()
     with drawn_from(snapshot):
         draw_act(snapshot.memory)
-        draw_page(ROOM)
-        draw_tray(snapshot.memory, "recipes", {"recipes": ROOM})
+        draw_page(PAGE)
+        draw_tray(snapshot.memory, "recipes", {"recipes": PAGE})
     end_address()
 
 

@@ -24,7 +24,7 @@ from atlas.memory.system import MemorySystem
 from atlas.views.concepts.concept import examples_text
 from atlas.views.shared.plans import PlanView
 from atlas.views.shared.texts import Text
-from atlas.views.shared.wording import counted, moment_of, percent
+from atlas.views.shared.wording import counted, percent, stored_time_text
 
 USUAL_PROGRAMS = Limits().max_programs
 MAX_PROGRAMS = (50, 100, 200, USUAL_PROGRAMS, 1_000)
@@ -245,7 +245,7 @@ def reasons(counts: Mapping[str, int]) -> str:
 
 def made_caption(result: CompressionResult) -> str:
     """Return the engine, the time and the state of the store of a search, or an empty string if they cannot be read."""
-    at = moment_of(result.made_at)
+    at = stored_time_text(result.made_at)
     by = f" by {result.engine}" if result.engine else ""
     return f"Found{by} {at}." if at else ""
 

@@ -25,7 +25,7 @@ from atlas.views.lists.facts import Fact, plain_facts
 from atlas.views.lists.uses import uses_of
 from atlas.views.shared.texts import LANGUAGES, Text, as_json, text_of
 from atlas.views.shared.versions import VersionView, version_views
-from atlas.views.shared.wording import counted, moment
+from atlas.views.shared.wording import counted, utc_time_text
 
 MAX_FOUND = 10
 MAX_EXAMPLES = 20
@@ -209,7 +209,7 @@ def _facts(concept: CodeConcept, usage: Usage) -> tuple[Fact, ...]:
         "Proven": _proven(concept),
         "Named by": NAMED_BY.get(named_by, named_by),
         "Retrieved": counted(n_retrieved, "time") if n_retrieved else "never",
-        "Added": moment(concept.created_at) if concept.created_at else "",
+        "Added": utc_time_text(concept.created_at) if concept.created_at else "",
     }
     return tuple(Fact(name, value) for name, value in named.items() if value)
 

@@ -24,7 +24,7 @@ from atlas.views.lists.uses import use_rows
 from atlas.views.lists.word_diff import SAME, word_diff
 from atlas.views.shared.kinds import KINDS
 from atlas.views.shared.texts import Text
-from atlas.views.shared.wording import counted, day_text, moment, percent, plural, signed
+from atlas.views.shared.wording import counted, day_text, percent, plural, signed, utc_time_text
 
 MAX_USES = 10
 """Most uses of a strategy that are listed."""
@@ -215,7 +215,7 @@ def _differences(read: Sequence[Any], texts: Sequence[Mapping[str, str]]) -> tup
 def _origin(record: Any, *, with_agent: bool) -> dict[str, str]:
     """Return the author and the time of a record, as far as its kind stores them."""
     agent, at = getattr(record, "agent_id", ""), getattr(record, "created_at", None)
-    return {**({"Agent": agent} if agent and with_agent else {}), **({"Written": moment(at)} if at else {})}
+    return {**({"Agent": agent} if agent and with_agent else {}), **({"Written": utc_time_text(at)} if at else {})}
 
 
 def _signs(case: Case) -> tuple[tuple[str, Text], ...]:

@@ -21,7 +21,7 @@ from atlas.memory.system import MemorySystem
 from atlas.storage.profiles import BUILT_IN
 from atlas.views.lists.cells import Meter
 from atlas.views.lists.rate_rows import RateRow
-from atlas.views.shared.wording import NO_BREAK, counted, moment, percent
+from atlas.views.shared.wording import NO_BREAK, counted, percent, utc_time_text
 
 OUTCOME = "outcome predicted"
 MEASURES = (*(name for name in METRICS if name != "recall@10"), OUTCOME)
@@ -308,7 +308,7 @@ def measured_caption(memory: MemorySystem, evaluation: OwnEvaluation) -> str:
     at = datetime.fromisoformat(evaluation.measured_at)
     first = memory.history(1, max(0, memory.count_operations() - 1))
     is_older = bool(first) and at < first[0].created_at
-    when = f"Measured {moment(at)}{', when the sample data were made,' if is_older else ''}"
+    when = f"Measured {utc_time_text(at)}{', when the sample data were made,' if is_older else ''}"
     return f"{when} with {evaluation.report.model}{_profile_in_use(evaluation)}."
 
 

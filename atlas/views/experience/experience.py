@@ -26,7 +26,7 @@ from atlas.views.lists.uses import uses_of
 from atlas.views.shared.rates import record_of
 from atlas.views.shared.scope import domain_names
 from atlas.views.shared.texts import Headline, Text, as_json, text_of
-from atlas.views.shared.wording import OUTCOMES, SIGNS, attempts_text, counted, day_text, moment, signed
+from atlas.views.shared.wording import OUTCOMES, SIGNS, attempts_text, counted, day_text, signed, utc_time_text
 from atlas.views.trace.terminal import readable
 
 MAX_ATTEMPTS = 12
@@ -242,7 +242,7 @@ def _attempt(experience_id: str, metadata: Mapping[str, Any], has_memory: bool) 
 def _facts(experience: Experience, usage: Usage, domain: str) -> tuple[Fact, ...]:
     return facts_of(
         {
-            "When": moment(experience.created_at),
+            "When": utc_time_text(experience.created_at),
             "Agent": experience.agent_id,
             "Domain": domain,
             "Source": str(experience.metadata.get("source", "")),
@@ -303,7 +303,7 @@ def _price(metadata: Mapping[str, Any]) -> str:
 
 
 def _retrieval_text(usage: Usage) -> str:
-    last = f", last {moment(usage.last_retrieved_at)}" if usage.last_retrieved_at else ""
+    last = f", last {utc_time_text(usage.last_retrieved_at)}" if usage.last_retrieved_at else ""
     return f"{counted(usage.n_retrieved, 'time')}{last}" if usage.n_retrieved else "never"
 
 

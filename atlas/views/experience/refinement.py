@@ -14,7 +14,7 @@ from atlas.memory.experience.refinement.plan import RefinePlan as RefinePlan
 from atlas.memory.system import MemorySystem
 from atlas.views.kinds.titles import task_title
 from atlas.views.shared.language_model import LanguageModel
-from atlas.views.shared.wording import counted, moment_of, share_text, signed
+from atlas.views.shared.wording import counted, share_text, signed, stored_time_text
 
 RULES, MODEL = "rules", "model"
 MOST = (25, 50, 100, 200, MAX_EXPERIENCES)
@@ -81,7 +81,7 @@ def made_caption(plan: RefinePlan) -> str:
     """Return the judge, the time and the cost. It may contain a model's name, so it is shown as text."""
     by = "by rules, without a language model" if plan.made_by == RULES else f"by {plan.made_by}"
     sets = f"in {counted(plan.n_sets, 'set')} of similar experiences"
-    at = moment_of(plan.made_at)
+    at = stored_time_text(plan.made_at)
     return f"Judged {by}{f' {at}' if at else ''}, {sets}{f'; {plan.spent}' if plan.spent else ''}."
 
 

@@ -12,7 +12,7 @@ from atlas.views.kinds.titles import task_title
 from atlas.views.lists.selection import SelectionSummary, chosen_of
 from atlas.views.shared.rates import rate_sentence
 from atlas.views.shared.texts import Text, text_of
-from atlas.views.shared.wording import counted, moment, signed
+from atlas.views.shared.wording import counted, signed, utc_time_text
 
 COMPARED = 4
 """Experiences that fit side by side."""
@@ -73,7 +73,7 @@ def comparison_columns(memory: MemorySystem, ids: Sequence[str]) -> tuple[Compar
         ComparisonColumn(
             id=experience.id,
             outcome=signed(experience.outcome.label),
-            facts=f"{moment(experience.created_at)} · {counted(len(experience.steps), 'step')}",
+            facts=f"{utc_time_text(experience.created_at)} · {counted(len(experience.steps), 'step')}",
             task=Text(experience.task.description),
             feedback=text_of(experience.feedback),
             solution=text_of(experience.solution_output),

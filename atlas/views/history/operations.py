@@ -25,7 +25,7 @@ from atlas.views.kinds.titles import task_title
 from atlas.views.lists.word_diff import word_diff
 from atlas.views.shared.kinds import kind_of
 from atlas.views.shared.texts import Text
-from atlas.views.shared.wording import counted, moment, plural, signed
+from atlas.views.shared.wording import counted, plural, signed, utc_time_text
 
 PAGE_OPERATIONS = 25
 PAGE_CHANGES = 50
@@ -247,7 +247,7 @@ def _checked_row(memory: MemorySystem, operation: Operation) -> OperationRow:
     later = memory.storage.ledger.history.blocker(row.undo_id)
     if later is None:
         return row
-    blocked = f"Changed again on {moment(later.created_at)}: undo that first"
+    blocked = f"Changed again on {utc_time_text(later.created_at)}: undo that first"
     return replace(row, blocked=blocked, blocked_by=operation_row(memory, later).sentence)
 
 
@@ -423,7 +423,7 @@ def _kind_counts(operation: Operation, first: RecordChange | None, kind: Kind) -
 def _facts(operation: Operation) -> tuple[tuple[str, str], ...]:
     named = {
         "What": "" if operation.kind in MEANINGS else operation.kind,
-        "When": moment(operation.created_at),
+        "When": utc_time_text(operation.created_at),
         "Who": operation.actor,
         "Why": reason_of(operation),
         "Records": _counts(operation),

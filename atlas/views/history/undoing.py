@@ -8,7 +8,7 @@ from atlas.core.operations import BulkUndo, Operation, Operations
 from atlas.memory.system import MemorySystem
 from atlas.views.history.operations import operation_row
 from atlas.views.shared.plans import PlanRow, PlanView
-from atlas.views.shared.wording import counted, moment
+from atlas.views.shared.wording import counted, utc_time_text
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -75,5 +75,5 @@ def _view(memory: MemorySystem, plan: BulkUndo) -> PlanView:
 
 def _row(memory: MemorySystem, operation: Operation, *, goes: bool, why: str) -> PlanRow:
     row = operation_row(memory, operation)
-    title = f"{moment(row.at)} · {row.what}: {row.counts}"
+    title = f"{utc_time_text(row.at)} · {row.what}: {row.counts}"
     return PlanRow(id=operation.id, title=title, goes=goes, why=why)

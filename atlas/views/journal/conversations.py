@@ -9,7 +9,7 @@ from atlas.memory.base.ranking import explain
 from atlas.memory.journal.conversations import Turn
 from atlas.memory.system import MemorySystem
 from atlas.views.shared.texts import Text, text_of
-from atlas.views.shared.wording import counted, moment
+from atlas.views.shared.wording import counted, utc_time_text
 
 MAX_FOUND = 20
 MORE = 50
@@ -74,7 +74,7 @@ def _turn(turn: Turn, live: Collection[str], why: str = "") -> TurnView:
     return TurnView(
         id=turn.id,
         conversation=turn.conversation,
-        when=moment(turn.created_at),
+        when=utc_time_text(turn.created_at),
         said=text_of(turn.user_text),
         answered=text_of(turn.response),
         is_live=turn.id in live,

@@ -26,7 +26,7 @@ from atlas.views.lists.editable import EditableFields
 from atlas.views.lists.facts import Fact, RecordLink, facts_of
 from atlas.views.lists.uses import uses_of
 from atlas.views.shared.texts import Text, as_json
-from atlas.views.shared.wording import counted, moment, percent
+from atlas.views.shared.wording import counted, percent, utc_time_text
 
 __all__ = ["TIERS"]
 
@@ -158,7 +158,7 @@ def metadata_text(metadata: Mapping[str, Any]) -> str:
 def _facts(entry: JournalEntry) -> tuple[Fact, ...]:
     return facts_of(
         {
-            "Written": moment(entry.created_at) if entry.created_at else "not known",
+            "Written": utc_time_text(entry.created_at) if entry.created_at else "not known",
             "Agent": str(entry.metadata.get(AGENT) or ""),
             "Round": f"{entry.generation:,}",
             "State": state_word(entry.tier),
@@ -169,7 +169,7 @@ def _facts(entry: JournalEntry) -> tuple[Fact, ...]:
 def _usage(entry: JournalEntry, usage: Usage) -> tuple[Fact, ...]:
     retrieved = f"{usage.n_retrieved:,}×"
     if usage.last_retrieved_at:
-        retrieved += f", last {moment(usage.last_retrieved_at)}"
+        retrieved += f", last {utc_time_text(usage.last_retrieved_at)}"
     used = f"{usage.n_uses:,}×, {usage.n_successes:,} succeeded" if usage.n_uses else "never"
     return (
         Fact("Importance", f"{entry.importance:.2f}"),

@@ -12,7 +12,7 @@ from atlas.llm.client import is_configured
 from atlas.memory.journal.compact_plan import CompactPlan as CompactPlan
 from atlas.memory.journal.compact_plan import RetentionPolicy as RetentionPolicy
 from atlas.memory.system import MemorySystem
-from atlas.views.shared.wording import counted, moment_of
+from atlas.views.shared.wording import counted, stored_time_text
 
 
 def writers(settings: Settings) -> dict[bool, str]:
@@ -23,7 +23,7 @@ def writers(settings: Settings) -> dict[bool, str]:
 
 def made_caption(plan: CompactPlan) -> str:
     """Return the time, the kept entries and the cost of a plan. It may contain a type's name, which is untrusted."""
-    at = moment_of(plan.made_at)
+    at = stored_time_text(plan.made_at)
     kept_settings = ", ".join(_stored_file(plan.keep_recent, plan.keep_types, plan.max_entries))
     return f"Planned{f' {at}' if at else ''}, keeping {kept_settings}{f'; {plan.spent}' if plan.spent else ''}."
 

@@ -10,7 +10,7 @@ from atlas.memory.journal.importance import MIN_WORDS, NOISE, REPEATED, Refusal
 from atlas.memory.system import MemorySystem
 from atlas.views.kinds.journal_words import type_word
 from atlas.views.shared.texts import Text
-from atlas.views.shared.wording import counted, moment
+from atlas.views.shared.wording import counted, utc_time_text
 
 __all__ = ["ACCEPTANCE_REASON"]
 
@@ -116,7 +116,7 @@ def refused_listing(memory: MemorySystem, limit: int = SHOWN) -> RefusedListing:
                 id=refused.id,
                 entry_type=type_word(refused.entry_type),
                 generation=refused.generation,
-                when=moment(datetime.fromisoformat(refused.refused_at)),
+                when=utc_time_text(datetime.fromisoformat(refused.refused_at)),
                 text=Text(refused.content),
                 reason=_reason(refused.refusal),
                 like_id=refused.refusal.like_id if refused.refusal.like_id in titles else "",

@@ -12,7 +12,7 @@ from typing import Any
 from atlas.core.statistics import SuccessRate, credible_interval
 from atlas.maps.naming import prose
 from atlas.views.shared.rates import rate_line
-from atlas.views.shared.wording import UNKNOWN_VALUE, counted, moment_of, percent
+from atlas.views.shared.wording import UNKNOWN_VALUE, counted, percent, stored_time_text
 
 MAX_WORDS = 8
 MAX_SOURCES = 5
@@ -149,7 +149,7 @@ def _share(n: int, of: int) -> str:
 
 def _middle_day(created_at: Mapping[str, Any], ids: Iterable[str]) -> str:
     times = sorted(str(created_at[record_id]) for record_id in ids if created_at.get(record_id))
-    return (moment_of(median_low(times)).partition(",")[0] if times else "") or "–"
+    return (stored_time_text(median_low(times)).partition(",")[0] if times else "") or "–"
 
 
 def _spread(ids: Sequence[str]) -> Sequence[str]:

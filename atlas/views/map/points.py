@@ -13,7 +13,7 @@ import numpy.typing as npt
 from atlas.maps.map import MemoryMap
 from atlas.views.map.colours import Categories
 from atlas.views.map.packets import Bits, fingerprint, mask_bits, pack
-from atlas.views.shared.wording import OUTCOMES, counted, moment_of
+from atlas.views.shared.wording import OUTCOMES, counted, stored_time_text
 
 UNKNOWN_CODE = 2
 """Index in `OUTCOMES` of the outcome that nobody knows."""
@@ -105,7 +105,7 @@ def _ranks(times: Sequence[str]) -> tuple[npt.NDArray[np.uint16], list[str]]:
     steps = min(len(times), LATEST_DAY + 1)
     shown = order[np.linspace(0, len(times) - 1, min(MOMENTS, len(times))).astype(np.int64)]
     return (ranks * steps // len(times)).astype(np.uint16), [
-        moment_of(times[row]).removesuffix(" UTC") for row in shown
+        stored_time_text(times[row]).removesuffix(" UTC") for row in shown
     ]
 
 

@@ -20,7 +20,7 @@ from atlas.views.shared.kinds import KINDS
 from atlas.views.shared.rates import rate_line
 from atlas.views.shared.results import LiveMap, LiveResult
 from atlas.views.shared.state import may_name_paths, path_text
-from atlas.views.shared.wording import counted, moment
+from atlas.views.shared.wording import counted, utc_time_text
 
 MAX_AGENTS = 5
 """Most agents that are listed."""
@@ -124,5 +124,5 @@ def _work_text(result: LiveResult[Any]) -> str:
     status, at = result.status(), result.written_at
     if status is not None and status.state in ("queued", "running"):
         return "running now"
-    done = moment(datetime.fromtimestamp(at / 1e9, UTC)) if at else "not made yet"
+    done = utc_time_text(datetime.fromtimestamp(at / 1e9, UTC)) if at else "not made yet"
     return f"failed, last done: {done}" if status is not None and status.state == "failed" else done

@@ -11,7 +11,7 @@ from atlas.views.overview.summary import n_own_records
 from atlas.views.settings.copies import backup_state, needs_backup
 from atlas.views.settings.roles import may_import, may_repair
 from atlas.views.settings.store import record_counts
-from atlas.views.shared.wording import counted, moment
+from atlas.views.shared.wording import counted, utc_time_text
 
 NextStep = Literal["import", "repair", "back up", ""]
 
@@ -53,7 +53,7 @@ def _backup_headline(memory: MemorySystem, now: datetime) -> Headline:
     backup = backup_state(memory, now)
     is_safe = backup.made_at is not None and not backup.is_outdated
     if is_safe or not needs_backup(memory, n_own_records(memory)):
-        return Headline(sentence=f"Last backup: {moment(backup.made_at) if backup.made_at else 'none'}.")
+        return Headline(sentence=f"Last backup: {utc_time_text(backup.made_at) if backup.made_at else 'none'}.")
     if backup.made_at is None:
         return Headline(sentence="No backup: if this disk fails, the store is lost.", next_step="back up")
     days = counted((now - backup.made_at).days, "day")

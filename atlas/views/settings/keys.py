@@ -11,7 +11,7 @@ from atlas.access.keys import ApiKeys, Key
 from atlas.infra.actor import Role
 from atlas.memory.system import MemorySystem
 from atlas.views.settings.roles import check_admin
-from atlas.views.shared.wording import day_text, sortable_moment
+from atlas.views.shared.wording import day_text, sortable_utc_time
 
 ROLES = {str(role): role for role in Role}
 """Roles by their names, the lowest first."""
@@ -108,7 +108,7 @@ def _row(key: Key, now: datetime) -> KeyRow:
         id=key.id,
         name=key.name,
         role=f"{key.role}, reviewed" if key.is_reviewed else str(key.role),
-        made=f"{sortable_moment(key.created_at)} by {key.created_by}",
+        made=f"{sortable_utc_time(key.created_at)} by {key.created_by}",
         state=problem or end,
         is_live=not problem,
     )

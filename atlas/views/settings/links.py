@@ -12,7 +12,7 @@ from atlas.memory.system import MemorySystem
 from atlas.storage.frozen import current_copy
 from atlas.storage.maintenance.freeze import remove_frozen_copy
 from atlas.views.settings.roles import check_admin
-from atlas.views.shared.wording import sortable_moment
+from atlas.views.shared.wording import sortable_utc_time
 
 ENDS = {"1 day": 1, "7 days": 7, "30 days": 30, "90 days": 90}
 """Validity of a link in days, by label."""
@@ -79,7 +79,7 @@ def _row(memory: MemorySystem, link: SharedLink, now: datetime) -> LinkRow:
     return LinkRow(
         id=link.id,
         name=link.name,
-        made=f"{sortable_moment(link.made_at)} by {link.made_by}",
-        state=problem or f"open until {sortable_moment(link.ends_at)}",
+        made=f"{sortable_utc_time(link.made_at)} by {link.made_by}",
+        state=problem or f"open until {sortable_utc_time(link.ends_at)}",
         is_live=not problem,
     )

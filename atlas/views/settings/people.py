@@ -15,7 +15,7 @@ from atlas.memory.system import MemorySystem
 from atlas.views.settings.keys import ROLES, revoke_key
 from atlas.views.settings.links import end_link
 from atlas.views.settings.roles import check_admin
-from atlas.views.shared.wording import counted, sortable_moment
+from atlas.views.shared.wording import counted, sortable_utc_time
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -115,13 +115,13 @@ def _revoke(memory: MemorySystem, grants: Grants) -> None:
 
 
 def _row(person: Person) -> PersonRow:
-    removed = f"removed on {sortable_moment(person.removed_at)}" if person.removed_at else ""
+    removed = f"removed on {sortable_utc_time(person.removed_at)}" if person.removed_at else ""
     return PersonRow(
         id=person.id,
         name=person.name,
         role=f"{person.role}, given here" if person.is_role_given else f"{person.role}, by group",
         groups=", ".join(person.groups),
-        seen=sortable_moment(person.seen_at),
+        seen=sortable_utc_time(person.seen_at),
         state=removed or "let in",
         is_removed=person.removed_at is not None,
     )

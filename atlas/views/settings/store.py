@@ -16,7 +16,7 @@ from atlas.views.overview.index_state import index_state
 from atlas.views.overview.summary import size_text
 from atlas.views.shared.kinds import KINDS
 from atlas.views.shared.state import location_fact
-from atlas.views.shared.wording import moment, percent, plural
+from atlas.views.shared.wording import percent, plural, utc_time_text
 
 MANY_SHOWN, MANY_HIDDEN = 0.1, 0.05
 """Shares of foreign queries with hits, and of own queries without, above which a level counts as bad."""
@@ -35,7 +35,7 @@ def store_facts(memory: MemorySystem, n_free_bytes: int | None) -> dict[str, str
         n_free_bytes: Free space on its disk, or None if that is unknown.
     """
     visitor = current_actor()
-    last = [f"{moment(operation.created_at)}, by {operation.actor}" for operation in memory.history(1)]
+    last = [f"{utc_time_text(operation.created_at)}, by {operation.actor}" for operation in memory.history(1)]
     free = "" if n_free_bytes is None else f", {size_text(n_free_bytes)} free"
     mode = {"Open for": "reading only"} if memory.storage.read_only else {}
     return location_fact(memory) | {

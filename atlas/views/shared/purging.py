@@ -13,7 +13,7 @@ from atlas.storage.history import QuotingRecord, Removal
 from atlas.storage.maintenance.purge import PurgePlan, PurgeResult
 from atlas.views.kinds.kind import Kind
 from atlas.views.shared.kinds import kind_of
-from atlas.views.shared.wording import counted, in_words, moment_of
+from atlas.views.shared.wording import counted, in_words, stored_time_text
 
 WORD = "PURGE"
 """Word that a person types as confirmation, unless it is the start of a single id."""
@@ -128,7 +128,7 @@ def _notes(plan: PurgePlan) -> Iterator[str]:
 
 def _files(plan: PurgePlan) -> Iterator[str]:
     for backup in plan.backups:
-        yield f"{backup.path} (backup of {moment_of(backup.made_at)})"
+        yield f"{backup.path} (backup of {stored_time_text(backup.made_at)})"
     yield from (f"{path} (in the store's directory, but not written by ATLAS)" for path in plan.foreign_files)
     yield from (f"{index} (an index of another store, or in a service that was left)" for index in plan.indexes)
 

@@ -20,7 +20,7 @@ from atlas.storage.store import EmbeddingModel as EmbeddingModel
 from atlas.storage.store import identity_file
 from atlas.views.kinds.kind import Kind
 from atlas.views.shared.kinds import KINDS
-from atlas.views.shared.wording import moment
+from atlas.views.shared.wording import utc_time_text
 
 
 class StoreState(NamedTuple):
@@ -81,7 +81,7 @@ def is_frozen(store: Path) -> bool:
 def frozen_note(memory: MemorySystem) -> str:
     """Return a sentence on the time at which a copy was frozen, or an empty string for a live store."""
     at = frozen_at(memory.storage.path)
-    return f"A copy for demonstrations, as the memory was on {moment(at)}." if at else ""
+    return f"A copy for demonstrations, as the memory was on {utc_time_text(at)}." if at else ""
 
 
 def index_problem(memory: MemorySystem) -> str:

@@ -10,7 +10,7 @@ from typing import Any, TypeVar
 from atlas.core.errors import NotFound
 from atlas.memory.base.versions import ItemVersion
 from atlas.views.shared.texts import Text
-from atlas.views.shared.wording import moment
+from atlas.views.shared.wording import utc_time_text
 
 T = TypeVar("T")
 
@@ -46,7 +46,7 @@ def version_views(
     return tuple(
         VersionView(
             number=version.number,
-            when=moment(version.replaced_at),
+            when=utc_time_text(version.replaced_at),
             actor=version.actor,
             difference=_difference(texts(version.item), texts(later)),
             is_now=not changes_to(now, version.item, editable),

@@ -148,12 +148,12 @@ def day_text(at: date) -> str:
     return f"{at.day} {at:%b} {at.year}"
 
 
-def moment(at: datetime) -> str:
+def utc_time_text(at: datetime) -> str:
     """Return `31 Jan 2026, 09:05 UTC`."""
     return f"{time_text(at.astimezone(UTC))} UTC"
 
 
-def sortable_moment(at: datetime) -> str:
+def sortable_utc_time(at: datetime) -> str:
     """Return `2026-01-31 09:05 UTC`, for tables that sort by their texts and for scripts."""
     return f"{at.astimezone(UTC):%Y-%m-%d %H:%M} UTC"
 
@@ -163,9 +163,9 @@ def time_text(at: datetime) -> str:
     return f"{day_text(at)}, {at:%H:%M}"
 
 
-def moment_of(made_at: str) -> str:
+def stored_time_text(made_at: str) -> str:
     """Return `31 Jan 2026, 09:05 UTC` for a time in ISO 8601, or an empty string if it is malformed."""
     try:
-        return moment(datetime.fromisoformat(made_at))
+        return utc_time_text(datetime.fromisoformat(made_at))
     except ValueError:
         return ""

@@ -18,7 +18,7 @@ from atlas.memory.base.success_rates import (
 from atlas.protocols.strategies import SuccessRateUpdater
 from atlas.views.charts.palette import BAND_COLOUR, OUTCOME_COLOURS, PALETTE, Chart
 from atlas.views.shared.rates import likely
-from atlas.views.shared.wording import moment, percent
+from atlas.views.shared.wording import percent, utc_time_text
 
 UPDATERS: Mapping[str, SuccessRateUpdater] = {
     "Moving average (alpha 0.1)": EMASuccessUpdater(),
@@ -68,8 +68,8 @@ def tries_caption(attempts: Sequence[Use]) -> str:
     """Return the alternative text of the chart, in one line."""
     n_succeeded = sum(attempt.success for attempt in attempts)
     return (
-        f"{n_succeeded:,} of {len(attempts):,} uses succeeded, from {moment(attempts[0].at)} "
-        f"to {moment(attempts[-1].at)}"
+        f"{n_succeeded:,} of {len(attempts):,} uses succeeded, from {utc_time_text(attempts[0].at)} "
+        f"to {utc_time_text(attempts[-1].at)}"
     )
 
 
@@ -110,7 +110,7 @@ def _marks(points: Sequence[tuple[int, Use, float, Any]]) -> list[Chart]:
             "x": [n for n, _ in of],
             "y": [1.0 if success else 0.0] * len(of),
             "marker": {"color": OUTCOME_COLOURS[label], "size": 7, "symbol": "circle" if success else "x"},
-            "text": [moment(attempt.at) for _, attempt in of],
+            "text": [utc_time_text(attempt.at) for _, attempt in of],
             "hovertemplate": f"use %{{x}}, {label}, %{{text}}<extra></extra>",
         }
         traces += [trace] if of else []

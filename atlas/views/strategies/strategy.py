@@ -24,7 +24,7 @@ from atlas.views.lists.facts import Fact, facts_of, plain_facts
 from atlas.views.shared.rates import FEW_USES, Record, likely, record_of, verdict_of
 from atlas.views.shared.texts import Text, as_json, text_of
 from atlas.views.shared.versions import VersionView, version_views
-from atlas.views.shared.wording import counted, day_text, moment, signed
+from atlas.views.shared.wording import counted, day_text, signed, utc_time_text
 from atlas.views.strategies.list import domain_of, learned_text, retired_text, trend_text, written_by
 from atlas.views.strategies.parameters import parameters_in, parameters_text
 from atlas.views.strategies.steps import Steps, steps_of
@@ -239,10 +239,10 @@ def _facts(strategy: Strategy, rate: StrategyRate, attempts: Sequence[Use], lear
         {
             "Retired": retired_text(rate).removeprefix("retired "),
             "Trend": trend_text([attempt.success for attempt in attempts]),
-            "Last used": moment(attempts[-1].at) if attempts else "",
+            "Last used": utc_time_text(attempts[-1].at) if attempts else "",
             "Written by": written_by(strategy),
             "Learned from": learned_from,
-            "Added": moment(strategy.created_at) if strategy.created_at else "",
+            "Added": utc_time_text(strategy.created_at) if strategy.created_at else "",
         }
     )
 

@@ -21,7 +21,7 @@ from atlas.views.settings.copies import (
 )
 from atlas.views.settings.roles import may_administer
 from atlas.views.shared.state import bind_actor, may_name_paths
-from atlas.views.shared.wording import sortable_moment
+from atlas.views.shared.wording import sortable_utc_time
 from pages.components.shared.undo_toast import Act, announce_act, announcing_problems
 
 _DIRECTORY = "settings_backup_directory"
@@ -104,7 +104,7 @@ def _draw_known(memory: MemorySystem) -> None:
     rows = [
         {
             "File": path,
-            "Made": sortable_moment(datetime.fromisoformat(made_at)),
+            "Made": sortable_utc_time(datetime.fromisoformat(made_at)),
             "Still there": "yes" if _is_file(Path(path)) else "no",
         }
         for path, made_at in recorded_backups(memory).items()

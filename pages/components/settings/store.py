@@ -29,7 +29,7 @@ from atlas.views.settings.roles import may_administer, may_repair
 from atlas.views.settings.store import search_facts, store_facts
 from atlas.views.shared.scope import scope_with
 from atlas.views.shared.state import StoreState
-from atlas.views.shared.wording import moment
+from atlas.views.shared.wording import utc_time_text
 from pages.components.curate.duplicates import live_duplicates
 from pages.components.lists.editing import READ_ONLY
 from pages.components.lists.record_table import plain_table
@@ -202,7 +202,7 @@ def _examine(memory: MemorySystem, *, fix: bool = False) -> None:
     with announcing_problems(), st.spinner("Checking the store …", show_time=True):
         found = examined(memory, fix=fix)
         state = store_state(memory)
-        _last_check(state.path, state.ledger_id)["text"] = f"{moment(datetime.now(UTC))}: {found.sentence}"
+        _last_check(state.path, state.ledger_id)["text"] = f"{utc_time_text(datetime.now(UTC))}: {found.sentence}"
         st.session_state[_FOUND] = state, found
 
 

@@ -17,7 +17,7 @@ from atlas.views.shared.scope import offered
 from atlas.views.shared.state import bind_actor
 from atlas.views.shared.wording import counted
 from pages.components.lists.editing import READ_ONLY, change_marks, draw_bury, draw_pin
-from pages.components.lists.room import Room
+from pages.components.lists.kind_page import KindPage
 from pages.components.lists.selection import Selection, clear_selection, current_selection
 from pages.components.shared.plans import draw_act, draw_plan
 from pages.components.shared.purging import draw_purge
@@ -27,33 +27,33 @@ from pages.components.shared.snapshot import store_state
 _CHOSEN, _TAGS = "tray_chosen", "tray_tags"
 
 
-def draw_tray(memory: MemorySystem, page: str, rooms: Mapping[str, Room]) -> None:
+def draw_tray(memory: MemorySystem, name: str, kind_pages: Mapping[str, KindPage]) -> None:
     """Draw the open plan and the selection of the page's kind, if any. The router calls this last.
 
     Args:
-        rooms: The pages of kinds, by name. Other pages show the selection of the first.
+        kind_pages: The pages of kinds, by name. Other pages show the selection of the first.
     """
     is_planning = draw_plan(memory) or draw_purge(memory)
-    for room in rooms.values():
-        if room.draw_dialog is not None:
-            room.draw_dialog(memory)
-    room = rooms.get(page) or next(iter(rooms.values()))
-    selection = current_selection(room.views.kind)
+    for page in kind_pages.values():
+        if page.draw_dialog is not None:
+            page.draw_dialog(memory)
+    page = kind_pages.get(name) or next(iter(kind_pages.values()))
+    selection = current_selection(page.views.kind)
     if selection.ids:
         with st.bottom, st.container(key="tray", gap="xsmall"):
-            _draw_selection(memory, room, selection, is_planning)
+            _draw_selection(memory, page, selection, is_planning)
 
 
-def _draw_selection(memory: MemorySystem, room: Room, selection: Selection, is_planning: bool) -> None:
-    views = room.views
+def _draw_selection(memory: MemorySystem, page: KindPage, selection: Selection, is_planning: bool) -> None:
+    views = page.views
     now = _now(memory, views, selection)
     with st.container(horizontal=True, vertical_alignment="center", gap="small"):
         st.badge(now.sentence, icon=":material/select_all:", color="blue")
         st.caption(now.figures)
     with st.container(horizontal=True, vertical_alignment="center", gap="xsmall"):
-        room.draw_looking(memory, now, is_planning)
+        page.draw_looking(memory, now, is_planning)
         _draw_marking(memory, now, views.kind)
-        room.draw_acts(memory, now)
+        page.draw_acts(memory, now)
         for act in views.acts:
             draw_act(memory, act, now.ids, key=f"tray_{act.name}")
         if views.kind.is_exported:

@@ -10,7 +10,7 @@ from atlas.views.kinds.kind import Kind
 from pages.components.journal.panel import PANEL
 from pages.components.journal.timeline import draw_timeline
 from pages.components.journal.writing import draw_write
-from pages.components.lists.room import Room, draw_nothing_yet
+from pages.components.lists.kind_page import KindPage, draw_nothing_yet
 
 
 def _draw_empty(memory: MemorySystem, kind: Kind) -> None:
@@ -19,4 +19,4 @@ def _draw_empty(memory: MemorySystem, kind: Kind) -> None:
     st.caption("An agent writes an entry with memory.journal.add(entry_type, content, generation=…).")
 
 
-ROOM = Room(views=ENTRIES, panel=PANEL, draw_empty=_draw_empty, draw_above=draw_timeline, draw_below=draw_write)
+PAGE = KindPage(views=ENTRIES, panel=PANEL, draw_empty=_draw_empty, draw_above=draw_timeline, draw_below=draw_write)

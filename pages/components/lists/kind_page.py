@@ -39,7 +39,7 @@ def draw_nothing_yet(memory: MemorySystem, kind: Kind) -> None:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Room:
+class KindPage:
     """The page of one kind of memory.
 
     Common parts are described by its views. The other fields draw parts specific to the kind.
@@ -74,57 +74,57 @@ class Room:
     """Draws the dialog of an action."""
 
 
-def draw_page(room: Room) -> None:
+def draw_page(page: KindPage) -> None:
     """Draw the page."""
-    memory, kind = page_memory(), room.views.kind
+    memory, kind = page_memory(), page.views.kind
     draw_heading(kind.page.capitalize(), kind.about, is_one_line=True)
-    draw_records(room, memory)
+    draw_records(page, memory)
 
 
-def draw_records(room: Room, memory: MemorySystem) -> None:
+def draw_records(page: KindPage, memory: MemorySystem) -> None:
     """Draw the records, or how to fill an empty memory."""
-    kind = room.views.kind
+    kind = page.views.kind
     if n_records(memory, kind):
-        _draw_list_and_panel(room, memory)
+        _draw_list_and_panel(page, memory)
         return
-    room.draw_empty(memory, kind)
+    page.draw_empty(memory, kind)
     draw_trash_link(memory, kind)
-    room.draw_below(memory)
+    page.draw_below(memory)
 
 
-def draw_opened(room: Room, memory: MemorySystem, record_id: str) -> None:
+def draw_opened(page: KindPage, memory: MemorySystem, record_id: str) -> None:
     """Draw one record in full, on any page."""
-    draw_panel(room.views, room.panel, memory, record_id)
+    draw_panel(page.views, page.panel, memory, record_id)
 
 
-def _draw_list_and_panel(room: Room, memory: MemorySystem) -> None:
+def _draw_list_and_panel(page: KindPage, memory: MemorySystem) -> None:
     """Draw the list, and the open record beside it.
 
     The finding stands above all. Filters, and what stands between them and the list, are drawn above both.
     """
-    kind, opened = room.views.kind, opened_id()
+    kind, opened = page.views.kind, opened_id()
     head = st.container(horizontal=True, vertical_alignment="center", gap="small", key="finding")
     filters = st.container(key="filters")
-    beside, panel = split(opened, room.widths)
+    beside, panel = split(opened, page.widths)
     with filters:
         bar = st.container(horizontal=True, vertical_alignment="center", gap="xsmall")
         with bar:
-            query = room.ask(memory, kind)
-        if room.draw_above is not None:
-            room.draw_above(memory, query)
+            query = page.ask(memory, kind)
+        if page.draw_above is not None:
+            page.draw_above(memory, query)
     place: Place | None = None
     with beside:
-        answer = find(room.views, memory, query)
+        answer = find(page.views, memory, query)
         if not kind.is_scoped or not draw_awaited(memory):
-            place = draw_list(room.views, memory, answer, is_beside=bool(opened), head=head, bar=bar,
-                              finish=room.finish)  # fmt: skip
+            place = draw_list(page.views, memory, answer, is_beside=bool(opened), head=head, bar=bar,
+                              finish=page.finish)  # fmt: skip
             with head:
-                room.draw_finding(memory, query)
+                page.draw_finding(memory, query)
         if not opened:
-            room.draw_below(memory)
+            page.draw_below(memory)
     if opened and panel is not None:
         with panel:
-            draw_panel(room.views, room.panel, memory, opened, partial(_draw_why, room.views, memory, answer, opened),
+            draw_panel(page.views, page.panel, memory, opened, partial(_draw_why, page.views, memory, answer, opened),
                        draw_walk=partial(draw_walk, kind, place))  # fmt: skip
 
 

@@ -8,7 +8,7 @@ from atlas import MemorySystem
 from atlas.views.kinds.kind import Kind
 from atlas.views.lists.selection import SelectionSummary
 from atlas.views.strategies.kind import STRATEGIES
-from pages.components.lists.room import Room, draw_nothing_yet
+from pages.components.lists.kind_page import KindPage, draw_nothing_yet
 from pages.components.strategies.panel import PANEL, draw_how_counted
 from pages.components.strategies.retirement import draw_retire, is_all_retired
 from pages.components.strategies.writing import draw_by_hand, draw_from_attempts
@@ -36,7 +36,7 @@ def _draw_retiring(memory: MemorySystem, now: SelectionSummary) -> None:
     draw_retire(memory, now.ids, key="tray_retire", is_retired=is_all_retired(memory, now.ids))
 
 
-ROOM = Room(
+PAGE = KindPage(
     views=STRATEGIES,
     panel=PANEL,
     draw_empty=_draw_empty,

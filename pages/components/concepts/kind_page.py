@@ -12,7 +12,7 @@ from atlas.views.lists.selection import SelectionSummary
 from pages.components.concepts.composition import compose, draw_composition
 from pages.components.concepts.loaders import draw_loaders
 from pages.components.concepts.panel import PANEL
-from pages.components.lists.room import Room, draw_nothing_yet
+from pages.components.lists.kind_page import KindPage, draw_nothing_yet
 
 
 def _draw_empty(memory: MemorySystem, kind: Kind) -> None:
@@ -29,7 +29,7 @@ def _draw_composing(memory: MemorySystem, now: SelectionSummary) -> None:
               )  # fmt: skip
 
 
-ROOM = Room(
+PAGE = KindPage(
     views=CONCEPTS,
     panel=PANEL,
     draw_empty=_draw_empty,

@@ -19,8 +19,8 @@ from pages.components.curate.health import page_domains
 from pages.components.experience.chosen import draw_looking, draw_outcomes
 from pages.components.experience.panel import PANEL
 from pages.components.lists.filters import URL, draw_irrelevant, draw_order, turn_to_first_page
+from pages.components.lists.kind_page import KindPage
 from pages.components.lists.listing import draw_finding_button
-from pages.components.lists.room import Room
 from pages.components.shared.narrowing import current_scope, narrow_to
 from pages.components.shared.scope import current_where, draw_scope_boxes, draw_scope_sentence
 from pages.components.shared.snapshot import page_map
@@ -66,7 +66,7 @@ def _detail(memory: MemorySystem, experience_id: str) -> ExperienceDetail | None
     return experience_detail(memory, experience_id, page_map(memory))
 
 
-ROOM = Room(
+PAGE = KindPage(
     views=replace(EXPERIENCES, detail=_detail),
     panel=PANEL,
     draw_finding=_draw_weak_domains,
