@@ -38,9 +38,9 @@ def test_a_run_asks_once_for_the_memory_and_once_for_the_map(dashboard: Dashboar
     make_store(tmp_path, attempts(6))
     dashboard(tmp_path, "map")  # makes the first map, which Overview would be drawn without
     app = dashboard(tmp_path, page)
-    with count_calls(opened_now, LiveMap.shown, state.store_state) as n:
+    with count_calls(opened_now, LiveMap.latest, state.store_state) as n:
         app.run()
-    assert (n["opened_now"], n["shown"]) == (1, 1)
+    assert (n["opened_now"], n["latest"]) == (1, 1)
     assert n["store_state"] == 2  # by the router, and by the line that says what has come since
     assert_no_problem(app)
 

@@ -83,7 +83,7 @@ def test_near_duplicates_of_a_small_store_need_no_background_work(tmp_path):
     with atlas.open_memory(tmp_path / "store", embedder=HashEmbedder()) as memory:
         memory.experience.store_many([attempt("Bake"), attempt("Mend")])
         facts = [
-            work_facts(LiveMap(memory, IdleWorker()), LiveDuplicates(memory, IdleWorker(), at_once=most))
+            work_facts(LiveMap(memory, IdleWorker()), LiveDuplicates(memory, IdleWorker(), max_synchronous=most))
             for most in (2, 1)
         ]
     assert [each["Near-duplicates"] for each in facts] == ["looked for when Curate is opened", "not made yet"]
