@@ -48,7 +48,7 @@ def _write(memory: MemorySystem) -> None:
             )
         if written is None:
             [refused] = memory.journal.rejected(1).latest
-            set_problem(f"A gate refused it: {refused.refusal.reason}. You can accept it under Upkeep.")
+            set_problem(f"A gate refused it: {refused.refusal.reason}. You can accept it under Links and archiving.")
             return
         announce(str(scoped.operation_id), with_replaced("Wrote 1 entry", found))
         for key in NEW:
