@@ -67,7 +67,7 @@ def draw_sample(memory: MemorySystem, view: Overview) -> None:
         share = f": {view.n_sample:,} of {view.rate.n:,} experiences" if n_others else ""
         st.caption(f"Sample data{share}", width="content")
         st.button(
-            "Remove",
+            "Remove sample data",
             key="overview_remove_sample",
             type="tertiary",
             on_click=remove,

@@ -236,7 +236,7 @@ def test_the_sample_data_go_with_one_click_and_nothing_else(page: Page, serve: S
         memory.experience.store(replace(attempt("Made up"), metadata={"is_sample": True}))
     page.goto(serve(store))
     expect(page.get_by_text("Sample data: 1 of")).to_be_visible()
-    page.get_by_role("button", name="Remove", exact=True).click()
+    page.get_by_role("button", name="Remove sample data").click()
     expect(page.get_by_text("Deleted the sample data, 1 record")).to_be_visible()
     assert list(contents(store)) == [own]
 

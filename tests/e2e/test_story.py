@@ -73,7 +73,7 @@ def test_a_strategy_says_how_often_it_worked_and_leads_to_the_attempts_behind_th
 def test_a_strategy_that_hurts_is_retired_and_brought_back(page: Page, serve: Serve, told: Path):
     page.goto(f"{serve(told)}/strategies")
     page.get_by_role("button", name="Run a failed job up to three times").click()
-    expect(page.get_by_text("Too few uses: not clearly worse than similar tasks without it.")).to_be_visible()
+    expect(page.get_by_text("Not clear yet whether it is worse than similar tasks without it.")).to_be_visible()
     settle(page)
     page.get_by_role("button", name="Retire …", exact=True).click()
     page.get_by_role("dialog").get_by_role("button", name="Retire 1 strategy").click()

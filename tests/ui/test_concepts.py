@@ -42,7 +42,7 @@ def test_the_list_is_sorted_filtered_and_paged_by_the_store(dashboard: Dashboard
     for success in (True, False, True):
         memory.concepts.update_stats(ids[7], success)
     app = dashboard(tmp_path, "concepts")
-    assert caption(app) == "30 concepts · 1 with too few uses · 29 not used yet"
+    assert caption(app) == "30 concepts · 1 not clear yet · 29 not used yet"
     assert len(names(app)) == 25
     app.pagination(key="concepts_page").set_value(2).run()
     assert len(names(app)) == 5

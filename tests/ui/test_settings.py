@@ -62,7 +62,7 @@ def test_the_status_counts_records_names_the_last_agents_and_tells_how_to_connec
     )
     shown = [text.value for text in app.text]
     assert "not made yet" in shown  # a check
-    assert {"off: can write names and summaries", "looked for when Curate is opened"} < {*shown}
+    assert {"off (it would write names and summaries)", "looked for when Curate is opened"} < {*shown}
     assert "exact search of every record" in shown
     claude, python = (code.value for code in app.code)
     assert claude.startswith("claude mcp add atlas -- ")

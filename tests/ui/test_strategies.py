@@ -70,7 +70,7 @@ def test_the_list_is_sorted_filtered_and_paged(dashboard: Dashboard, tmp_path, m
     ids = add(memory, *(strategy(number) for number in range(30)))
     tried(memory, ids[7], True, True, False)
     app = dashboard(tmp_path, "strategies")
-    assert caption(app) == "30 strategies · 1 with too few uses · 29 not used yet"
+    assert caption(app) == "30 strategies · 1 not clear yet · 29 not used yet"
     assert (titles(app)[0], column(app, "record", "tries")[0]) == ("refund 7", "2 of 3 uses")
     app.pagination(key="strategies_page").set_value(2).run()
     assert len(titles(app)) == 5
@@ -79,7 +79,7 @@ def test_the_list_is_sorted_filtered_and_paged(dashboard: Dashboard, tmp_path, m
     assert caption(app) == "2 of 30 strategies"
     assert set(column(app, "heading", "status")) == {"retired by a person"}
     app.selectbox(key="strategies_state").select("Show all").run()
-    assert caption(app) == "30 strategies · 1 with too few uses · 27 not used yet · 2 retired"
+    assert caption(app) == "30 strategies · 1 not clear yet · 27 not used yet · 2 retired"
     assert_no_problem(app)
 
 
@@ -92,7 +92,7 @@ def test_the_rule_behind_a_verdict_stands_where_verdicts_are_counted_and_listed(
     tried(memory, bad, *[False] * 9)
     app = dashboard(tmp_path, "strategies")
     (counts,) = [element for element in app.caption if "mostly works" in element.value]
-    assert counts.value == "3 strategies · 1 mostly works · 1 with too few uses"
+    assert counts.value == "3 strategies · 1 mostly works · 1 not clear yet"
     assert app.button(key="strategies_narrowing").label == "1 clearly worse: look at it"
     assert counts.proto.help == VERDICTS_MEAN
     (heading,) = [column for column in drawn_by(app, "records")[0]["columns"] if column["name"] == "record"]

@@ -157,7 +157,7 @@ def test_what_tasks_need_is_unticked_and_goes_once_it_is_ticked(dashboard: Dashb
     app = selecting(dashboard(tmp_path, "history"), *alike)
     app.button(key="tray_delete").click().run()
     assert "2 of 43 experiences would be deleted (5%)." in said(app)
-    assert "1 of the 3 you chose stays: 1 task has nothing else as good." in said(app)
+    assert "1 of the 3 you chose stays: it is the best record of 1 task." in said(app)
     assert "Delete 2 failed experiences" in [element.value for element in app.subheader]
     assert ":green[:material/check:] No task loses its best record" in said(app)
     (effect,) = [drawn["rows"] for drawn in drawn_by(app, "records") if drawn["label"] == "What changes"]

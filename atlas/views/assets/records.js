@@ -89,8 +89,10 @@ const STATES = new Set(['in quarantine', 'waiting for review', 'pinned', 'retire
 const tags = (marks) => (marks ? marks.split(', ') : []).map((mark) => made('span', STATES.has(mark) ? 'tag state' : 'tag', mark))
 const facts = (texts) => texts.map((text) => made('span', '✓✗'.includes(text[0]) ? `fact ${signOf(text)}` : 'tag', text))
 
-// Marks that differ in shape as well as in colour.
 const GROUP_ROWS = 3 // of a group among others that are shown at first
+const LEAST_HIDDEN = 3 // rows: fewer are shown instead of the button
+
+// Marks that differ in shape as well as in colour.
 const SEVERITIES = { urgent: '▲', important: '◆', routine: '●' }
 
 function emptyMark({ empty, empty_means: meaning }) {
@@ -239,7 +241,7 @@ function groupHeading({ group }, above) {
 
 // Below the first rows of a long group among others: the button that shows the rest.
 function groupRest({ group }, below, list) {
-  if (!group || group === below?.group || list.groupOf(group).length - GROUP_ROWS < 2) return []
+  if (!group || group === below?.group || list.groupOf(group).length - GROUP_ROWS < LEAST_HIDDEN) return []
   const button = made('button', 'more', 'Show more'), element = made('div', 'row rest', made('div', 'cell', button))
   button.type = 'button'
   button.addEventListener('click', () => (list.unfolded.add(group), list.fold()))

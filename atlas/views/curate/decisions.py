@@ -83,7 +83,7 @@ def decisions_on(cases: Sequence[Case]) -> tuple[Decision, ...]:
 
 
 EFFECTS: dict[Name, str] = {
-    "keep": "Keep changes nothing, and never asks again.",
+    "keep": "Keep closes the case and changes nothing.",
     "retire": "Retire hides it from agents.",
     "quarantine": "Quarantine hides it from agents.",
     "delete": "Delete moves it to the trash.",
@@ -181,7 +181,7 @@ def _keep_decisions(memory: MemorySystem) -> KeepDecisions:
 def _keeping(case: Case, many: str) -> Decision:
     if case.waiting is not None:
         return Decision(name="keep", label=f"Accept{many}", key="a", help_text="Everybody finds it from now on.")
-    return Decision(name="keep", label=f"Keep{many}", key="a", help_text="Changes nothing, and never asks again.")
+    return Decision(name="keep", label=f"Keep{many}", key="a", help_text="Closes the case and changes nothing.")
 
 
 def _hiding(case: Case, many: str) -> list[Decision]:

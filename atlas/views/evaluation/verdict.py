@@ -364,7 +364,7 @@ def _limit(evaluation: OwnEvaluation, strictness: float, now: StrictnessStep) ->
     if not _clearly_stricter(evaluation, strictness, now):
         return "No stricter search answers clearly fewer off-topic questions."
     if now.strictness == strictness and _loses_none_judged(evaluation, now):
-        return f"Strictness {strictness:g} is the strictest that loses no judged query."
+        return "Any stricter search would lose right hits of judged queries."
     return "Each search that answers clearly fewer off-topic questions hides too much."
 
 

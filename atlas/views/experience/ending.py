@@ -14,7 +14,7 @@ from atlas.views.trace.terminal import readable
 
 NAMES = {"python": "Python", "json": "JSON", "diff": "changed code"}
 LINE_CHARACTERS = 300
-VERDICT_CHARACTERS = 160
+VERDICT_CHARACTERS = 320
 LOOKED_AT = 20_000
 """The part of a text at its end that is read for its last line."""
 

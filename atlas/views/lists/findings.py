@@ -9,16 +9,16 @@ from atlas.memory.system import MemorySystem
 from atlas.views.kinds.kind import Kind
 from atlas.views.kinds.uses import WORSE, use_rates, worse_than
 from atlas.views.lists.queries import Count, Narrowing, Query
-from atlas.views.shared.rates import CLEARLY_WORSE, FAILING, FEW_USES, MIXED, NOT_USED, WORKS, verdict_of
+from atlas.views.shared.rates import CLEARLY_WORSE, FAILING, MIXED, NOT_CLEAR, NOT_USED, WORKS, verdict_of
 from atlas.views.shared.wording import look_at
 
 RETIRED = "retired"
 
 COUNTED = {
     WORKS: "mostly work",
+    NOT_CLEAR: NOT_CLEAR,
     MIXED: MIXED,
     FAILING: "mostly fail",
-    FEW_USES: f"with {FEW_USES}",
     NOT_USED: NOT_USED,
     RETIRED: RETIRED,
 }
@@ -44,7 +44,7 @@ def count_with_uses(memory: MemorySystem, kind: Kind, query: Query) -> Count:
 
 
 def _counted(verdict: str, n: int) -> str:
-    return f"{n:,} {verdict if n == 1 and verdict != FEW_USES else COUNTED[verdict]}"
+    return f"{n:,} {verdict if n == 1 else COUNTED[verdict]}"
 
 
 def _narrowing(n_worse: int) -> Narrowing:

@@ -183,14 +183,13 @@ class Offer:
 
     @property
     def reasons(self) -> tuple[str, ...]:
-        """Why unticked records stay: `1 of the 13 you chose stays: 10 tasks have nothing else as good.`."""
+        """Why unticked records stay: `1 of the 13 you chose stays: it is the best record of 10 tasks.`."""
         loss = self.whole.view.loss
         needed = [record for record in (loss.lost if loss else ()) if record.id in self.kept]
         n_needed, n_others = len(needed), len(self.kept) - len(needed)
         tasks = counted(len({task for record in needed for task in record.tasks}), "task")
-        have = "has" if tasks.startswith("1 ") else "have"
         parts = (
-            (n_needed, f"{tasks} {have} nothing else as good"),
+            (n_needed, f"{'it is the best record' if n_needed == 1 else 'they are the best records'} of {tasks}"),
             (n_others, f"you unticked {'it' if n_others == 1 else 'them'}"),
         )
         return tuple(f"{self._stay(n)}: {why}." for n, why in parts if n)

@@ -15,7 +15,7 @@ LIKELY_MEANS = "Likely: the true value lies in this range with a probability of 
 FEW_KNOWN = 10
 """Known outcomes below which a rate is called too few to judge."""
 
-WORKS, FAILING, FEW_USES, MIXED = "mostly works", "mostly fails", "too few uses", "mixed"
+WORKS, FAILING, NOT_CLEAR, MIXED = "mostly works", "mostly fails", "not clear yet", "mixed"
 """Verdicts on a rate, from its interval and the number of uses."""
 
 CLEARLY_WORSE = "clearly worse"
@@ -25,7 +25,7 @@ VERDICTS_MEAN = (
     "Mostly works: even the low end of its likely range is at least 50%. "
     "Mostly fails: even the high end is at most 50%. "
     "Clearly worse: clearly below the rate of the other active ones. "
-    f"Too few uses: under {FEW_KNOWN}, with 50% inside the range. Mixed: more uses, with 50% inside the range."
+    f"Not clear yet: 50% is inside the range, with under {FEW_KNOWN} uses. Mixed: the same with more uses."
 )
 """The rule of the verdicts on success rates in words, for the help of what shows one."""
 
@@ -105,7 +105,7 @@ def verdict_of(interval: Interval, n: int) -> str:
         return WORKS
     if interval.high <= 0.5:
         return FAILING
-    return FEW_USES if n < FEW_KNOWN else MIXED
+    return NOT_CLEAR if n < FEW_KNOWN else MIXED
 
 
 def likely(interval: Interval) -> str:

@@ -21,7 +21,7 @@ from atlas.views.charts.interval_bars import interval_bar
 from atlas.views.kinds.uses import worse_than
 from atlas.views.lists.editable import EditableFields
 from atlas.views.lists.facts import Fact, facts_of, plain_facts
-from atlas.views.shared.rates import FEW_USES, Record, likely, record_of, verdict_of
+from atlas.views.shared.rates import NOT_CLEAR, Record, likely, record_of, verdict_of
 from atlas.views.shared.texts import Text, as_json, text_of
 from atlas.views.shared.versions import VersionView, version_views
 from atlas.views.shared.wording import counted, day_text, signed, utc_time_text
@@ -200,12 +200,13 @@ def _verdict(effect: StrategyEffect) -> str:
     if effect.verdict == "unplaced":
         names = f"{counted(effect.n_unplaced, 'use')} {'names' if effect.n_unplaced == 1 else 'name'}"
         return f"{headline} {names} no attempt and no task, so it cannot be compared with similar tasks without it."
-    is_better = effect.difference >= 0
-    comparison = f"clearly {'better' if is_better else 'worse'} than similar tasks without it."
+    comparison = f"{'better' if effect.difference >= 0 else 'worse'} than similar tasks without it."
     if effect.verdict != "unclear":
-        return comparison.capitalize()
+        return f"Clearly {comparison}"
     verdict = verdict_of(effect.used.interval, effect.used.n)
-    return f"{verdict.capitalize()}{':' if verdict == FEW_USES else ', but'} not {comparison}"
+    if verdict == NOT_CLEAR:
+        return f"Not clear yet whether it is {comparison}"
+    return f"{verdict.capitalize()}, but not clearly {comparison}"
 
 
 def _effect_row(what: str, tries: Tries, noun: str = "use", *, has_scale: bool = True) -> EffectRow:

@@ -15,6 +15,7 @@ from atlas.views.experience.list import ExperienceRow, place_and_mark
 from atlas.views.kinds.kind import Kind
 from atlas.views.lists.queries import Query
 from atlas.views.shared.scope import BEST_MATCH, Scope
+from atlas.views.shared.wording import counted
 from pages.components.curate.health import page_domains
 from pages.components.experience.chosen import draw_looking, draw_outcomes
 from pages.components.experience.panel import PANEL
@@ -49,12 +50,11 @@ def _draw_weak_domains(memory: MemorySystem, query: Query) -> None:
     """Draw how many domains fail clearly more often than the others, as a button that lists their attempts."""
     weak = [line.number for line in page_domains(memory) if line.is_failing and not (query.where or query.is_search)]
     if weak:
-        fails = "1 domain fails" if len(weak) == 1 else f"{len(weak):,} domains fail"
         draw_finding_button(
-            f"{fails} more often",
+            f"{counted(len(weak), 'domain')} below average",
             "experiences_weak",
             partial(narrow_to, Scope(domains=tuple(weak))),
-            help_text="Clearly more often than the others. Lists only their attempts",
+            help_text="They fail clearly more often than the others. Lists only their attempts",
         )
 
 

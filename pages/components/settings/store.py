@@ -87,7 +87,7 @@ def _store_facts(memory: MemorySystem) -> dict[str, str]:
 
 def _work_facts(memory: MemorySystem) -> dict[str, str]:
     model = opening_model()
-    language_model = {"Language model": model.badge if model.client else "off: can write names and summaries"}
+    language_model = {"Language model": model.badge if model.client else "off (it would write names and summaries)"}
     return language_model | search_facts(memory) | work_facts(live_map(memory), live_duplicates(memory))
 
 

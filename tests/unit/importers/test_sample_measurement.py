@@ -63,7 +63,7 @@ def test_a_new_store_of_the_sample_data_has_a_verdict_that_came_with_them(tmp_pa
         again = replace(found, measured_at="2100-01-01T09:00:00+00:00")
         assert measured_caption(memory, again).startswith("Measured 1 Jan 2100, 09:00 UTC with")
         assert staleness(memory, found) == ""
-        assert verdict(found, 1.0).finding == "Strictness 1 is the strictest that loses no judged query."
+        assert verdict(found, 1.0).finding == "Any stricter search would lose right hits of judged queries."
         assert len(miss_rows(memory, found.report.missed)) == MAX_MISSES, "it names records of this store"
         tasks = {task.name: task for task in found.report.tasks}
         assert tasks["own attempts"].n_records == memory.experience.count()

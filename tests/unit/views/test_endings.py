@@ -52,7 +52,7 @@ def test_the_end_is_what_tells_most(memory, given, line):
 @pytest.mark.parametrize(
     ("given", "line"),
     [
-        ({"feedback": f"The keys were wrong. {'Ask first. ' * 30}"}, "Feedback: The keys were wrong. Ask first."),
+        ({"feedback": f"The keys were wrong. {'Ask first. ' * 60}"}, "Feedback: The keys were wrong. Ask first."),
         ({"error": "timeout after 900 s"}, "Error: timeout after 900 s"),
         ({"solution": "Lady Derailla it is."}, "Lady Derailla it is."),
     ],
@@ -60,4 +60,4 @@ def test_the_end_is_what_tells_most(memory, given, line):
 def test_a_verdict_names_its_source(memory, given, line):
     (stored,) = memory.experience.store_many([attempt(**given)])
     assert verdict_of(memory.experience.get(stored)).startswith(line)
-    assert len(verdict_of(memory.experience.get(stored))) < 180
+    assert len(verdict_of(memory.experience.get(stored))) < 340

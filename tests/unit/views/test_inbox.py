@@ -246,7 +246,7 @@ def test_the_effects_of_keeping_hiding_and_deleting_are_told_where_all_are_offer
     ids = fill(memory)
     told = {case.ids: effects(decisions_on([case])) for case in cases_of(memory).inbox}
     assert told[(ids["bad"],)].startswith(
-        "Keep changes nothing, and never asks again. Retire hides it from agents. Delete moves it to the trash."
+        "Keep closes the case and changes nothing. Retire hides it from agents. Delete moves it to the trash."
     )
     assert "Retire hides it" in told[(ids["idle"],)]
     assert told[(ids["unknown"],)] == ""

@@ -52,7 +52,7 @@ def test_an_offer_unticks_what_tasks_need_and_follows_the_ticks(memory):
     assert (advised.kept, {*advised.plan.removed_ids}) == (needed, {*ids[:3]} - needed)
     assert advised.plan.view.loss.n_losing == 0
     assert (advised.plan.view.heading, *advised.reasons) == (
-        "Delete 1 successful experience", "2 of the 3 you chose stay: 2 tasks have nothing else as good.",
+        "Delete 1 successful experience", "2 of the 3 you chose stay: they are the best records of 2 tasks.",
     )  # fmt: skip
     ticked = advised.keeping(memory, ())
     assert ticked.plan is advised.whole
@@ -79,7 +79,7 @@ def test_an_unticked_record_that_was_deleted_since_is_not_counted_as_kept(memory
     memory.experience.delete(ids[:1])
     again = offer(memory, request, unticked.kept)
     assert again.kept == {ids[1]}
-    assert again.reasons == ("1 of the 2 you chose stays: 1 task has nothing else as good.",)
+    assert again.reasons == ("1 of the 2 you chose stays: it is the best record of 1 task.",)
 
 
 def test_a_record_to_keep_leaves_its_group(memory, ids):

@@ -139,10 +139,10 @@ def test_a_strategy_is_called_clearly_worse_in_its_row_and_by_the_finding(memory
     rows = listed_page(memory, STRATEGIES, Query()).rows
     assert {row.title: row.state for row in rows} == {"good": "", "worse": "problem", "unclear": ""}
     verdicts = {row.title: row.record.verdict for row in rows}
-    assert verdicts == {"good": "mostly works", "worse": "clearly worse", "unclear": "too few uses"}
+    assert verdicts == {"good": "mostly works", "worse": "clearly worse", "unclear": "not clear yet"}
     assert [row.record.others for row in rows if row.record.others] == ["95%"]
     finding = count_with_uses(memory, STRATEGY, Query())
-    assert (finding.n, finding.note) == (3, "1 mostly works · 1 with too few uses")
+    assert (finding.n, finding.note) == (3, "1 mostly works · 1 not clear yet")
     assert finding.narrowing == Narrowing("1 clearly worse: look at it", "state", WORSE)
     assert listed(memory, state=WORSE) == ["worse"]
 
@@ -251,7 +251,7 @@ def test_it_helps_where_its_tries_do_surely_better_than_similar_attempts(memory)
 @pytest.mark.parametrize(
     ("n_succeeded", "n", "verdict"),
     [
-        (2, 3, "Too few uses: not clearly better than similar tasks without it."),
+        (2, 3, "Not clear yet whether it is better than similar tasks without it."),
         (6, 12, "Mixed, but not clearly better than similar tasks without it."),
         (12, 12, "Mostly works, but not clearly better than similar tasks without it."),
     ],

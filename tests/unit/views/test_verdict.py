@@ -224,7 +224,7 @@ def test_the_advised_strictness_hides_hardly_a_right_first_hit(measured):
 def test_no_stricter_search_is_advised_that_hides_what_was_judged_right(measured):
     loses = with_steps(measured, STEPS[0], step(1.8, 0.97, 0.14, judged=0.3))
     assert stricter(loses, 1.0) is None
-    assert verdict(loses, 1.0).finding == "Strictness 1 is the strictest that loses no judged query."
+    assert verdict(loses, 1.0).finding == "Any stricter search would lose right hits of judged queries."
     assert trade_off(loses, 1.0) == TradeOff(
         strictness=1.8,
         sentence="At 1.8, off-topic answers would fall to 14%, and 12 more of 20 judged queries would be wrong.",
@@ -234,7 +234,7 @@ def test_no_stricter_search_is_advised_that_hides_what_was_judged_right(measured
     row = search_row(with_steps(measured, poor, step(1.8, 0.97, 0.14, judged=0.3)), 1.0)
     assert (row.what, row.detail, row.severity, row.page) == (
         "65% of off-topic questions get an answer",
-        "Strictness 1 is the strictest that loses no judged query",
+        "Any stricter search would lose right hits of judged queries",
         "important",
         "evaluation",
     )
@@ -245,7 +245,7 @@ def test_no_stricter_search_is_advised_that_hides_what_was_judged_right(measured
 def test_a_search_that_misses_judged_queries_is_not_said_to_find_the_right_memories(measured):
     found = with_steps(measured, step(1.0, 0.98, 0.65, judged=0.51), step(1.8, 0.97, 0.14, judged=0.27))
     judged = verdict(found, 1.0)
-    assert judged.finding == "Strictness 1 is the strictest that loses no judged query."
+    assert judged.finding == "Any stricter search would lose right hits of judged queries."
     assert judged.headline == (
         "Search is right first for half of the judged queries, and answers two thirds of the off-topic questions."
     )
