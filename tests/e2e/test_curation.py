@@ -162,9 +162,9 @@ def test_a_long_group_of_cases_is_cut_until_the_rest_is_asked_for(page: Page, se
     page.goto(f"{serve(tmp_path / 'store')}/curate")
     reports = page.get_by_role("grid", name="Cases").locator(".row[data-id]:visible").filter(has_text="Mend report")
     expect(reports).to_have_count(3)
-    page.get_by_role("button", name="Show more").click()
+    page.get_by_role("button", name="Show 3 more").click()
     expect(reports).to_have_count(6)
-    expect(page.get_by_role("button", name="Show more")).to_be_hidden()
+    expect(page.get_by_role("button", name="Show 3 more")).to_be_hidden()
 
 
 def test_the_palette_finds_pages_records_and_acts_by_keyboard(page: Page, serve: Serve, tmp_path):

@@ -242,7 +242,10 @@ function groupHeading({ group }, above) {
 // Below the first rows of a long group among others: the button that shows the rest.
 function groupRest({ group }, below, list) {
   if (!group || group === below?.group || list.groupOf(group).length - GROUP_ROWS < LEAST_HIDDEN) return []
-  const button = made('button', 'more', 'Show more'), element = made('div', 'row rest', made('div', 'cell', button))
+  const button = made('button', 'more', `Show ${list.groupOf(group).length - GROUP_ROWS} more`)
+  const place = made('div', 'cell', button), element = made('div', 'row rest', place)
+  element.setAttribute('role', 'row')
+  place.setAttribute('role', 'gridcell')
   button.type = 'button'
   button.addEventListener('click', () => (list.unfolded.add(group), list.fold()))
   element.dataset.group = group

@@ -18,7 +18,7 @@ FEW = 0.01
 """Largest share of the attempts that may lie before the first period, or after today."""
 
 LEAST_TO_TRIM = 11
-"""Number of attempts below which none is left out. Of as many, one may be: the others can still fill two periods."""
+"""Number of attempts below which none is left out. From here on, one may be, even if it is more than `FEW`."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -80,6 +80,7 @@ def concept_rows(
     ids = [concept.id for concept in concepts]
     marks, usage, worse = memory.concepts.marks(ids), memory.concepts.usage(ids), worse_than(memory.concepts)
     average = average_rate(memory)
+    names = memory.concepts.titles(list(dict.fromkeys(part for concept in concepts for part in concept.composed_of)))
     return tuple(
         ConceptRow(
             id=concept.id,
@@ -93,7 +94,7 @@ def concept_rows(
                 average=average,
             ),
             last_used=last_use(usage[concept.id]),
-            origin=_origin(memory, concept),
+            origin=_origin(memory, concept, [names[part] for part in concept.composed_of if part in names]),
             example=_example(concept),
             marks=marks_text(marks.get(concept.id, NO_MARKS)),
             state=row_state(marks.get(concept.id, NO_MARKS), is_problem=concept.id in worse),
@@ -103,11 +104,10 @@ def concept_rows(
     )
 
 
-def _origin(memory: MemorySystem, concept: CodeConcept) -> str:
+def _origin(memory: MemorySystem, concept: CodeConcept, parts: Sequence[str]) -> str:
     language = f"{concept.language}, " if concept.language.lower() != "python" else ""
-    parts = memory.concepts.titles([*concept.composed_of])
     if parts:
-        return f"{language}built from {', '.join(parts.values())}"
+        return f"{language}built from {', '.join(parts)}"
     source, found_in = f"{language}{source_word(concept.source)}", saving_text(memory, concept)
     if not found_in:
         return source

@@ -148,7 +148,7 @@ def _failed_attempts(memory: MemorySystem, domain: DomainLine) -> tuple[str, tup
 
 def _uses(memory: MemorySystem, strategy_id: str) -> tuple[str, tuple[EvidenceRow, ...]]:
     """Return a heading and lines for the uses of a strategy, as far as the tasks are stored."""
-    rows = [row for row in use_rows(memory, memory.strategies.attempts(strategy_id)) if row.task][:MAX_USES]
+    rows = [row for row in use_rows(memory, memory.strategies.attempts(strategy_id), MAX_USES) if row.task]
     n_of = Counter(row.experience_id or row.id for row in rows)
     latest = {row.experience_id or row.id: row for row in reversed(rows)}
     stored = {attempt.id: attempt for attempt in memory.experience.get_many([row.experience_id for row in rows])}

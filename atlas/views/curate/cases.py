@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
@@ -97,10 +96,6 @@ class Cases:
     def counts(self) -> dict[str, int]:
         """Return the number of cases of the inbox and of each queue."""
         return {queue: len(self.of(queue)) for queue in (INBOX, *self.by_queue)}
-
-    def inbox_counts(self) -> dict[str, int]:
-        """Return the number of the inbox's cases by the queue that lists them, in its order. They add up to it."""
-        return dict(Counter(case.queue for case in self.inbox))
 
     def groups(self, queue: str) -> tuple[tuple[str, ...], ...]:
         """Return the groups of near-duplicate or of repeated attempts."""

@@ -223,7 +223,7 @@ def _same_task(experience: Experience) -> dict[str, str]:
 def _latest_title(memory: MemorySystem, experience: Experience) -> str:
     """Return the title of the latest attempt at an experience's task, by which lists name the task."""
     rows = memory.experience.browse(_same_task(experience), order_by="created_at", descending=True, limit=1)
-    latest = memory.experience.get_many([row["id"] for row in rows])
+    latest = memory.experience.get_many([row["id"] for row in rows if row["id"] != experience.id])
     return Text(latest[0].task.description).headline.title if latest else ""
 
 

@@ -39,10 +39,9 @@ class PruneRequest:
         """Return the request with further experiences to keep."""
         return replace(self, kept=(*self.kept, *ids))
 
-    def retire_instead(self, memory: MemorySystem, ids: Sequence[str]) -> BuryRequest | None:
-        """Return the request to retire these experiences, or None if all are retired already."""
-        is_any_active = any(not marks.buried for marks in memory.experience.marks(list(ids)).values())
-        return BuryRequest(EXPERIENCE, tuple(ids)) if is_any_active else None
+    def retire_instead(self, ids: Sequence[str]) -> BuryRequest:
+        """Return the request to retire these experiences."""
+        return BuryRequest(EXPERIENCE, tuple(ids))
 
     def propose(self, memory: MemorySystem) -> PruneProposal:
         """Return the current plan, measured."""

@@ -47,13 +47,16 @@ _NOUNS = {
     "import": "the import of {}",
     "edit": "the edit of {}",
     "delete": "the deletion of {}",
-    "forget": "the deletion of {}, by the one who stored them",
+    "forget": "the deletion of {}, which the one who had stored them deleted",
     "prune": "the deletion of {} by a rule",
     "merge": "the merge of {}",
     "outcome": "the outcome of {}",
     "restore": "the restoring of {} from the trash",
 }
 """Names of operations that were undone, by their kind. The others are undone in the words of their sentences."""
+
+_LEFT_OUT = ", which leaves out "
+"""What follows the number of merged records."""
 
 _SWITCHES = {"pinned": ("Pinned {}", "Unpinned {}"), "buried": ("Retired {}", "Brought back {}")}
 _OUTCOMES = {"true": "succeeded", "false": "failed", "": "unknown"}
@@ -180,7 +183,8 @@ def change_of(operation: Operation, first: RecordChange | None) -> str:
     if first is None or operation.kind != "edit" or operation.counts != {"changed": 1} or len(first.fields) != 1:
         return ""
     ((name, before, after),) = first.fields
-    added = after.removeprefix(before).strip() if before and after.startswith(before) else ""
+    rest = after.removeprefix(before) if before and after.startswith(before) else ""
+    added = rest.strip() if rest[:1].isspace() or before[-1:].isspace() else ""
     difference = f"{name}: added “{added}”" if added else f"{name}: {word_diff(before, after)}"
     if len(difference) > CHANGE_CHARACTERS:  # a text that was written anew
         difference = f"{name}, now: {' '.join(after.split())}"
@@ -200,7 +204,8 @@ def _undo_sentence(memory: MemorySystem, operation: Operation) -> str:
     first = next(iter(memory.changes(undone.id, 1)), None)
     kind = only_kind(memory, undone)
     if undone.kind in _NOUNS:
-        return f"Undid {_NOUNS[undone.kind].format(_object(memory, undone, first, kind))}"
+        what = _object(memory, undone, first, kind).partition(_LEFT_OUT)[0]
+        return f"Undid {_NOUNS[undone.kind].format(what)}"
     return f"Undid: {_lowered(sentence_of(memory, undone, first, kind))}"
 
 
@@ -235,7 +240,7 @@ def _object(memory: MemorySystem, operation: Operation, first: RecordChange | No
     n = max(counts.values(), default=0)
     if operation.kind in ("merge", "refine"):
         n_removed = counts.get("removed", 0)
-        return f"{counted(n_removed + counts.get('changed', 0), noun)}, which leaves out {n_removed:,}"
+        return f"{counted(n_removed + counts.get('changed', 0), noun)}{_LEFT_OUT}{n_removed:,}"
     if kind is None and 1 < sum(counts.values()) <= FEW and first is not None and first.title:
         noun, *others = (kind_of(memory, change.collection).noun for change in memory.changes(operation.id, FEW))
         named = f"{noun} “{task_title(first.title).title}”"

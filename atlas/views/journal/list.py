@@ -115,7 +115,7 @@ def light_rows(memory: MemorySystem, rows: Sequence[Mapping[str, Any]]) -> tuple
     listed = {row["id"]: row["metadata"] for row in rows}
     crashes = {each: found.get("fixed_by", ()) for each, found in listed.items() if found["entry_type"] == CRASH}
     fixes, solved = fix_texts(memory, crashes), solved_texts(memory, [*listed])
-    promotions = promotion_texts(memory, {each: found.get(PROMOTIONS, ()) for each, found in listed.items()})
+    promotions = promotion_texts(memory, {each: _texts(found.get(PROMOTIONS)) for each, found in listed.items()})
     writers = writers_of(memory, {each: found.get(f"{METADATA}{AGENT}") for each, found in listed.items()})
     return tuple(
         EntryRow(
@@ -134,6 +134,10 @@ def light_rows(memory: MemorySystem, rows: Sequence[Mapping[str, Any]]) -> tuple
         )
         for entry_id, found in listed.items()
     )
+
+
+def _texts(value: Any) -> list[str]:
+    return [each for each in value if isinstance(each, str)] if isinstance(value, list | tuple) else []
 
 
 def count_with_crashes(memory: MemorySystem, query: Query) -> Count:

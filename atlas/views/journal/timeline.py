@@ -9,7 +9,7 @@ from collections import Counter
 from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import dataclass
-from datetime import UTC, date, datetime, timedelta
+from datetime import date, datetime, timedelta
 from functools import partial
 from typing import Any
 
@@ -117,15 +117,18 @@ def where_in_time(memory: MemorySystem, query: Query) -> dict[str, Any]:
     return where_of(filters, query.values, memory.journal)
 
 
-def timeline(memory: MemorySystem, query: Query) -> Timeline:
-    """Return the counts of entries that pass a query's filters, over all days or generations."""
+def timeline(memory: MemorySystem, query: Query, today: int) -> Timeline:
+    """Return the counts of entries that pass a query's filters, over all days or generations.
+
+    Args:
+        today: Ordinal number of the day (UTC).
+    """
     where = where_in_time(memory, query)
     crash = conjunction(where, {"entry_type": CRASH})
     is_by_day = len(_by_day(memory, {})) >= MIN_DAYS
     count = partial(_by_day, memory) if is_by_day else partial(memory.journal.values, "generation")
     entries, crashes, fixed = (Counter(count(each)) for each in (where, crash, conjunction(crash, HAS_FIX)))
     lanes = (Lane(NOT_FIXED, crashes - fixed), Lane(FIXED, fixed), Lane(OTHERS, entries - crashes))
-    today = memory.storage.ledger.clock.now().astimezone(UTC).toordinal()
     return Timeline(tuple(lane for lane in lanes if lane.counts), is_by_day, today)
 
 

@@ -17,7 +17,7 @@ OUTCOME = Column(
     "Outcome",
     104,
     "outcomes",
-    help_text="How it ended. Below it, how other attempts at the task ended, the newest last; many are counted",
+    help_text="How it ended. Below it, how the other listed attempts at the task ended, newest last; many are counted",
 )
 TASK = Column("task", "Task", 460, "task", order_key="title")
 AGENT = Column(

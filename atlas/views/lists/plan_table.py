@@ -91,17 +91,26 @@ def loss_words(loss: CurationLoss) -> str:
     return f"no {task} loses its best record" if loss.n_tasks else "no task depends on these"
 
 
-def plan_lines(offer: Offer, rows: Sequence[PlanRow], limit: int) -> tuple[PlanLine, ...]:
-    """Return the first lines of some rows of a plan.
-
-    In a table of removals, records that tasks need come first, then those that succeeded. Titles are whole, unless all
-    tasks share the text after them, which `shared_text` returns.
-    """
-    losses = [plan.view.loss for plan in (offer.whole, offer.plan)]
-    needed = {record.id: len(record.tasks) for loss in losses if loss is not None for record in loss.lost}
+def first_rows(offer: Offer, rows: Sequence[PlanRow], limit: int) -> Sequence[PlanRow]:
+    """Return the first rows of a plan. Of removals, those that tasks need come first, then those that succeeded."""
+    needed = _needed(offer)
     if all(row.goes for row in rows):
         rows = sorted(rows, key=lambda row: (-needed.get(row.id, 0), row.outcome != "succeeded"))
-    rows = rows[:limit]
+    return rows[:limit]
+
+
+def _needed(offer: Offer) -> Mapping[str, int]:
+    """Return the number of tasks whose best record it is, for each record of a plan that is one."""
+    losses = [plan.view.loss for plan in (offer.whole, offer.plan)]
+    return {record.id: len(record.tasks) for loss in losses if loss is not None for record in loss.lost}
+
+
+def plan_lines(offer: Offer, rows: Sequence[PlanRow]) -> tuple[PlanLine, ...]:
+    """Return rows of a plan as lines.
+
+    Titles are whole, unless all tasks share the text after them, which `shared_text` returns.
+    """
+    needed = _needed(offer)
     tasks = [task_title(row.title) for row in rows]
     differences, is_shared = distinct_words([task.rest for task in tasks]), bool(shared_text(rows))
     return tuple(

@@ -18,6 +18,9 @@ from atlas.views.shared.wording import signed
 
 MAX_USES = 500
 
+MAX_ENDINGS = 50
+"""Largest number of uses whose attempts are read in full."""
+
 COLUMNS = (
     Column("outcomes", "Outcome", 115, "outcomes"),
     Column("task", "Task", 240, "task", below="ending"),
@@ -38,7 +41,7 @@ class UseRow(Row):
     """Untrusted text."""
 
     ending: str
-    """How the attempt ended, in one line of untrusted text, or empty if it is not stored."""
+    """How the attempt ended, in one line of untrusted text. Empty if it is not stored, or not of the newest."""
 
     experience_id: str
     """The experience of the attempt, or empty if it is not stored."""
@@ -57,18 +60,18 @@ def uses_of(memory: MemorySystem, kind: Kind, record_id: str) -> tuple[Use, ...]
     return tuple(memory.storage.ledger.usage.uses(collection, [record_id])[record_id])
 
 
-def use_rows(memory: MemorySystem, uses: Sequence[Use]) -> tuple[UseRow, ...]:
+def use_rows(memory: MemorySystem, uses: Sequence[Use], limit: int = MAX_USES) -> tuple[UseRow, ...]:
     """Return the latest uses, newest first, each with the experience that remembers it.
 
     Args:
         uses: All of them, oldest first.
     """
-    listed = list(enumerate(uses, start=1))[-MAX_USES:]
+    listed = list(enumerate(uses, start=1))[-limit:]
     attempts_by_id = stored_attempts(memory.experience, [use.trajectory_id for _, use in listed if use.trajectory_id])
-    experiences = memory.experience.get_many([attempt.id for attempt in attempts_by_id.values()])
-    titles = memory.experience.titles([experience.id for experience in experiences])
-    endings = {experience.id: ending_of(experience) for experience in experiences}
     ids = {trajectory_id: experience.id for trajectory_id, experience in attempts_by_id.items()}
+    titles = memory.experience.titles([*ids.values()])
+    newest = [ids[use.trajectory_id] for _, use in listed[-MAX_ENDINGS:] if use.trajectory_id in ids]
+    endings = {experience.id: ending_of(experience) for experience in memory.experience.get_many(newest)}
     return tuple(
         UseRow(
             id=str(number),

@@ -113,8 +113,11 @@ def _separate(places: Places) -> Places:
         apart = places[one] - places[other]
         distances = np.maximum(np.linalg.norm(apart, axis=1, keepdims=True), 1e-9)
         pushes = apart / distances * (width - distances) / 3
-        np.add.at(places, one, pushes)
-        np.add.at(places, other, -pushes)
+        moves = np.zeros_like(places)
+        np.add.at(moves, one, pushes)
+        np.add.at(moves, other, -pushes)
+        lengths = np.linalg.norm(moves, axis=1, keepdims=True)
+        places = np.clip(places + moves * np.minimum(1, width / 2 / np.maximum(lengths, 1e-9)), 0, CELLS)
     return places
 
 

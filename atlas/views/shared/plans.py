@@ -71,8 +71,8 @@ class SparingRequest(Protocol):
 class RetirableRequest(Protocol):
     """A requested deletion of records that could be retired instead."""
 
-    def retire_instead(self, memory: MemorySystem, ids: Sequence[str]) -> PlanRequest[Any] | None:
-        """Return the request to retire these records, or None if all are retired already."""
+    def retire_instead(self, ids: Sequence[str]) -> PlanRequest[Any]:
+        """Return the request to retire these records."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -29,7 +29,7 @@ VERDICTS_MEAN = (
 )
 """The rule of the verdicts on success rates in words, for the help of what shows one."""
 
-AVERAGE_MEANS = "The dashed line is the share of all attempts of the store that succeeded."
+AVERAGE_MEANS = "The dashed line is the share of all attempts with a known outcome that succeeded."
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

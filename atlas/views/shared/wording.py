@@ -40,8 +40,9 @@ def whole_percent(share: float) -> int:
 
 
 _FRACTIONS = {
-    1 / 10: "a tenth", 1 / 5: "a fifth", 1 / 4: "a quarter", 1 / 3: "a third", 2 / 5: "two fifths", 1 / 2: "half",
-    3 / 5: "three fifths", 2 / 3: "two thirds", 3 / 4: "three quarters", 4 / 5: "four fifths", 9 / 10: "nine tenths",
+    1 / 20: "a twentieth", 1 / 10: "a tenth", 1 / 5: "a fifth", 1 / 4: "a quarter", 1 / 3: "a third",
+    2 / 5: "two fifths", 1 / 2: "half", 3 / 5: "three fifths", 2 / 3: "two thirds", 3 / 4: "three quarters",
+    4 / 5: "four fifths", 9 / 10: "nine tenths", 19 / 20: "nineteen twentieths",
 }  # fmt: skip
 
 

@@ -206,7 +206,7 @@ def _verdict(effect: StrategyEffect) -> str:
     verdict = verdict_of(effect.used.interval, effect.used.n)
     if verdict == NOT_CLEAR:
         return f"Not clear yet whether it is {comparison}"
-    return f"{verdict.capitalize()}, but not clearly {comparison}"
+    return f"{verdict.capitalize()}, not clearly {comparison}"
 
 
 def _effect_row(what: str, tries: Tries, noun: str = "use", *, has_scale: bool = True) -> EffectRow:
@@ -229,8 +229,9 @@ def _headline(rate: StrategyRate | Tries) -> str:
 
 def _entry_text(memory: MemorySystem, strategy: Strategy) -> str:
     """Return `a journal entry of 10 Nov 2026`, or an empty string if it did not come from the journal."""
-    ids = strategy.metadata.get(PROMOTED_FROM)
-    times = memory.journal.column("created_at", {"id": {"$in": [*ids]}}) if _is_list(ids) else {}
+    found = strategy.metadata.get(PROMOTED_FROM)
+    ids = [each for each in found if isinstance(each, str)] if _is_list(found) else []
+    times = memory.journal.column("created_at", {"id": {"$in": ids}}) if ids else {}
     written = [stored_instant(times, entry_id) for entry_id in times]
     return f"a journal entry of {day_text(min(written))}" if written else ""
 

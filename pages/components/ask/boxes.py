@@ -126,7 +126,7 @@ def _draw_one(memory: MemorySystem, text: str, side: Side, answer: Answer, budge
     if answer.n_hits:
         hits, block_column = st.columns(2, gap="medium")
         with hits, st.container(gap="xsmall"):
-            draw_found_heading("Numbers lead to what an agent is told", MISSING)
+            draw_found_heading("The number at the right leads to its place in the block", MISSING)
             draw_parts(memory, text, side, answer, advice.place if advice else 0)
         with block_column, st.container(key="ask_block_place"):
             draw_block(side.name, answer, _call(memory, side, budget))

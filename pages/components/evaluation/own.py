@@ -59,7 +59,7 @@ FIGURES = (
     Column("interval", "Likely", 80, help_text=LIKELY_MEANS),
     Column(
         "given", "Given to agents", 125, help_text=GIVEN_MEANS, is_optional=True, empty="–",
-        empty_means="There is no right memory to be given.",
+        empty_means="Not measured, or there is no right memory to be given.",
     ),
     Column(
         "words_alone", "Words alone", 110, help_text="The result of a search by words alone, on the same queries.",

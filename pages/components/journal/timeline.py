@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from datetime import date
+from datetime import UTC, date
 from functools import partial
 
 import streamlit as st
@@ -31,7 +31,8 @@ def draw_timeline(memory: MemorySystem, query: Query) -> None:
     """Draw the entries that pass the filters at all times, including those outside of the brush."""
     state = store_state(memory)
     filter_digest = digest(where_in_time(memory, query))
-    timeline = _timeline(state, filter_digest, _memory=memory, _query=query)
+    today = memory.storage.ledger.clock.now().astimezone(UTC).toordinal()
+    timeline = _timeline(state, filter_digest, today, _memory=memory, _query=query)
     if not timeline.lanes:
         return
     key = f"journal_timeline_{filter_digest}_{hash(state)}"
@@ -60,5 +61,5 @@ def _widen() -> None:
 
 
 @st.cache_data(max_entries=16, show_spinner=False)
-def _timeline(state: StoreState, filter_digest: str, *, _memory: MemorySystem, _query: Query) -> Timeline:
-    return timeline(_memory, _query)
+def _timeline(state: StoreState, filter_digest: str, today: int, *, _memory: MemorySystem, _query: Query) -> Timeline:
+    return timeline(_memory, _query, today)

@@ -16,6 +16,7 @@ from atlas.views.lists.plan_table import (
     HOW_MEASURED,
     EffectRow,
     effect_rows,
+    first_rows,
     known_outcomes,
     loss_words,
     plan_columns,
@@ -239,9 +240,10 @@ def _draw_rows(memory: MemorySystem, open_plan: _OpenPlan) -> None:
 def _draw_table(memory: MemorySystem, open_plan: _OpenPlan, rows: Sequence[PlanRow], caption: str) -> None:
     n_more, shown = len(rows) - MAX_ROWS, open_plan.offer
     st.caption(f"{caption}; the first {MAX_ROWS} are shown." if n_more > 0 else f"{caption}.")
-    if shared := shared_text(rows[:MAX_ROWS]):
+    listed = first_rows(shown, rows, MAX_ROWS)
+    if shared := shared_text(listed):
         st.text(f"All: {shared}")
-    lines = plan_lines(shown, rows, MAX_ROWS)
+    lines = plan_lines(shown, listed)
     columns = plan_columns(lines, shown.whole.view.subject)
     fixed = [row.id for row in rows if not row.goes]
     if not rows:
@@ -301,16 +303,12 @@ def _draw_foot(memory: MemorySystem, open_plan: _OpenPlan) -> None:
                 disabled=not is_confirmed or memory.storage.read_only,
             )
         st.button("Cancel", key="plan_cancel", on_click=close_plan)
-        if gentler := _retiring(memory, open_plan.offer):
+        request = open_plan.offer.request
+        if isinstance(request, RetirableRequest):
             st.button("Retire instead …", key="plan_retire", type="tertiary", on_click=propose,
-                      args=(memory, gentler), help="Hides them from agents, and keeps them.")  # fmt: skip
+                      args=(memory, request.retire_instead(plan.removed_ids)), disabled=memory.storage.read_only,
+                      help="Hides them from agents, and keeps them.")  # fmt: skip
         st.caption(f":red[No shortcut while a task loses its best record.] {view.undo}" if loses else view.undo)
-
-
-def _retiring(memory: MemorySystem, shown: Offer) -> PlanRequest[Any] | None:
-    if not isinstance(shown.request, RetirableRequest):
-        return None
-    return shown.request.retire_instead(memory, shown.plan.removed_ids)
 
 
 def _draw_outdated(memory: MemorySystem, open_plan: _OpenPlan, outdated: str) -> None:

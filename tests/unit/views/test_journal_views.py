@@ -16,6 +16,7 @@ from atlas.core.errors import InvalidInput, PlanOutdated
 from atlas.core.types import JournalEntry
 from atlas.testing import FixedClock, HashEmbedder
 from atlas.views.history.operations import operation_detail, operation_diffs, operation_page
+from atlas.views.journal import timeline as timelines
 from atlas.views.journal.contexts import FOR_EVOLUTION, FOR_TASK, ContextQuery, context_view, quota_sentence
 from atlas.views.journal.conversations import conversation_view, found_turns
 from atlas.views.journal.entry import EditableEntry, entry_detail, metadata_in
@@ -24,7 +25,7 @@ from atlas.views.journal.links import PHRASES, SHOWN, candidates, entry_links, s
 from atlas.views.journal.list import entry_rows
 from atlas.views.journal.proposals import CompactRequest, tier_sizes
 from atlas.views.journal.refused import gate_views, refused_listing
-from atlas.views.journal.timeline import MAX_BARS, OTHERS, brush_range, timeline, timeline_caption, timeline_chart
+from atlas.views.journal.timeline import MAX_BARS, OTHERS, Timeline, brush_range, timeline_caption, timeline_chart
 from atlas.views.kinds.filters import options_of
 from atlas.views.kinds.journal import FIXED, JOURNAL, NOT_FIXED, fix_condition
 from atlas.views.kinds.journal_words import state_word
@@ -47,6 +48,11 @@ def memory(tmp_path, clock):
 def asked(memory, order: str = "", **values) -> Query:
     """A question that narrows the list."""
     return query_of(memory, JOURNAL, values=values, order=order)
+
+
+def timeline(memory, query: Query) -> Timeline:
+    """The timeline as it is drawn on the day of the memory's clock."""
+    return timelines.timeline(memory, query, memory.storage.ledger.clock.now().toordinal())
 
 
 def listed(memory, **narrowed) -> list[int]:

@@ -63,6 +63,12 @@ def test_marks_at_one_place_are_moved_apart():
     assert min(closest) > 0.005 * side
 
 
+def test_many_marks_at_few_places_stay_in_the_window():
+    crowded = np.concatenate([islands(), *(np.repeat([corner], 200, axis=0) for corner in CORNERS)])
+    after = spread_map(make_map(crowded)).coordinates
+    assert np.ptp(after, axis=0).max() < 1.2 * np.ptp(crowded, axis=0).max()
+
+
 def test_the_centre_of_a_domain_moves_with_its_members():
     members = islands()[:60]
     domain = Domain(

@@ -10,7 +10,15 @@ import numpy as np
 from atlas.memory.loss import NO_LOSS, LostRecord
 from atlas.views.kinds.experience import EXPERIENCE
 from atlas.views.lists.cells import table_as_json
-from atlas.views.lists.plan_table import distinct_words, effect_rows, loss_words, plan_columns, plan_lines, shared_text
+from atlas.views.lists.plan_table import (
+    distinct_words,
+    effect_rows,
+    first_rows,
+    loss_words,
+    plan_columns,
+    plan_lines,
+    shared_text,
+)
 from atlas.views.shared.plans import Figure, Offer, PlanRow, PlanView
 
 NIGHT = "Nightly run {} ({}): rebuild the search index after the import. Time limit {} s."
@@ -33,7 +41,7 @@ def test_alike_titles_are_told_apart_by_the_words_that_they_do_not_share():
 def test_what_all_tasks_share_after_their_titles_stands_once():
     rows = [row("a", NIGHT.format(77401, "01:10", 900)), row("c", NIGHT.format(77435, "03:10, last try", 1200))]
     assert shared_text(rows) == "Time limit … s."
-    lines = plan_lines(offer_of("Delete"), rows, 9)
+    lines = plan_lines(offer_of("Delete"), first_rows(offer_of("Delete"), rows, 9))
     assert [line.difference for line in lines] == ["limit 900", "limit 1200"]
     assert lines[0].title == "Nightly run 77401 (01:10): rebuild the search index after the import"
     assert shared_text([*rows, row("d", "Boil an egg")]) == ""
@@ -41,7 +49,8 @@ def test_what_all_tasks_share_after_their_titles_stands_once():
 
 def test_successes_come_before_failures_in_a_table_of_removals():
     rows = [row("a", "Mend a shoe"), replace(row("c", "Wind a clock"), outcome="succeeded"), row("b", "Boil an egg")]
-    assert [line.id for line in plan_lines(offer_of("Delete"), rows, 9)] == ["b", "c", "a"]
+    assert [each.id for each in first_rows(offer_of("Delete"), rows, 9)] == ["b", "c", "a"]
+    assert [each.id for each in first_rows(offer_of("Delete"), rows, 2)] == ["b", "c"]
 
 
 def offer_of(title: str, *kept: str) -> Offer:
@@ -52,16 +61,16 @@ def offer_of(title: str, *kept: str) -> Offer:
 
 def test_the_records_that_tasks_need_come_first_in_a_table_of_removals():
     rows = [row("a", "Mend a shoe"), row("b", "Boil an egg")]
-    lines = plan_lines(offer_of("Delete", "b"), rows, 9)
+    lines = plan_lines(offer_of("Delete", "b"), first_rows(offer_of("Delete", "b"), rows, 9))
     assert [(line.id, line.advice) for line in lines] == [("b", "kept: best for 2 tasks"), ("a", "")]
     assert [column.name for column in plan_columns(lines, "Task")] == ["outcomes", "title"]
-    (first,) = plan_lines(offer_of("Delete"), rows, 1)
+    (first,) = plan_lines(offer_of("Delete"), first_rows(offer_of("Delete"), rows, 1))
     assert first.advice == "keep: best for 2 tasks"
 
 
 def test_a_merge_keeps_its_order_and_gives_its_reasons():
     rows = [row("a", "Mend a shoe", goes=False, why="stays"), row("b", "Boil an egg", why="into a")]
-    lines = plan_lines(offer_of("Merge"), rows, 9)
+    lines = plan_lines(offer_of("Merge"), rows)
     assert [line.sign for line in lines] == ["stays", "goes"]
     columns = plan_columns(lines, "Task")
     assert [column.name for column in columns] == ["sign", "outcomes", "title", "why"]
