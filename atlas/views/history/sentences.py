@@ -56,7 +56,7 @@ _NOUNS = {
 """Names of operations that were undone, by their kind. The others are undone in the words of their sentences."""
 
 _LEFT_OUT = ", which leaves out "
-"""What follows the number of merged records."""
+"""Words between the number of merged records and the number of those that are left out."""
 
 _SWITCHES = {"pinned": ("Pinned {}", "Unpinned {}"), "buried": ("Retired {}", "Brought back {}")}
 _OUTCOMES = {"true": "succeeded", "false": "failed", "": "unknown"}
