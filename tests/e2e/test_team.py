@@ -102,7 +102,7 @@ def test_a_link_shows_what_was_there_when_it_was_made_until_it_ends(
     guest.goto(f"{address}/history")
     expect(guest.get_by_text("1 operation, newest first")).to_be_visible()
     guest.goto(f"{address}/experiences?store=main")
-    expect(guest.get_by_text("375 experiences").first).to_be_visible()
+    expect(guest.get_by_text("375 attempts").first).to_be_visible()
     with httpx.Client(base_url=address, cookies={c["name"]: c["value"] for c in guest.context.cookies()}) as client:
         assert client.get("/api/v1/operations").status_code == 401
 

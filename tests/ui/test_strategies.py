@@ -5,7 +5,7 @@ from __future__ import annotations
 from streamlit.testing.v1 import AppTest
 
 import atlas
-from atlas.views.shared.rates import VERDICTS_MEAN
+from atlas.views.kinds.verdicts import VERDICTS_MEAN
 from pages.components.lists.selection import Selection
 from tests.support.dashboard import (
     Dashboard,

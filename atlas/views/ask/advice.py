@@ -10,10 +10,11 @@ from atlas.core.types import CodeConcept, Experience, Strategy
 from atlas.memory.system import MemorySystem
 from atlas.views.ask.answer import Answer, Part, RankedHit
 from atlas.views.ask.cards import VIEWS
-from atlas.views.experience.ending import is_code
 from atlas.views.kinds.uses import worse_than
-from atlas.views.shared.rates import FAILING, WORKS, record_of
+from atlas.views.kinds.verdicts import FAILING, WORKS
+from atlas.views.shared.rates import record_of
 from atlas.views.shared.wording import first_sentences, shortened
+from atlas.views.trace.ending import is_code
 
 MIN_RELEVANCE_SHARE = 1 / 3
 """Least relevance of advice, as a share of that of the best hit. Less relevant hits are about something else."""

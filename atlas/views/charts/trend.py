@@ -10,7 +10,8 @@ from math import ceil
 from atlas.core.statistics import ClusteredRate, Day, SuccessRate, clustered_rate, difference_interval
 from atlas.views.charts.palette import BAND_COLOUR, GREY, PALETTE, PERCENT_AXIS, Chart
 from atlas.views.charts.periods import Timeline, total
-from atlas.views.shared.rates import FEW_KNOWN, interval_text, points, range_text, rate_text
+from atlas.views.kinds.verdicts import FEW_KNOWN
+from atlas.views.shared.rates import interval_text, points, range_text, rate_text
 from atlas.views.shared.wording import counted, day_text
 
 BAR_COLOUR = "rgba(138, 148, 158, 0.45)"

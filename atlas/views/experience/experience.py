@@ -13,7 +13,6 @@ from atlas.maps.map import MemoryMap
 from atlas.memory.experience.extraction import SHOWN_RECORDS
 from atlas.memory.system import MemorySystem
 from atlas.storage.damage import stored_instant
-from atlas.views.experience.ending import verdict_of
 from atlas.views.experience.list import ids_with_memory, outcome_of, took_text
 from atlas.views.kinds.concept import CONCEPT
 from atlas.views.kinds.experience import EXPERIENCE
@@ -27,6 +26,7 @@ from atlas.views.shared.rates import record_of
 from atlas.views.shared.scope import domain_names
 from atlas.views.shared.texts import Headline, Text, as_json, text_of
 from atlas.views.shared.wording import OUTCOMES, SIGNS, attempts_text, counted, day_text, signed, utc_time_text
+from atlas.views.trace.ending import verdict_of
 from atlas.views.trace.terminal import readable
 
 MAX_ATTEMPTS = 12

@@ -16,13 +16,13 @@ from atlas.maps.map import MemoryMap
 from atlas.memory.experience.extraction import SHOWN_RECORDS
 from atlas.memory.system import MemorySystem
 from atlas.storage.damage import stored_instant
-from atlas.views.experience.ending import ending_of
 from atlas.views.experience.profiles import profile_problems
 from atlas.views.lists.queries import Count, Query, Row, SearchResult, marks_text, ranking, row_state
 from atlas.views.shared.rates import likely, rate_text
 from atlas.views.shared.scope import domain_names
 from atlas.views.shared.wording import OUTCOMES, outcome_labels
 from atlas.views.trace.cost import Cost, duration_text
+from atlas.views.trace.ending import ending_of
 
 TASK_CHARACTERS = 400
 """The part of a task's description that is listed."""

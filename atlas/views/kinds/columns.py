@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal
 
-from atlas.views.shared.rates import AVERAGE_MEANS, VERDICTS_MEAN
+from atlas.views.kinds.verdicts import AVERAGE_MEANS, VERDICTS_MEAN
 
 Form = Literal[
     "text", "task", "number", "decimal", "share", "meter", "time", "day", "picture", "outcomes", "badge", "heading",

@@ -8,8 +8,9 @@ from atlas.core.statistics import credible_interval
 from atlas.memory.system import MemorySystem
 from atlas.views.kinds.kind import Kind
 from atlas.views.kinds.uses import WORSE, use_rates, worse_than
+from atlas.views.kinds.verdicts import CLEARLY_WORSE, FAILING, MIXED, NOT_CLEAR, WORKS
 from atlas.views.lists.queries import Count, Narrowing, Query
-from atlas.views.shared.rates import CLEARLY_WORSE, FAILING, MIXED, NOT_CLEAR, NOT_USED, WORKS, verdict_of
+from atlas.views.shared.rates import NOT_USED, verdict_of
 from atlas.views.shared.wording import look_at
 
 RETIRED = "retired"

@@ -10,11 +10,11 @@ from atlas.core.operations import Use as Use
 from atlas.core.types import Outcome
 from atlas.memory.strategy_sources import stored_attempts
 from atlas.memory.system import MemorySystem
-from atlas.views.experience.ending import ending_of
 from atlas.views.kinds.columns import Column
 from atlas.views.kinds.kind import Kind
 from atlas.views.lists.queries import Row
 from atlas.views.shared.wording import signed
+from atlas.views.trace.ending import ending_of
 
 MAX_USES = 500
 

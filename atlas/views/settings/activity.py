@@ -10,9 +10,9 @@ from typing import Any
 
 from atlas.core.address import is_address
 from atlas.core.statistics import SuccessRate
+from atlas.jobs.duplicates import LiveDuplicates
 from atlas.memory.system import MemorySystem
 from atlas.storage.damage import stored_instant
-from atlas.views.curate.queues import LiveDuplicates
 from atlas.views.lists.cells import Meter
 from atlas.views.lists.queries import Row
 from atlas.views.settings.store import record_counts

@@ -5,31 +5,13 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from atlas.core.statistics import Interval, SuccessRate, credible_interval
+from atlas.views.kinds.verdicts import CLEARLY_WORSE, FAILING, FEW_KNOWN, MIXED, NOT_CLEAR, WORKS
 from atlas.views.shared.wording import MINUS, NO_BREAK, counted, percent
 
 NOT_USED = "not used yet"
 
 LIKELY_MEANS = "Likely: the true value lies in this range with a probability of 95%."
 """The meaning of a range, where a page first shows one, and of a column of ranges."""
-
-FEW_KNOWN = 10
-"""Known outcomes below which a rate is called too few to judge."""
-
-WORKS, FAILING, NOT_CLEAR, MIXED = "mostly works", "mostly fails", "not clear yet", "mixed"
-"""Verdicts on a rate, from its interval and the number of uses."""
-
-CLEARLY_WORSE = "clearly worse"
-"""Word for records whose rate is clearly below that of the other active ones of their kind."""
-
-VERDICTS_MEAN = (
-    "Mostly works: even the low end of its likely range is at least 50%. "
-    "Mostly fails: even the high end is at most 50%. "
-    "Clearly worse: clearly below the rate of the other active ones. "
-    f"Not clear yet: 50% is inside the range, with under {FEW_KNOWN} uses. Mixed: the same with more uses."
-)
-"""The rule of the verdicts on success rates in words, for the help of what shows one."""
-
-AVERAGE_MEANS = "The dashed line is the share of all attempts with a known outcome that succeeded."
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -19,9 +19,10 @@ from atlas.memory.system import MemorySystem
 from atlas.storage.damage import stored_instant
 from atlas.views.charts.interval_bars import interval_bar
 from atlas.views.kinds.uses import worse_than
+from atlas.views.kinds.verdicts import NOT_CLEAR
 from atlas.views.lists.editable import EditableFields
 from atlas.views.lists.facts import Fact, facts_of, plain_facts
-from atlas.views.shared.rates import NOT_CLEAR, Record, likely, record_of, verdict_of
+from atlas.views.shared.rates import Record, likely, record_of, verdict_of
 from atlas.views.shared.texts import Text, as_json, text_of
 from atlas.views.shared.versions import VersionView, version_views
 from atlas.views.shared.wording import counted, day_text, signed, utc_time_text

@@ -15,6 +15,7 @@ from atlas import MemorySystem
 from atlas.views.kinds.experience import ATTEMPT
 from atlas.views.kinds.filters import Filter, Options
 from atlas.views.kinds.kind import Kind
+from atlas.views.kinds.verdicts import VERDICTS_MEAN
 from atlas.views.lists.hits import HitCard
 from atlas.views.lists.kind_views import KindViews
 from atlas.views.lists.listing import found_page, listed_ids, listed_page, page_with
@@ -29,7 +30,7 @@ from atlas.views.lists.queries import (
     query_of,
     search,
 )
-from atlas.views.shared.rates import LIKELY_MEANS, VERDICTS_MEAN
+from atlas.views.shared.rates import LIKELY_MEANS
 from atlas.views.shared.scope import BEST_MATCH, BY
 from atlas.views.shared.state import StoreState, uses_seen
 from atlas.views.shared.wording import counted, plural

@@ -10,9 +10,9 @@ import streamlit as st
 from atlas.views.charts.trend import TREND_MEANS, Trend, trend_caption, trend_chart, trend_sentence, trend_verdict
 from atlas.views.curate.attention import AttentionRow
 from atlas.views.curate.health import DOMAIN_ORDER, FAILING, Health
+from atlas.views.curate.weak_domains import weak_domain_rows, weak_domains_sentence
 from atlas.views.kinds.columns import Column
 from atlas.views.lists.rate_rows import RATE_COLUMNS, rate_row
-from atlas.views.overview.domains import weak_domain_rows, weak_domains_sentence
 from atlas.views.overview.summary import Groups, Overview, experiences_line, groups_caption
 from atlas.views.shared.scope import Scope
 from atlas.views.shared.wording import counted

@@ -6,7 +6,7 @@ import pytest
 
 import atlas
 from atlas.testing import HashEmbedder
-from atlas.views.experience.ending import ending_of, verdict_of
+from atlas.views.trace.ending import ending_of, verdict_of
 from tests.support.records import attempt
 
 PROGRAM = "def day(zone):\n    return now(zone).date()\n"

@@ -17,7 +17,6 @@ from atlas.core.types import Strategy
 from atlas.memory.strategies.records import WARNING
 from atlas.testing import FixedClock, HashEmbedder
 from atlas.views.charts.interval_bars import interval_bar
-from atlas.views.experience.ending import ending_of
 from atlas.views.history.operations import operation_detail, operation_page
 from atlas.views.kinds.filters import options_of
 from atlas.views.kinds.kind import SUREST
@@ -42,6 +41,7 @@ from atlas.views.strategies.strategy import (
     strategy_detail,
 )
 from atlas.views.strategies.writing import MAX_ASKED, propose_writing, write_by_hand
+from atlas.views.trace.ending import ending_of
 from tests.support.records import attempt
 
 NOW = FixedClock().now()

@@ -6,7 +6,7 @@ import pytest
 
 from atlas.core.statistics import SuccessRate
 from atlas.views.curate.health import DomainLine, Health
-from atlas.views.overview.domains import OTHERS, weak_domain_rows, weak_domains_sentence
+from atlas.views.curate.weak_domains import OTHERS, weak_domain_rows, weak_domains_sentence
 
 
 def health_of(*weak: bool) -> Health:
