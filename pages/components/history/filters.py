@@ -35,7 +35,7 @@ def draw_filters(memory: MemorySystem) -> Operations:
     with st.container(horizontal=True, vertical_alignment="center", width="content"):
         who = st.selectbox("Who", [EVERYBODY, *actors], key="history_who", bind=URL, width=155)
         what = st.selectbox("What", [EVERYTHING, *KINDS.values()], key="history_what", bind=URL, width=200)
-        since = st.date_input("Since (UTC)", None, format="YYYY-MM-DD", key="history_since", width=200)
+        since = st.date_input("Since (UTC)", None, format="YYYY-MM-DD", key="history_since", width=240)
         wanted = Operations(
             actor="" if who in (None, EVERYBODY) else who,
             kind=next((kind for kind, word in KINDS.items() if word == what), ""),
