@@ -136,7 +136,8 @@ def undo_label(operation: Operation, first: RecordChange | None) -> str:
         return f"{verb}: {named}"
     effects: Counter[str] = Counter()
     for name, n in counts.items():
-        effects[_UNDOING_SHORT[name][is_undone]] += n
+        if name != "marked" or len(counts) == 1:  # marks matter less than what else happens to the records
+            effects[_UNDOING_SHORT[name][is_undone]] += n
     return f"{verb}: {', '.join(effect.format(f' {n:,}') for effect, n in effects.most_common())}"
 
 
