@@ -31,7 +31,7 @@ from pages.components.shared.undo_toast import announce, announcing_problems
 
 
 def draw(memory: MemorySystem, view: Overview) -> None:
-    """Draw the overview of a memory that is not empty. In a large store the cases to decide come after the heading."""
+    """Draw the overview of a memory that is not empty. In a large store, the cases follow later."""
     draw_finding(memory, view)
     found, duplicates = page_health(memory), page_duplicates(memory)
     cases = page_cases(memory, found, duplicates, current_where(memory), page_scan(memory))

@@ -65,7 +65,7 @@ class Links:
         """Create a link. Return the link and its secret, which is not stored.
 
         Args:
-            link_id: Name of the link's frozen copy.
+            link_id: Id of the link, which also names its frozen copy. By default a new one.
 
         Raises:
             InvalidInput: The name is empty or too long, or the end is in the past.

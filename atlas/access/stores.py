@@ -224,7 +224,7 @@ class Stores:
         """Return the actors of a person in the stores that they may see, keyed by store name.
 
         Raises:
-            StoreUnavailable: No store that could be read knows the person, but another one could not be read.
+            StoreUnavailable: A store could not be read, and none of the others knows the person.
         """
         people = self._query_stores(lambda store: store.people.find(person_id))
         return {store.name: replace(person.actor, store=store.directory) for store, person in people if person}
@@ -293,7 +293,10 @@ def named_stores(first: Path, other_texts: list[str]) -> dict[str, Path]:
         name, sign, path = text.partition("=")
         directory = Path(path).expanduser().resolve()
         if not (sign and path) or not name.replace("-", "").replace("_", "").isalnum():
-            raise InvalidInput(f"expected a further store such as research=/srv/atlas/research, got {text!r:.200}")
+            raise InvalidInput(
+                "expected NAME=DIRECTORY for --also, such as research=/srv/atlas/research, with letters, digits, - and "
+                f"_ in NAME, got {text!r:.200}"
+            )
         if name in stores_by_name:
             raise InvalidInput(f"there is already a store named {name!r}; choose another name")
         if directory in stores_by_name.values():

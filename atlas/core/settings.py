@@ -283,7 +283,7 @@ def _check_names(variables: Iterable[str]) -> None:
 
             matches = get_close_matches(name, names, n=1)
             hint = f"did you mean {matches[0]}?" if matches else f"the variables are: {', '.join(sorted(names))}."
-            raise InvalidInput(f"there is no variable {name}; {hint} To continue without it: unset {name}")
+            raise InvalidInput(f"expected a setting of ATLAS, got {name}; {hint} To continue without it: unset {name}")
 
 
 @cache
@@ -390,7 +390,8 @@ def _parse(name: str, text: str, kind: Any) -> Any:
         raise InvalidInput(f"expected {kind.__name__} for {name}, got {text!r}") from error
     is_zero_allowed = name in _MAY_BE_ZERO
     if kind in (int, float) and not (value >= 0 if is_zero_allowed else value > 0):
-        raise InvalidInput(f"expected a positive number for {name}, got {text!r}")
+        expected = "a number from 0" if is_zero_allowed else "a positive number"
+        raise InvalidInput(f"expected {expected} for {name}, got {text!r}")
     return value
 
 

@@ -134,7 +134,7 @@ class AgentRow:
 def _evaluate_agent_blocks(
     tasks: Iterable[RetrievalTask],
     texts: Mapping[str, str],
-    rows: Sequence[Retriever],
+    retrievers: Sequence[Retriever],
     *,
     half: Half,
     seed: int,
@@ -142,13 +142,13 @@ def _evaluate_agent_blocks(
 ) -> list[BlockResult]:
     """Return the figures of the context blocks that an agent gets. Empty if there is no `AgentRow`."""
     results = list[BlockResult]()
-    agent_rows = [row for row in rows if isinstance(row, AgentRow)]
-    for row in agent_rows:
-        counter = make_counter(row.experience.embedder)
+    agents = [agent for agent in retrievers if isinstance(agent, AgentRow)]
+    for agent in agents:
+        counter = make_counter(agent.experience.embedder)
         for task in tasks:
             on_progress = watch(f"context blocks of {task.name}")
             results += evaluate_blocks(
-                task, texts, row.hits, row.id_field, counter, half=half, seed=seed, on_progress=on_progress
+                task, texts, agent.hits, agent.id_field, counter, half=half, seed=seed, on_progress=on_progress
             )
     return results
 

@@ -328,7 +328,7 @@ def _test_fields(item: Any) -> dict[str, dict[str, Any]]:
 
 
 def _scrub_member(key: Any, value: Any, counts: Counter[str], homes: bool) -> Any:
-    """Return the scrubbed value of a key, which may reveal a secret."""
+    """Return a value with its secrets replaced. Its key may mark the whole value as a secret."""
     if isinstance(value, list | tuple):
         items = [_scrub_member(key, item, counts, homes) for item in value]
         return tuple(items) if isinstance(value, tuple) else items

@@ -41,9 +41,9 @@ class LiveMap(LiveResult[MemoryMap]):
         """Number of background updates."""
 
         self._map: MemoryMap | None = None
-        self._loaded_at = 0  # modification time of the map's file in nanoseconds; 0 if it is not from a file
-        self._regrouped: dict[int, MemoryMap] = {}
-        self._named: dict[tuple[int, str], tuple[MemoryMap, MemoryMap]] = {}
+        self._file_mtime_ns = 0  # 0 if the map is not from a file
+        self._maps_by_domain_size: dict[int, MemoryMap] = {}
+        self._maps_with_names: dict[tuple[int, str], tuple[MemoryMap, MemoryMap]] = {}
         self._embedded: EmbeddedRecords | None = None  # the last snapshot, for incremental reads
         self._updater: threading.Thread | None = None
         self._work_lock = threading.RLock()  # for reading and comparing vectors, which may be slow
@@ -67,7 +67,7 @@ class LiveMap(LiveResult[MemoryMap]):
         with self._lock:
             memory_map = self._map
             if memory_map is not None and self._is_other_size(memory_map, min_domain_size):
-                memory_map = self._regrouped.get(min_domain_size, memory_map)
+                memory_map = self._maps_by_domain_size.get(min_domain_size, memory_map)
             return self._with_names(memory_map) if memory_map is not None else None
 
     def has_map(self) -> bool:
@@ -113,12 +113,12 @@ class LiveMap(LiveResult[MemoryMap]):
         """Return the cached map, or a newer saved map. None if there is no map, or if a purge made it invalid."""
         with self._lock:
             saved = self.saved()
-            if saved.written_at > self._loaded_at:
+            if saved.written_at > self._file_mtime_ns:
                 self._map = saved.result or self._map
-                self._loaded_at = saved.written_at
-                self._regrouped = {}
+                self._file_mtime_ns = saved.written_at
+                self._maps_by_domain_size = {}
             if self._map is not None and self._is_purged(self._map):
-                self._map, self._regrouped, self._named = None, {}, {}
+                self._map, self._maps_by_domain_size, self._maps_with_names = None, {}, {}
             return self._map
 
     def _is_purged(self, memory_map: MemoryMap) -> bool:
@@ -174,9 +174,9 @@ class LiveMap(LiveResult[MemoryMap]):
         if len(embedded.ids) > self.max_synchronous:
             return preview(embedded)
         memory_map = make_map(embedded, previous=self._map)
-        self._regrouped = {}
+        self._maps_by_domain_size = {}
         if not self.memory.storage.read_only:
-            self._loaded_at = self._save(memory_map).written_at
+            self._file_mtime_ns = self._save(memory_map).written_at
         return memory_map
 
     def _update(self, memory_map: MemoryMap) -> MemoryMap | None:
@@ -191,20 +191,22 @@ class LiveMap(LiveResult[MemoryMap]):
 
     def _regroup(self, memory_map: MemoryMap, min_domain_size: int) -> None:
         """Find the map's domains for another minimum size. They are cached, and updated with the store."""
-        previous = self._regrouped.get(min_domain_size)
+        previous = self._maps_by_domain_size.get(min_domain_size)
         grouped = self._update(previous) if previous is not None else None
         grouped = grouped or regroup(memory_map, self._read(), min_domain_size)
         with self._lock:
             if self._map is memory_map:
-                remaining = {size: grouping for size, grouping in self._regrouped.items() if size != min_domain_size}
+                remaining = {
+                    size: grouping for size, grouping in self._maps_by_domain_size.items() if size != min_domain_size
+                }
                 retained = dict(list(remaining.items())[1 - MAX_GROUPINGS :])
-                self._regrouped = {**retained, min_domain_size: grouped}
+                self._maps_by_domain_size = {**retained, min_domain_size: grouped}
 
     def _is_up_to_date(self, min_domain_size: int) -> bool:
         """Return whether the cached map is up to date."""
         memory_map = self._map
         if memory_map is not None and self._is_other_size(memory_map, min_domain_size):
-            memory_map = self._regrouped.get(min_domain_size)
+            memory_map = self._maps_by_domain_size.get(min_domain_size)
         return memory_map is not None and not self._is_behind(memory_map)
 
     def _is_behind(self, memory_map: MemoryMap) -> bool:
@@ -230,13 +232,13 @@ class LiveMap(LiveResult[MemoryMap]):
         """Return the map with the users' names, cached until either changes."""
         names = self.names
         key = (id(memory_map), names.state())
-        if key not in self._named:
-            retained = list(self._named.items())[1 - MAX_GROUPINGS :]
-            self._named = {
+        if key not in self._maps_with_names:
+            retained = list(self._maps_with_names.items())[1 - MAX_GROUPINGS :]
+            self._maps_with_names = {
                 **dict(retained),
                 key: (memory_map, names.apply(memory_map)),
             }  # keeps the object alive, so that its id is not reused
-        return self._named[key][1]
+        return self._maps_with_names[key][1]
 
     def _read(self) -> EmbeddedRecords:
         """Return the current vectors of the store, reading only those that have changed since the last call."""

@@ -236,29 +236,29 @@ def regroup(memory_map: MemoryMap, embedded: EmbeddedRecords, min_domain_size: i
 
 
 def extend(memory_map: MemoryMap, embedded: EmbeddedRecords, fitted: MemoryMap | None = None) -> MemoryMap:
-    """Return the map updated to the current records: new records near their neighbours, without deleted records.
+    """Return the map updated to the current records: new_rows records near their neighbours, without deleted records.
 
     Args:
         memory_map: A map of an earlier state.
         embedded: The current records.
         fitted: The map as it was fitted. Records that were deleted and restored return to their positions on it.
     """
-    kept_rows, old_rows, new = _match_rows(memory_map.ids, embedded.ids)
-    if not len(new) and len(kept_rows) == len(memory_map.ids):
+    kept_rows, old_rows, new_rows = _match_rows(memory_map.ids, embedded.ids)
+    if not len(new_rows) and len(kept_rows) == len(memory_map.ids):
         return replace(memory_map, revision=embedded.revision, ledger_id=embedded.ledger_id)
     if not len(kept_rows):
-        return replace(make_map(embedded, engine="pca"), is_placed=np.ones(len(new), np.bool_))
-    old, newcomers = embedded.vectors[old_rows], embedded.vectors[new]
-    placed = _place_newcomers(newcomers, old, memory_map, kept_rows)
+        return replace(make_map(embedded, engine="pca"), is_placed=np.ones(len(new_rows), np.bool_))
+    old_vectors, new_vectors = embedded.vectors[old_rows], embedded.vectors[new_rows]
+    placed = _place_newcomers(new_vectors, old_vectors, memory_map, kept_rows)
     domains = {domain.number: domain for domain in memory_map.domains}
     if fitted is not None:
-        placed.restore([embedded.ids[row] for row in new], fitted)
+        placed.restore([embedded.ids[row] for row in new_rows], fitted)
         domains = {domain.number: domain for domain in fitted.domains} | domains
-    is_same = len(kept_rows) == len(memory_map.ids)
-    ids = memory_map.ids if is_same else tuple(memory_map.ids[row] for row in kept_rows.tolist())
+    has_no_deletions = len(kept_rows) == len(memory_map.ids)
+    ids = memory_map.ids if has_no_deletions else tuple(memory_map.ids[row] for row in kept_rows.tolist())
     extended_map = replace(
         memory_map,
-        ids=(*ids, *(embedded.ids[row] for row in new.tolist())),
+        ids=(*ids, *(embedded.ids[row] for row in new_rows.tolist())),
         coordinates=np.concatenate([memory_map.coordinates[kept_rows], placed.coordinates]),
         is_placed=np.concatenate([memory_map.is_placed[kept_rows], placed.is_placed]),
         labels=np.concatenate([memory_map.labels[kept_rows], placed.labels]),
@@ -266,8 +266,8 @@ def extend(memory_map: MemoryMap, embedded: EmbeddedRecords, fitted: MemoryMap |
         revision=embedded.revision,
         ledger_id=embedded.ledger_id,
     )
-    rows = np.concatenate([np.arange(len(embedded.ids))[old_rows], new])
-    changed_domains = set(placed.labels.tolist()) if is_same else set(domains)
+    rows = np.concatenate([np.arange(len(embedded.ids))[old_rows], new_rows])
+    changed_domains = set(placed.labels.tolist()) if has_no_deletions else set(domains)
     unchanged = tuple(domain for domain in memory_map.domains if domain.number not in changed_domains)
     measured = _measure_domains(
         extended_map, embedded.vectors, rows, {n: domain for n, domain in domains.items() if n in changed_domains}

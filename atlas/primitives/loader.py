@@ -101,7 +101,9 @@ class _CodeParts:
         """Add the definition of a name in a module, after its dependencies."""
         source = _source(module, name)
         if self.started.get(name, source) != source:
-            raise InvalidInput(f"a primitive's code needs two different definitions of {name!r}; rename one of them")
+            raise InvalidInput(
+                f"the modules of a primitive have two different definitions of {name!r}; rename one of them"
+            )
         if name not in self.started:
             self.started[name] = source
             for dependency in sorted(_free_names(source) & _bindings(module).keys() - {name}):

@@ -81,7 +81,7 @@ class RequestAuthenticator:
                 raise TooManyRequests(WRONG_KEYS, wait) from error
             raise
         if wait := self.rate.take(f"{actor.store}\n{actor.name}" if actor.store else address):
-            raise TooManyRequests(f"this key has exceeded its requests per minute; retry in {wait:.0f} seconds", wait)
+            raise TooManyRequests("too many requests per minute", wait)
         if (record := record_of(scope)) is not None:
             record.actor = actor
         return actor

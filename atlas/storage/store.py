@@ -123,8 +123,8 @@ class Store:
         if not accept_incomplete and store.ledger.notes.read(COPY_NOTE):
             store.ledger.close()
             raise StoreUnavailable(
-                f"a copy of another store was begun at {store.location} and is incomplete; to resume: atlas copy FROM "
-                f"{store.location}"
+                f"a copy of another store was begun at {store.location} and is incomplete. To resume: "
+                f"atlas copy SOURCE {store.location}"
             )
         return store
 

@@ -159,7 +159,7 @@ def test_a_copy_that_was_cut_off_is_no_store_and_goes_on(tmp_path, postgres_addr
     with pytest.raises(KeyboardInterrupt):
         copy_store(source, target)
     target.ledger.close()
-    with pytest.raises(StoreUnavailable, match=r"a copy of another store was begun at .*; to resume: atlas copy FROM "):
+    with pytest.raises(StoreUnavailable, match=r"a copy of another store was begun at .*.*: atlas copy SOURCE "):
         Store.open(place)
     told = []
     monkeypatch.setattr(copying, "_insert_rows", inserted)

@@ -81,7 +81,7 @@ class JsonEdit:
         except ValueError as error:
             raise InvalidInput(
                 f"expected plain JSON in {self.path}, got text that cannot be read ({error}); "
-                "remove its comments, or add the entries by hand (--print)"
+                "correct it or remove its comments, or add the entries that --print shows by hand"
             ) from error
         if not isinstance(config, dict):
             raise InvalidInput(f"expected a JSON object in {self.path}, got type {type(config).__name__}")

@@ -45,12 +45,12 @@ def add_commands(commands: Any) -> None:
     journal = add_command(commands, "journal", _recent)
     journal.set_defaults(n=20, type=[], all=False)
     parts = journal.add_subparsers(metavar="PART")
-    _add_reading(parts)
-    _add_writing(parts)
-    _add_changing(parts)
+    _add_read_commands(parts)
+    _add_write_commands(parts)
+    _add_change_commands(parts)
 
 
-def _add_reading(parts: Any) -> None:
+def _add_read_commands(parts: Any) -> None:
     command = add_part(parts, "recent", _recent, "list the latest entries, newest first")
     command.add_argument("-n", type=parse_limit, default=20, help="number of entries (default: 20)")
     command.add_argument("--type", action="append", default=[], help="only entries of this type; may be repeated")
@@ -73,7 +73,7 @@ def _add_reading(parts: Any) -> None:
     command.add_argument("--accept", metavar="ID", help="accept this entry, by its id or a prefix of the id")
 
 
-def _add_writing(parts: Any) -> None:
+def _add_write_commands(parts: Any) -> None:
     command = add_part(parts, "add", _add, "write an entry, unless a gate refuses it")
     command.add_argument("type", help="for example observation, crash_log, reflection, directive or task")
     command.add_argument("text", help="text of the entry")
@@ -107,7 +107,7 @@ def _add_writing(parts: Any) -> None:
         )
 
 
-def _add_changing(parts: Any) -> None:
+def _add_change_commands(parts: Any) -> None:
     command = add_part(parts, "link", _link, "link one entry to another, or remove a link")
     command.add_argument("source", help="its id, or a prefix of the id")
     command.add_argument("target", help="its id, or a prefix of the id")

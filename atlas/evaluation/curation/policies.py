@@ -77,7 +77,7 @@ def prune(memory: MemoryToShrink) -> list[KeptRecord]:
 
 
 def prune_measured(memory: MemoryToShrink) -> list[KeptRecord]:
-    """Prune with ATLAS, but keep successes that `curation_loss` lists as lost, for as long as the loss decreases."""
+    """Prune like `prune`, then keep successes that `curation_loss` lists, until the loss no longer falls."""
     return _prune(memory, rounds=ROUNDS)
 
 

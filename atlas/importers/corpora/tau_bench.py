@@ -45,12 +45,12 @@ def build_corpus(runs: Sequence[Trajectory]) -> JudgedCorpus:
     return JudgedCorpus(
         name=name,
         trajectories=tuple(records),
-        tasks=(_first_messages(name, records, trials), _instructions(name, instructions, trials)),
+        tasks=(_first_message_task(name, records, trials), _instruction_task(name, instructions, trials)),
         origin=name,
     )
 
 
-def _first_messages(name: str, records: Sequence[Trajectory], trials: Mapping[str, Sequence[str]]) -> RetrievalTask:
+def _first_message_task(name: str, records: Sequence[Trajectory], trials: Mapping[str, Sequence[str]]) -> RetrievalTask:
     return RetrievalTask(
         name=f"{name}, first message",
         about="A customer's first message → the other trials of the same task, described by their first messages; "
@@ -67,7 +67,7 @@ def _first_messages(name: str, records: Sequence[Trajectory], trials: Mapping[st
     )
 
 
-def _instructions(name: str, instructions: Mapping[str, str], trials: Mapping[str, Sequence[str]]) -> RetrievalTask:
+def _instruction_task(name: str, instructions: Mapping[str, str], trials: Mapping[str, Sequence[str]]) -> RetrievalTask:
     return RetrievalTask(
         name=f"{name}, instruction",
         about="The instruction of the simulated customer → the trials of that task, described by their first messages.",

@@ -108,7 +108,7 @@ def _decode_task(run: Json, messages: Sequence[Message]) -> Task:
     prompt = next((message.text for message in messages if message.role == "user"), "")
     description = describe(prompt) or _problem_statement(run)
     if not description:
-        raise InvalidInput("expected a user message with the task in history, got none")
+        raise InvalidInput("expected a user message with the task in the field history, got none")
     digest = hashlib.sha256(description.encode("utf-8", "replace")).hexdigest()[:12]
     return Task(f"swe-agent/{digest}", "", description)
 

@@ -276,7 +276,7 @@ def _choose(
     for form in sorted(groups, key=lambda form: (-_saving(groups[form]), form)):
         source, name = representatives[form]
         replaceable = [member for member in groups[form] if member[0].is_replaceable(member[1], source.keys[name])]
-        if _problem(replaceable, source, name, limits):
+        if _sharing_problem(replaceable, source, name, limits):
             continue
         needed = [source.forms[each] for each in dependency_closure(name, source.definitions)]
         classes = {representatives[form][1]: form for form in needed if not _is_function(*representatives[form])}
@@ -320,9 +320,13 @@ def _saving(members: Sequence[tuple[Source, str]]) -> int:
     return sum(length - ALIAS_TOKENS for length in lengths) - max(lengths, default=0)
 
 
-def _problem(members: Sequence[tuple[Source, str]], source: Source, name: str, limits: Limits) -> str:
-    """Return the reason why a definition is not worth sharing. Empty if it is worth sharing."""
-    tasks = {member.program.task_id for member, _ in members}
+def _sharing_problem(members: Sequence[tuple[Source, str]], source: Source, name: str, limits: Limits) -> str:
+    """Return the reason why a definition is not worth sharing. Empty if it is worth sharing.
+
+    Args:
+        members: The programs that contain the definition, each with the name that it has there.
+    """
+    tasks = {user.program.task_id for user, _ in members}
     if problem := usage_problem(FunctionUsage(n_tasks=len(tasks), saving=_saving(members)), limits):
         return problem
     node = source.definitions[name].node

@@ -30,7 +30,7 @@ from atlas.learning.sandbox.confinement import (
 )
 from atlas.learning.sandbox.directory import MEASURE_SECONDS, WorkingDirectory
 
-Answer = dict[str, Any]
+Message = dict[str, Any]
 
 MAX_ANSWER_BYTES = 2**20
 MAX_DETAIL_CHARACTERS = 300
@@ -101,7 +101,7 @@ def _supported_restrictions() -> frozenset[str]:
     return frozenset(answer.decode().split())
 
 
-def _serve(request: Answer, requests: int) -> Answer:
+def _serve(request: Message, requests: int) -> Message:
     directory = WorkingDirectory(request["disk_megabytes"])
     results, results_end = os.pipe()
     printed, printed_end = os.pipe()
@@ -114,7 +114,7 @@ def _serve(request: Answer, requests: int) -> Answer:
     os.close(printed_end)
     listener = _Listener(request["output_bytes"])
     try:
-        is_late = listener.listen(results, printed, requests, began + request["wall_seconds"], directory)
+        is_past_deadline = listener.listen(results, printed, requests, began + request["wall_seconds"], directory)
     finally:
         status, usage = _kill(pid)
         os.close(results)
@@ -124,7 +124,7 @@ def _serve(request: Answer, requests: int) -> Answer:
     if is_full:
         answer = _make_answer("error", f"the program's files took more than {request['disk_megabytes']} MB")
     else:
-        answer = _reported_answer(listener.result, token) or _inferred_answer(status, usage, is_late, request)
+        answer = _reported_answer(listener.result, token) or _inferred_answer(status, usage, is_past_deadline, request)
     return {**answer, **listener.output(), "seconds": time.monotonic() - began}
 
 
@@ -170,7 +170,7 @@ class _Listener:
             self._output += chunk[: self._output_bytes - len(self._output)]
         return bool(chunk)
 
-    def output(self) -> Answer:
+    def output(self) -> Message:
         return {"output": self._output.decode("utf-8", "replace"), "printed": self._digest.hexdigest()}
 
 
@@ -182,7 +182,7 @@ def _kill(pid: int) -> tuple[int, resource.struct_rusage]:
     return status, usage
 
 
-def _reported_answer(message: bytes, token: str) -> Answer | None:
+def _reported_answer(message: bytes, token: str) -> Message | None:
     """Return the result that the fork reported, or None if there is no valid report that begins with the token."""
     mark, _, body = message.partition(b"\n")[0].partition(b" ")
     if mark != token.encode() or not message.endswith(b"\n"):
@@ -194,20 +194,20 @@ def _reported_answer(message: bytes, token: str) -> Answer | None:
     return answer if isinstance(answer, dict) else None
 
 
-def _inferred_answer(status: int, usage: resource.struct_rusage, is_late: bool, request: Answer) -> Answer:
+def _inferred_answer(status: int, usage: resource.struct_rusage, is_past_deadline: bool, request: Message) -> Message:
     """Return a result for a fork that ended without a report, inferred from its exit status."""
-    if is_late:
+    if is_past_deadline:
         return _make_answer("timeout", f"it took longer than {request['wall_seconds']:g} s")
     code = os.waitstatus_to_exitcode(status)
     cpu_seconds = usage.ru_utime + usage.ru_stime
-    is_killed_late = code == -signal.SIGKILL and cpu_seconds >= request["cpu_seconds"]
-    if is_killed_late or code == -signal.SIGXCPU:
+    is_killed_at_limit = code == -signal.SIGKILL and cpu_seconds >= request["cpu_seconds"]
+    if is_killed_at_limit or code == -signal.SIGXCPU:
         return _make_answer("timeout", f"it used more than {request['cpu_seconds']} s of processor time")
     how = f"by signal {-code}" if code < 0 else f"with status {code}"
     return _make_answer("error", f"its process ended {how} before the program did")
 
 
-def _run_in_fork(request: Answer, results: int, printed: int, directory: str, token: str) -> NoReturn:
+def _run_in_fork(request: Message, results: int, printed: int, directory: str, token: str) -> NoReturn:
     """Run the program in this fork, confined, and report its result."""
     leave, write, encode = os._exit, os.write, json.dumps  # saved, because a program may replace them
     try:
@@ -226,7 +226,7 @@ def _run_in_fork(request: Answer, results: int, printed: int, directory: str, to
         leave(0)
 
 
-def _set_up(request: Answer, results: int, printed: int, directory: str) -> None:
+def _set_up(request: Message, results: int, printed: int, directory: str) -> None:
     os.setsid()
     end_with_parent()
     os.dup2(results, 255)  # out of the way of the descriptors that are set next
@@ -264,7 +264,7 @@ def _drop_shadowing_modules(path: list[str]) -> None:
             del sys.modules[name]
 
 
-def _run(source: str, tests: str) -> Answer:
+def _run(source: str, tests: str) -> Message:
     module = types.ModuleType("program")
     sys.modules["program"] = module  # dataclasses and pickle look up the module of a class
     flush = sys.stdout.flush
@@ -279,7 +279,7 @@ def _run(source: str, tests: str) -> Answer:
     return answer or {**_make_answer("passed", ""), "values": {} if tests else _public_values(module)}
 
 
-def _execute(text: str, name: str, module: types.ModuleType, failing: str) -> Answer | None:
+def _execute(text: str, name: str, module: types.ModuleType, failing: str) -> Message | None:
     """Run the source or the tests of a program. Return a result if an exception ended the run, otherwise None."""
     try:
         exec(compile(text, name, "exec", dont_inherit=True), module.__dict__)
@@ -313,7 +313,7 @@ def _error_location(error: BaseException, text: str, name: str) -> str:
     return f" at line {line} of the {name.strip('<>')}: {line_text}" if line_text else ""
 
 
-def _public_values(module: types.ModuleType) -> Answer:
+def _public_values(module: types.ModuleType) -> Message:
     """Return a digest of each public variable after the run, keyed by name.
 
     A digest is computed from the value, or from the type for values that cannot be compared. It is empty for callables.
@@ -345,11 +345,11 @@ def _serialise(value: object) -> list[str]:
     return parts
 
 
-def _make_answer(outcome: str, detail: str) -> Answer:
+def _make_answer(outcome: str, detail: str) -> Message:
     return {"outcome": outcome, "detail": detail, "values": {}}
 
 
-def _send(answers: int, message: Answer) -> None:
+def _send(answers: int, message: Message) -> None:
     line = json.dumps(message).encode() + b"\n"
     while line:
         line = line[os.write(answers, line) :]

@@ -63,16 +63,19 @@ def function_of(code: str, name: str = "") -> Function:
     return next((function for function in functions if function.name == name), functions[-1])
 
 
-def defined_name(code: str, name: str = "") -> str:
+def defined_name(code: str, preferred: str = "") -> str:
     """Return the name of the function that code defines, or of the class if it defines no function.
+
+    Args:
+        preferred: The name to return if code defines several.
 
     Raises:
         InvalidInput: The code does not parse, or defines no function or class.
     """
     if not defines_class(code):
-        return function_of(code, name).name
+        return function_of(code, preferred).name
     classes = [node.name for node in ast.parse(code).body if isinstance(node, ast.ClassDef)]
-    return name if name in classes else classes[-1]
+    return preferred if preferred in classes else classes[-1]
 
 
 def defines_class(code: str) -> bool:

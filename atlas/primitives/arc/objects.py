@@ -242,7 +242,7 @@ def pick_odd_one_out(objects: Sequence[Object], by: Property) -> Object:
     """
     single = [value for value, n_objects in count_by(objects, by).items() if n_objects == 1]
     if len(single) != 1:
-        raise ValueError(f"expected one object that alone has its {by}, got {len(single)} among {len(objects)}")
+        raise ValueError(f"expected exactly one object whose {by} no other has, got {len(single)} of {len(objects)}")
     return pick_by(objects, by, single[0])[0]
 
 

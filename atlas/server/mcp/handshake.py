@@ -45,7 +45,7 @@ class Handshake:
     """The id of the answered request, or None if the libraries have to answer it."""
 
 
-def read_handshake(*, announces_changes: bool) -> Handshake:
+def answer_handshake(*, announces_changes: bool) -> Handshake:
     """Read a client's first message. Answer it if it is a well-formed `initialize` or `server/discover` request.
 
     Args:

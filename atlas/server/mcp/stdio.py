@@ -8,12 +8,12 @@ from functools import partial
 
 from atlas.core.imports.distribution import extra
 from atlas.core.settings import Settings
-from atlas.server.mcp.handshake import Handshake, read_handshake
+from atlas.server.mcp.handshake import Handshake, answer_handshake
 
 
 def serve(settings: Settings) -> None:
     """Serve a client until it disconnects, from the local store or a remote server."""
-    handshake = read_handshake(announces_changes=not settings.server)
+    handshake = answer_handshake(announces_changes=not settings.server)
     if settings.server:
         _serve_remote_store(handshake, settings)
     else:

@@ -275,7 +275,7 @@ def _check_entries(file: zipfile.ZipFile) -> None:
         if stat.S_IFMT(entry.external_attr >> 16) not in (0, stat.S_IFREG):
             raise ValueError(f"{entry.filename} is not a plain file")
         if entry.compress_type not in (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED):
-            raise ValueError(f"expected {entry.filename} stored or deflated, got ZIP method {entry.compress_type}")
+            raise ValueError(f"expected ZIP method stored or deflated for {entry.filename}, got {entry.compress_type}")
 
 
 def _check_sizes(file: zipfile.ZipFile, n_packed: int, max_ratio: float) -> None:

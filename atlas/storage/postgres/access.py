@@ -108,7 +108,7 @@ class AccessTables:
 
 @dataclass(frozen=True, slots=True)
 class AccessRow:
-    """A text in a row of the store's schema."""
+    """The text of an access file, as a row of the table `access_texts`."""
 
     database: PostgresDatabase
     name: str

@@ -64,8 +64,9 @@ def foreign_problem(foreign: list[str]) -> str:
     """Return the message for a schema with objects that ATLAS did not create."""
     more = f" and {len(foreign) - MAX_NAMED} more" if len(foreign) > MAX_NAMED else ""
     return (
-        f"the ledger's schema contains foreign objects: {', '.join(foreign[:MAX_NAMED])}{more}. Writes may run "
-        "them. If you created them, drop them. Otherwise restore an earlier backup into an empty store"
+        "the ledger's schema contains objects that ATLAS did not create: "
+        f"{', '.join(foreign[:MAX_NAMED])}{more}. A write could trigger them. If you created them, drop them. "
+        "Otherwise restore an earlier backup into an empty store"
     )
 
 

@@ -206,8 +206,8 @@ def _check_schema(source: Path, ledger: Path, version: int) -> None:
         foreign = foreign_objects(connection, version)
     if foreign:
         raise InvalidInput(
-            f"the ledger in {source} contains foreign objects: {', '.join(foreign[:5])}. Somebody may have "
-            "changed the backup, so use another one; the store is unchanged"
+            f"the ledger in {source} contains objects that ATLAS did not create: {', '.join(foreign[:5])}. Somebody "
+            "may have changed the backup, so use another one; the store is unchanged"
         )
 
 

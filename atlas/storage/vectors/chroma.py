@@ -235,7 +235,7 @@ class ChromaIndex(LocalIndex):
     def _collection_to_read(self, seal: IndexSeal) -> Any:
         """Return the collection in the state that a seal describes.
 
-        An open collection answers as before, even if its files were deleted meanwhile.
+        A collection that was opened with this seal is used again, even if its files were deleted since.
         """
         if self._collection is None or self._opened_seal != seal:
             self._open(seal)

@@ -250,7 +250,7 @@ def made_caption(result: CompressionResult) -> str:
     return f"Found{by} {at}." if at else ""
 
 
-def staleness(memory: MemorySystem, result: CompressionResult, where: Mapping[str, Any]) -> str:
+def why_outdated(memory: MemorySystem, result: CompressionResult, where: Mapping[str, Any]) -> str:
     """Return the relevant changes since, as trusted text, or an empty string."""
     collection = memory.experience.collection_name
     if memory.storage.ledger.position(collection).ledger_id != result.ledger_id:

@@ -261,6 +261,6 @@ def _size(there: Sequence[str], tasks: Mapping[str, str]) -> str:
     return counted(len(there), "experience")
 
 
-def staleness(duplicates: DuplicatesResult) -> str:
+def why_outdated(duplicates: DuplicatesResult) -> str:
     """Return the note on records added since the last search for near-duplicates."""
     return f"{counted(duplicates.n_changed, 'experience')} added or changed since this search."

@@ -312,7 +312,7 @@ def measured_caption(memory: MemorySystem, evaluation: OwnEvaluation) -> str:
     return f"{when} with {evaluation.report.model}{_profile_in_use(evaluation)}."
 
 
-def staleness(memory: MemorySystem, evaluation: OwnEvaluation) -> str:
+def why_outdated(memory: MemorySystem, evaluation: OwnEvaluation) -> str:
     """Return the changes since the measurement, as trusted text, or an empty string if there is no change."""
     ledger, collection = memory.storage.ledger, memory.experience.collection_name
     if _is_of_another_store(memory, evaluation):

@@ -106,7 +106,7 @@ def notes(plan: RefinePlan) -> tuple[str, ...]:
     return tuple(sentences)
 
 
-def staleness(memory: MemorySystem, plan: RefinePlan, where: Mapping[str, Any]) -> str:
+def why_outdated(memory: MemorySystem, plan: RefinePlan, where: Mapping[str, Any]) -> str:
     """Return why it cannot be applied any more or was made in another scope, or an empty string."""
     if plan.removed_ids and not memory.experience.titles(plan.removed_ids):
         return "What it would delete is no longer in the store. The plan may have been applied."

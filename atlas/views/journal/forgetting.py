@@ -24,12 +24,12 @@ def writers(settings: Settings) -> dict[bool, str]:
 def made_caption(plan: CompactPlan) -> str:
     """Return the time, the kept entries and the cost of a plan. It may contain a type's name, which is untrusted."""
     at = stored_time_text(plan.made_at)
-    kept_settings = ", ".join(_stored_file(plan.keep_recent, plan.keep_types, plan.max_entries))
+    kept_settings = ", ".join(_kept_texts(plan.keep_recent, plan.keep_types, plan.max_entries))
     return f"Planned{f' {at}' if at else ''}, keeping {kept_settings}{f'; {plan.spent}' if plan.spent else ''}."
 
 
-def staleness(memory: MemorySystem, plan: CompactPlan) -> str:
-    """Return why it cannot be applied any more, as trusted text, or an empty string if it can."""
+def why_outdated(memory: MemorySystem, plan: CompactPlan) -> str:
+    """Return why a plan cannot be applied any more, as trusted text, or an empty string if it can."""
     try:
         memory.journal.check_compact(plan)
     except PlanOutdated:
@@ -55,7 +55,7 @@ def _is_applied(memory: MemorySystem, plan: CompactPlan) -> bool:
     return bool(to_tier or evicted) and is_moved and tiers.keys().isdisjoint(evicted)
 
 
-def _stored_file(keep_recent: int, keep_types: Mapping[str, int], max_entries: int | None) -> list[str]:
+def _kept_texts(keep_recent: int, keep_types: Mapping[str, int], max_entries: int | None) -> list[str]:
     recent = f"the latest {counted(keep_recent, 'entry')}" if keep_recent else "none for being recent"
     cap = [f"at most {counted(max_entries, 'entry')}"] if max_entries else []
     return [recent, *(f"the latest {n:,} of type {name}" for name, n in keep_types.items()), *cap]

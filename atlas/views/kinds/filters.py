@@ -274,7 +274,7 @@ def is_pair(text: str) -> bool:
 
 
 def address_text(value: object) -> str:
-    """Return a value that is valid in a URL."""
+    """Return a value as text, with the characters that UTF-8 cannot encode replaced."""
     return str(value).encode("utf-8", "replace").decode("utf-8")
 
 

@@ -213,10 +213,10 @@ def met_sentence(met: Sequence[MetWords]) -> str:
 
 
 def bar_of(signals: Mapping[str, float], most: float) -> Bar:
-    """Return signals side by side, in their order.
+    """Return a bar with one segment for each signal, in their order.
 
     Args:
-        most: The total that fills the length of a bar, so that bars can be compared.
+        most: The total at which a bar has its full length, so that bars can be compared.
     """
     above = sum(value for value in signals.values() if value > 0)
     below = -sum(value for value in signals.values() if value < 0)

@@ -206,11 +206,11 @@ def by_age(created_at: Sequence[str | None]) -> Colouring:
     return _ramp(AGE, names, steps, is_rising=False)
 
 
-def by_use(n_retrieved: Sequence[int | None]) -> Colouring:
+def by_use(retrieval_counts: Sequence[int | None]) -> Colouring:
     """Return colours from never retrieved, which is faint, to often."""
-    counts = np.array([n or 0 for n in n_retrieved], np.int64)
-    steps = np.searchsorted([bound for bound, _ in USES], counts, side="left")
-    return _ramp(USE, [*(words for _, words in USES), "20 times or more"], steps, is_rising=True)
+    counts = np.array([count or 0 for count in retrieval_counts], np.int64)
+    buckets = np.searchsorted([bound for bound, _ in USES], counts, side="left")
+    return _ramp(USE, [*(words for _, words in USES), "20 times or more"], buckets, is_rising=True)
 
 
 def _ramp(title: str, names: Sequence[str], steps: npt.NDArray[Any], *, is_rising: bool) -> Colouring:

@@ -20,7 +20,7 @@ from atlas.views.map.points import Points
 from atlas.views.shared.rates import interval_text, rate_text, share_for_order, weak_groups_sentence
 from atlas.views.shared.wording import OUTCOMES, counted, outcome_labels, percent
 
-READ = 200
+MAX_MEMBERS = 200
 """Maximum number of members whose tasks are read for the list of a domain's tasks."""
 
 LISTED = 4
@@ -178,12 +178,12 @@ def domain_sentence(row: DomainRow, average: SuccessRate) -> str:
     return " · ".join(parts)
 
 
-def members_read(memory_map: MemoryMap, row: DomainRow) -> list[str]:
-    """Return ids of a domain's members, the most typical first, then those near its centre: at most `READ`."""
+def members_to_show(memory_map: MemoryMap, row: DomainRow) -> list[str]:
+    """Return ids of a domain's members, the most typical first, then those near its centre: at most `MAX_MEMBERS`."""
     members = np.flatnonzero(memory_map.labels == row.number)
-    apart = np.linalg.norm(memory_map.coordinates[members] - np.array(row.centre, np.float32), axis=1)
-    near = (memory_map.ids[number] for number in members[np.argsort(apart, kind="stable")[:READ]].tolist())
-    return [*dict.fromkeys([*row.typical, *near])][:READ]
+    distances = np.linalg.norm(memory_map.coordinates[members] - np.array(row.centre, np.float32), axis=1)
+    near = (memory_map.ids[number] for number in members[np.argsort(distances, kind="stable")[:MAX_MEMBERS]].tolist())
+    return [*dict.fromkeys([*row.typical, *near])][:MAX_MEMBERS]
 
 
 def domain_tasks(ids: Sequence[str], points: Points, titles: Mapping[str, str]) -> DomainTasks:
@@ -240,7 +240,7 @@ def sizes_offered(memory_map: MemoryMap) -> list[int]:
 def _row(memory_map: MemoryMap, outcomes: Categories, domain: Domain, average: float | None) -> DomainRow:
     inside = memory_map.labels == domain.number
     rate = success_rate(outcomes[inside])
-    apart = np.linalg.norm(memory_map.coordinates[inside] - np.array(domain.centre, np.float32), axis=1)
+    distances = np.linalg.norm(memory_map.coordinates[inside] - np.array(domain.centre, np.float32), axis=1)
     return DomainRow(
         number=domain.number,
         name=domain.name,
@@ -248,7 +248,7 @@ def _row(memory_map: MemoryMap, outcomes: Categories, domain: Domain, average: f
         n=int(inside.sum()),
         rate=rate,
         centre=domain.centre,
-        radius=float(np.median(apart)) if len(apart) else 0.0,
+        radius=float(np.median(distances)) if len(distances) else 0.0,
         typical=domain.typical,
         average=average,
         is_weak=rate.interval is not None and average is not None and rate.interval.high < average,

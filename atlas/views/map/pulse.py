@@ -111,7 +111,7 @@ def _operation_sentences(memory: MemorySystem, before: Pulse, stored: Sequence[s
 
 
 def _agent(memory: MemorySystem, operation: Operation) -> str:
-    """Return the agent that an operation's experiences name, else its actor, unless that is only who is logged in."""
+    """Return who stored an operation's experiences: the agent that they name, `3 agents`, the actor, or `An agent`."""
     ids = [change.record_id for change in memory.storage.changes(operation.id, limit=MOST)]
     agents = {agent for agent in memory.experience.column("agent_id", {"id": {"$in": ids}}).values() if agent}
     if agents:

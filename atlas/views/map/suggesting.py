@@ -26,13 +26,13 @@ class NameSuggestions:
     """The name of each domain, by its number."""
 
     model: str
-    by: str
+    author: str
     """The model and the version of its prompt, which are kept with the names."""
 
     spent: TokenUsage
 
 
-def suggested(llm: LLMClient, memory: MemorySystem, memory_map: MemoryMap) -> NameSuggestions:
+def suggest_domain_names(llm: LLMClient, memory: MemorySystem, memory_map: MemoryMap) -> NameSuggestions:
     """Return names for the domains without a user-given name.
 
     Args:
@@ -48,7 +48,9 @@ def suggested(llm: LLMClient, memory: MemorySystem, memory_map: MemoryMap) -> Na
     person_names = [domain.name for domain in memory_map.domains if domain.is_named_by_person]
     with operation() as account:
         names = run(suggest_names(llm, unnamed, person_names))
-    return NameSuggestions(names=names, model=model_name(llm), by=authorship(llm, DOMAIN_NAMES), spent=account.spent)
+    return NameSuggestions(
+        names=names, model=model_name(llm), author=authorship(llm, DOMAIN_NAMES), spent=account.spent
+    )
 
 
 def named_sentence(suggestions: NameSuggestions) -> str:

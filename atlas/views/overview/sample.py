@@ -19,7 +19,7 @@ def load_sample_data(memory: MemorySystem, directory: Path) -> CompletedAct | No
 
 
 def remove_sample_data(memory: MemorySystem) -> CompletedAct | None:
-    """Delete only the sample data, or None if the store has no sample data."""
+    """Delete only the sample data. Return the act, or None if the store has no sample data."""
     n_removed = n_sample_records(memory)
     operation_id = remove_sample(memory)
     return (

@@ -50,16 +50,16 @@ def checked_model(client: ModelClient) -> dict[str, str]:
     return dict(check_model(client).lines)
 
 
-def choose_model(memory: MemorySystem, choose: Callable[[], None], name: str) -> None:
+def choose_model(memory: MemorySystem, apply: Callable[[], None], model_name: str) -> None:
     """Choose the language model of this process, and note that in the audit log of the store that is shown.
 
     Args:
-        choose: Does it.
-        name: Name of the model, for the log.
+        apply: Function that makes the choice.
+        model_name: For the log.
 
     Raises:
         NotAllowed: The actor is not an admin of every store of the server.
     """
     check_admin_of_all("choose the language model")
-    choose()
-    memory.storage.audit.add_event(MODEL_CHOSEN, who=actor_name(memory.storage.settings.actor), about=name)
+    apply()
+    memory.storage.audit.add_event(MODEL_CHOSEN, who=actor_name(memory.storage.settings.actor), about=model_name)

@@ -53,12 +53,12 @@ def store_state(memory: MemorySystem) -> StoreState:
 
 
 def uses_seen(memory: MemorySystem, kind: Kind) -> int:
-    """Return how many uses of a kind of memory are recorded: they change no revision of the store."""
+    """Return the number of recorded uses of a kind of memory. Uses change no revision of the store."""
     return sum(kind.records(memory).column("usage.n_uses").values())
 
 
 def all_uses_seen(memory: MemorySystem) -> int:
-    """Return how many uses of any kind of memory are recorded."""
+    """Return the number of recorded uses, over all kinds of memory."""
     return sum(uses_seen(memory, kind) for kind in KINDS.values())
 
 

@@ -36,11 +36,11 @@ class VersionView:
 def version_views(
     now: T, versions: Sequence[ItemVersion[T]], editable: Sequence[str], texts: Callable[[T], Mapping[str, str]]
 ) -> tuple[VersionView, ...]:
-    """Return the versions, the last replaced first.
+    """Return the versions, the most recently replaced first.
 
     Args:
         editable: The names of the fields that an edit can change.
-        texts: Its texts, by the names of its parts.
+        texts: Function that returns the texts of a record, keyed by part.
     """
     after = [now, *(version.item for version in versions)]
     return tuple(

@@ -35,9 +35,9 @@ def ending_of(experience: Experience) -> str:
 
 
 def verdict_of(experience: Experience) -> str:
-    """Return `Feedback: the keys were wrong`, one line on how an attempt ended with its source.
+    """Return one line on how an attempt ended, after its source, such as `Feedback: the keys were wrong`.
 
-    What the attempt produced itself has no source, and the line is empty if nothing tells the end. Untrusted text.
+    A line that the attempt itself produced has no source. Empty if the end is unknown. Untrusted text.
     """
     error = experience.outcome.error_info or ""  # which stands for the feedback where nobody gave any
     judged = {"Feedback": experience.feedback if experience.feedback != error else "", "Error": error}

@@ -73,7 +73,7 @@ def draw_ask(memory: MemorySystem, heading: DeltaGenerator) -> None:
     """Draw the task, the answer, and the settings.
 
     Args:
-        heading: The row of the title, which gets what can be done with an answer.
+        heading: The row of the title. The buttons for the answer are drawn in it.
     """
     _follow_linked(memory)
     text = st.text_input(

@@ -30,7 +30,7 @@ from atlas.views.concepts.compression import (
     plan_adding,
     program_path,
     searches,
-    staleness,
+    why_outdated,
 )
 from atlas.views.shared.state import StoreState, may_name_paths
 from atlas.views.shared.wording import counted
@@ -125,7 +125,7 @@ def _draw_found(memory: MemorySystem, result: CompressionResult, scope: Mapping[
             with st.expander("What was left out, and why", icon=":material/filter_alt:", key="compress_left_out"):
                 for reason in reasons:
                     st.text(reason)
-    if changed := staleness(memory, result, scope):
+    if changed := why_outdated(memory, result, scope):
         st.warning(changed, icon=":material/history:")
     rows = found_rows(memory, result)
     if not rows:

@@ -209,7 +209,7 @@ def _open_attempt(stored_ids: Set[str], record_id: str) -> None:
 def _draw_decisions(memory: MemorySystem, case: Case, cases: tuple[Case, ...], others: tuple[Case, ...]) -> None:
     is_forbidden = memory.storage.read_only or not is_allowed(case)
     why = READ_ONLY if memory.storage.read_only else NOT_ALLOWED if is_forbidden else None
-    is_off = is_forbidden or is_planning()
+    is_disabled = is_forbidden or is_planning()
     key, decisions = _key(case), decisions_on(cases)
     advice = suggestion(case, decisions) if len(cases) == 1 else None
     if advice is not None:
@@ -218,14 +218,14 @@ def _draw_decisions(memory: MemorySystem, case: Case, cases: tuple[Case, ...], o
         for decision in decisions:
             st.button(decision.label, key=f"curate_{decision.name}_{key}", icon=ICONS[decision.name],
                       type="primary" if advice is not None and advice.decision is decision else "secondary",
-                      shortcut=unless_covered(decision.key), disabled=is_off,
+                      shortcut=unless_covered(decision.key), disabled=is_disabled,
                       help=why or decision.help_text, on_click=_decide, args=(memory, decision, cases))  # fmt: skip
         if others:
-            is_on = len(cases) > 1
+            includes_alike = len(cases) > 1
             st.button(f"With {len(others):,} more like it", key=f"curate_alike_{key}", shortcut=unless_covered("l"),
-                      icon=f":material/{'check_box' if is_on else 'check_box_outline_blank'}:", disabled=is_off,
-                      on_click=_choose_alike, args=(None if is_on else case,), type="tertiary",
-                      help="The next decision holds for these too.")  # fmt: skip
+                      icon=f":material/{'check_box' if includes_alike else 'check_box_outline_blank'}:",
+                      disabled=is_disabled, on_click=_choose_alike, args=(None if includes_alike else case,),
+                      type="tertiary", help="The next decision holds for these too.")  # fmt: skip
     if differing := effects(decisions):
         st.caption(differing)
 

@@ -18,7 +18,7 @@ from atlas.views.curate.queues import (
     GroupLine,
     group_lines,
     queue_page,
-    staleness,
+    why_outdated,
 )
 from atlas.views.experience.list import place_and_mark
 from atlas.views.experience.proposals import MergeRequest, PruneRequest, criteria_of
@@ -124,7 +124,7 @@ def _draw_search(memory: MemorySystem, duplicates: DuplicatesResult) -> None:
         st.warning("The search for near-duplicates failed. Nothing in the memory changed.", icon=":material/error:")
         st.text(duplicates.problem)
     if duplicates.is_known and duplicates.n_changed and not duplicates.is_running:
-        st.caption(staleness(duplicates))
+        st.caption(why_outdated(duplicates))
     if not duplicates.is_running and (duplicates.problem or duplicates.n_changed):
         st.button(
             "Look again", key="curate_look", icon=":material/refresh:", on_click=live_duplicates(memory).search_again

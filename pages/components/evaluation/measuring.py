@@ -11,7 +11,7 @@ from atlas.views.evaluation.own import (
     Prospects,
     measured_caption,
     prospects,
-    staleness,
+    why_outdated,
 )
 from atlas.views.shared.state import StoreState
 from pages.components.shared.jobs import draw_job, live_result
@@ -25,7 +25,7 @@ def measurable(memory: MemorySystem) -> Prospects:
 
 def draw_measured(memory: MemorySystem, evaluation: OwnEvaluation) -> bool:
     """Draw when a measurement was made and what has changed since, and return whether anything has."""
-    changed = staleness(memory, evaluation)
+    changed = why_outdated(memory, evaluation)
     st.caption(measured_caption(memory, evaluation), width="content")
     if changed:
         st.markdown(f":small[:orange[:material/warning:] {changed}]", width="content")

@@ -107,11 +107,11 @@ def draw_head(memory: MemorySystem, prospects: Prospects, evaluation: OwnEvaluat
 
     An outdated measurement advises nothing, as its figures are of other searches.
     """
-    is_present = evaluation is not None and not is_outdated(memory, evaluation)
+    is_current = evaluation is not None and not is_outdated(memory, evaluation)
     conclusion = verdict(evaluation, memory.strictness()) if evaluation is not None else None
     if conclusion is not None:
         st.subheader(conclusion.headline, anchor=False)
-        if is_present:
+        if is_current:
             with st.container(horizontal=True, vertical_alignment="center", gap="small", key="evaluation_finding"):
                 st.text(conclusion.finding, width="content")
                 draw_advice(conclusion)

@@ -23,7 +23,7 @@ from atlas.views.experience.refinement import (
     judges,
     made_caption,
     notes,
-    staleness,
+    why_outdated,
 )
 from atlas.views.shared.wording import counted
 from pages.components.lists.editing import READ_ONLY
@@ -92,7 +92,7 @@ def _draw_plan(memory: MemorySystem, plan: RefinePlan, scope: Mapping[str, Any])
         with st.expander("Why sets were not judged", icon=":material/error:", key="refine_failures"):
             for failure in plan.failures:
                 st.text(failure)
-    if outdated := staleness(memory, plan, scope):
+    if outdated := why_outdated(memory, plan, scope):
         st.warning(outdated, icon=":material/history:")
     _draw_decisions(plan)
 

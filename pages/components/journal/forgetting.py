@@ -12,7 +12,7 @@ from atlas.views.journal.forgetting import (
     RetentionPolicy,
     made_caption,
     matches_policy,
-    staleness,
+    why_outdated,
     writers,
 )
 from atlas.views.journal.proposals import CompactRequest, compact_headline, tier_sizes
@@ -124,7 +124,7 @@ def _draw_plan(memory: MemorySystem, plan: CompactPlan, is_asked: bool) -> None:
     if plan.is_empty:
         draw_kept(plan)
         return
-    outdated = _staleness(store_state(memory), plan.made_at, _memory=memory, _plan=plan)
+    outdated = _why_outdated(store_state(memory), plan.made_at, _memory=memory, _plan=plan)
     if outdated:
         st.warning(outdated, icon=":material/history:")
     elif not is_asked:
@@ -140,5 +140,5 @@ def _draw_plan(memory: MemorySystem, plan: CompactPlan, is_asked: bool) -> None:
 
 
 @st.cache_data(max_entries=16, show_spinner=False)
-def _staleness(state: StoreState, made_at: str, *, _memory: MemorySystem, _plan: CompactPlan) -> str:
-    return staleness(_memory, _plan)
+def _why_outdated(state: StoreState, made_at: str, *, _memory: MemorySystem, _plan: CompactPlan) -> str:
+    return why_outdated(_memory, _plan)

@@ -90,7 +90,7 @@ def _draw_choices(filter: Choices, choices: Sequence[Any], first: Any, width: Wi
         return tuple(st.pills(filter.label, filter.values, selection_mode="multi", default=first, **shared))
     if not choices:
         return ()
-    words = _words(filter, choices)
+    words = _labels(filter, choices)
     return tuple(
         st.multiselect(
             filter.label,
@@ -106,13 +106,13 @@ def _draw_choices(filter: Choices, choices: Sequence[Any], first: Any, width: Wi
 
 def _linked(filter: Choices, key: str, options: Options) -> tuple[Any, ...]:
     """Return the values whose words are in the URL. Stored values, as older links have them, are replaced by words."""
-    words = {address_text(value): address_text(word) for value, word in _words(filter, list(options)).items()}
+    words = {address_text(value): address_text(word) for value, word in _labels(filter, list(options)).items()}
     texts = [words.get(text, text) for text in st.query_params.get_all(key)]
     replace_linked(key, texts)
     return tuple(value for value in options if words[address_text(value)] in texts)
 
 
-def _words(filter: Choices, choices: Sequence[Any]) -> dict[Any, Any]:
+def _labels(filter: Choices, choices: Sequence[Any]) -> dict[Any, Any]:
     """Return the word of each choice. Choices of one word are shown as they are stored, to tell them apart."""
     words = {choice: filter.word(choice) if filter.word else choice for choice in choices}
     frequencies = Counter(words.values())

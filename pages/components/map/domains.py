@@ -15,7 +15,7 @@ from atlas.views.map.domains import (
     DomainRow,
     domain_sentence,
     domain_tasks,
-    members_read,
+    members_to_show,
     no_domains_sentence,
     sizes_offered,
     weak_sentence,
@@ -92,7 +92,7 @@ def _draw_domain(memory: MemorySystem, sheet: Sheet, domain: DomainRow) -> None:
 
 
 def _draw_tasks(memory: MemorySystem, sheet: Sheet, domain: DomainRow) -> None:
-    ids = members_read(sheet.map, domain)
+    ids = members_to_show(sheet.map, domain)
     tasks = domain_tasks(ids, sheet.points, memory.experience.titles(ids))
     parts = {"What fails most": tasks.failing, "Other tasks" if tasks.failing else "Typical tasks": tasks.typical}
     for number, (title, lines) in enumerate(parts.items()):

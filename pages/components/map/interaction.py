@@ -52,7 +52,7 @@ def draw_map(memory: MemorySystem, sheet: Sheet, colours: Colours) -> Marks:
     with st.container(gap=None):
         draw_points(
             sheet.points,
-            on_select=lambda event: _selected(memory, event),
+            on_select=lambda event: _handle_selection(memory, event),
             on_open=lambda event: _opened(event),
             on_ask=_ask,
             on_domain=lambda told: open_domain(sheet, told.get("number")),
@@ -147,7 +147,7 @@ def _points(event: dict[str, Any]) -> Points | None:
     return next((points for points in remembered if points.key == event.get("points")), None)
 
 
-def _selected(memory: MemorySystem, event: dict[str, Any]) -> None:
+def _handle_selection(memory: MemorySystem, event: dict[str, Any]) -> None:
     points = _points(event)
     if points is None:
         return

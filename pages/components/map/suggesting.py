@@ -8,7 +8,7 @@ import streamlit as st
 
 from atlas import MemorySystem
 from atlas.views.map.sheet import Sheet
-from atlas.views.map.suggesting import NamedDomain, named_sentence, suggested
+from atlas.views.map.suggesting import NamedDomain, named_sentence, suggest_domain_names
 from pages.components.shared.memory_map import live_map
 from pages.components.shared.snapshot import opening_model
 from pages.components.shared.undo_toast import Act, Turn, announce_act, announcing_problems
@@ -35,8 +35,8 @@ def _suggest(memory: MemorySystem, sheet: Sheet) -> None:
     if model.client is None:
         return
     before = names.load()
-    found = suggested(model.client, memory, sheet.map)
-    names.add_suggestions(sheet.map, found.names, found.by)
+    found = suggest_domain_names(model.client, memory, sheet.map)
+    names.add_suggestions(sheet.map, found.names, found.author)
     announce_act(Act(named_sentence(found), _putting_back(before)))
 
 

@@ -88,5 +88,5 @@ def test_what_follows_the_host_is_never_repeated(given):
 
 
 def test_a_misspelt_variable_is_refused():
-    with pytest.raises(InvalidInput, match="there is no variable ATLAS_INDX; did you mean ATLAS_INDEX"):
+    with pytest.raises(InvalidInput, match="expected a setting of ATLAS, got ATLAS_INDX; did you mean ATLAS_INDEX"):
         Settings.from_environment({"ATLAS_INDX": "pinecone://host"})

@@ -23,7 +23,7 @@ from atlas.importers.sample_measurement import FILE, to_portable
 from atlas.jobs.artefact import CACHE
 from atlas.testing import FixedClock, HashEmbedder
 from atlas.views.evaluation.misses import miss_rows
-from atlas.views.evaluation.own import measured_caption, staleness
+from atlas.views.evaluation.own import measured_caption, why_outdated
 from atlas.views.evaluation.verdict import verdict
 from tests.support.records import attempt
 from tests.support.sample_measurement import SAMPLE, measure
@@ -62,7 +62,7 @@ def test_a_new_store_of_the_sample_data_has_a_verdict_that_came_with_them(tmp_pa
         assert measured_caption(memory, found).endswith(", when the sample data were made, with all-MiniLM-L6-v2.")
         again = replace(found, measured_at="2100-01-01T09:00:00+00:00")
         assert measured_caption(memory, again).startswith("Measured 1 Jan 2100, 09:00 UTC with")
-        assert staleness(memory, found) == ""
+        assert why_outdated(memory, found) == ""
         assert verdict(found, 1.0).finding == "Any stricter search would lose right hits of judged queries."
         assert len(miss_rows(memory, found.report.missed)) == MAX_MISSES, "it names records of this store"
         tasks = {task.name: task for task in found.report.tasks}

@@ -71,7 +71,7 @@ def test_settings_take_the_address_from_where_a_directory_would_be(postgres_addr
 
 
 def test_a_misspelt_variable_opens_no_other_store():
-    with pytest.raises(InvalidInput, match="there is no variable ATLAS_STROE; did you mean ATLAS_STORE"):
+    with pytest.raises(InvalidInput, match="expected a setting of ATLAS, got ATLAS_STROE; did you mean ATLAS_STORE"):
         Settings.from_environment({"ATLAS_STROE": "postgresql://db/m"})
 
 
@@ -284,11 +284,11 @@ def test_what_somebody_attached_to_the_tables_is_found_and_nothing_is_restored_o
     assert not any(finding.problem for finding in examine(opened.store))
     run_in(postgres_address, *ATTACHED[named])
     assert named in [finding.problem for finding in examine(opened.store, fix=True)][-1]
-    with pytest.raises(InvalidInput, match=r"foreign objects.*Nothing was restored"):
+    with pytest.raises(InvalidInput, match=r"objects that ATLAS did not create.*Nothing was restored"):
         restore(opened.store, tmp_path / "backup.zip")
     with Store.open(tmp_path / "copy") as target, pytest.raises(InvalidInput, match="Nothing was copied"):
         copy_store(opened.store, target)
-    with pytest.raises(InvalidInput, match=r"foreign objects.*Nothing was copied"):
+    with pytest.raises(InvalidInput, match=r"objects that ATLAS did not create.*Nothing was copied"):
         backup(opened.store, tmp_path / "again.zip")
 
 

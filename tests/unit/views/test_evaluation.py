@@ -18,8 +18,8 @@ from atlas.views.evaluation.own import (
     MEASURES,
     measure_row,
     measured_caption,
-    staleness,
     table_rows,
+    why_outdated,
 )
 from atlas.views.shared.results import JobStatus, time_left
 from tests.support.records import attempt
@@ -45,7 +45,7 @@ def places(held: Any) -> Iterator[tuple[Any, Any]]:
 def show(memory: atlas.MemorySystem, found: OwnEvaluation) -> None:
     """What the page does with it."""
     assert measured_caption(memory, found).encode()
-    staleness(memory, found)
+    why_outdated(memory, found)
     for of in filter(None, (measure_row(found, measure) for measure in MEASURES)):
         assert json.dumps(measured_chart(of))
         assert of.caption

@@ -36,7 +36,7 @@ from atlas.views.map.domains import (
     domain_sentence,
     domain_tasks,
     domains_caption,
-    members_read,
+    members_to_show,
     no_domains_sentence,
     rank_lines,
     sizes_offered,
@@ -255,7 +255,7 @@ def test_tasks_of_a_domain_that_fail_come_first_and_what_is_gone_is_left_out(poi
 
 def test_members_are_read_the_typical_first():
     row = domain_rows(make_map(), points_of(make_map(), COLUMNS).outcomes)[0]
-    ids = members_read(make_map(), row)
+    ids = members_to_show(make_map(), row)
     assert set(ids) >= set(row.typical)
     assert ids[: len(row.typical)] == list(row.typical)
 

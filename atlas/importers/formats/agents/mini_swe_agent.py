@@ -102,10 +102,10 @@ def _decode_message(message: Json, name: str) -> Message:
         return Message(role="tool", text=text, tool="bash", has_failed=_has_failed(extra, text))
     if "output" in message:
         return _with_commands(_decode_response(message, f"{name}.output"), extra, name)
-    read_message = conversation.openai_message(message, name)
-    if read_message.role == AGENT:
-        return _with_commands(read_message, extra, name)
-    return replace(read_message, has_failed=_has_failed(extra, read_message.text))
+    decoded = conversation.openai_message(message, name)
+    if decoded.role == AGENT:
+        return _with_commands(decoded, extra, name)
+    return replace(decoded, has_failed=_has_failed(extra, decoded.text))
 
 
 def _decode_response(message: Json, name: str) -> Message:

@@ -200,7 +200,10 @@ class LevelMeasurement:
 
     @property
     def words_level(self) -> float:
-        """Level of a keyword search: for 97% of foreign queries, no record contains this share of the query's words."""
+        """Smallest share of a query's words that counts as a match in a keyword search.
+
+        For 97% of the queries that are unrelated to the store, no record contains a larger share.
+        """
         if not self.answers:
             return MIN_WORD_SHARE
         best = [max((words for _, words in query_answers), default=0.0) for query_answers in self.answers]

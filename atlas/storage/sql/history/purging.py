@@ -89,7 +89,7 @@ class SqlPurges:
         """Purge records, given by collection and id, as one operation, which cannot be undone.
 
         Args:
-            unfinished: The remaining steps, which are stored with the purge.
+            unfinished: The steps to do after this transaction, which are stored with the purge.
 
         Raises:
             PlanOutdated: A record or its marks changed after the given moment; the store was not changed.

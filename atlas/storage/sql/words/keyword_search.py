@@ -68,7 +68,7 @@ class SqlWords:
     ) -> Matches:
         """Return the keyword scores of the n best records, and of the records with the numbers `extra_seqs`.
 
-        Any text is literal. Ties are in the order of the records.
+        The text has no query syntax, except as `as_typed` says. Ties are in the order of the records.
 
         Args:
             as_typed: Whether the last word is a prefix, and quoted phrases are required.

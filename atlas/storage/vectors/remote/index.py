@@ -407,8 +407,9 @@ class RemoteIndex:
         if not all(_KEY.fullmatch(key) for key, _ in answer.hits):
             raise IndexUnreachable("the answer has keys of another index")
         # A seal of an unfinished index has no number of keys. Then all requested hits are expected.
-        if len(answer.hits) < (min(n_hits, seal.n_keys) if seal.n_keys else n_hits):
-            raise IndexUnreachable(f"the index answered with {len(answer.hits)} hits instead of {n_hits}")
+        n_expected = min(n_hits, seal.n_keys) if seal.n_keys else n_hits
+        if len(answer.hits) < n_expected:
+            raise IndexUnreachable(f"the index answered with {len(answer.hits)} hits instead of {n_expected}")
 
     def _ask(self, call: Callable[[], T], seconds: float) -> T:
         """Return the result of a request. Drop the seals if the namespace is missing or has other settings."""

@@ -101,7 +101,7 @@ def test_the_task_is_cut_out_of_the_prompt(prompt, description):
 @pytest.mark.parametrize(
     ("changes", "reason"),
     [
-        ({"history": [], "replay_config": None}, "expected a user message with the task in history"),
+        ({"history": [], "replay_config": None}, "expected a user message with the task in the field history"),
         ({"history": {}}, "expected a list for history, got type dict"),
         ({"history": ["x"]}, "expected an object for history[0], got 'x'"),
         ({"history": [{"role": 5}]}, "expected a string for history[0].role, got type int"),

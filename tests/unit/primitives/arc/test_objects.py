@@ -137,7 +137,10 @@ def test_objects_reach_the_border_or_do_not():
         (lambda: object_property({(0, 0): 1}, "beauty"), "expected one of size, .*; got 'beauty'"),
         (lambda: pick_largest([]), "objects to pick from"),
         (lambda: pick_smallest([]), "objects to pick from"),
-        (lambda: pick_odd_one_out([{(0, 0): 1}, {(1, 1): 1}], "color"), "one object that alone has its color, got 0"),
+        (
+            lambda: pick_odd_one_out([{(0, 0): 1}, {(1, 1): 1}], "color"),
+            "exactly one object whose color no other has, got 0",
+        ),
         (lambda: pick_odd_one_out([{(0, 0): 1}, {(1, 1): 2}], "color"), "got 2 among 2"),
     ],
 )

@@ -100,7 +100,9 @@ def test_a_backup_with_foreign_objects_is_refused_and_the_store_stays(tmp_path, 
         opened = Opened(store)
         opened.add("kept")
         for use in (inspect_backup, restore):
-            with pytest.raises(InvalidInput, match=f"contains foreign objects.*{named}.*the store is unchanged"):
+            with pytest.raises(
+                InvalidInput, match=f"contains objects that ATLAS did not create.*{named}.*the store is unchanged"
+            ):
                 use(store, crafted)
         assert opened.ids() == ["kept"]
         assert examine(store) == examine(store, fix=True)
