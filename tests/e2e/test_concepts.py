@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import Page, expect
 
+from tests.support.browser.axe import found_in
 from tests.support.browser.page import settle, shoot
 from tests.support.browser.server import Serve
 from tests.support.browser.tables import click_row, tick_row
@@ -16,6 +17,16 @@ from tests.support.stores import make_library, opened_store
 
 N_CONCEPTS = 30
 TURN = "def turn(grid):\n    return [list(row) for row in zip(*grid[::-1])]\n"
+COLOURFUL = """import re
+
+# A comment.
+@staticmethod
+class HttpError(Exception):
+    codes = {"a": 500, b"c": True, f"HTTP {429}": None}
+
+    def is_transient(self, code: int) -> bool:
+        return code >= 500 or bool(re.match(r"\\d+", str(code)))
+"""
 TWICE = "def turn_twice(grid):\n    return turn(turn(grid))\n"
 
 
@@ -34,6 +45,15 @@ def contents(store: Path) -> dict[str, str]:
     """The descriptions of a store's concepts, by id."""
     with opened_store(store) as memory:
         return {one.id: one.description for one in memory.concepts.get_many(memory.concepts.ids())}
+
+
+def test_code_has_enough_contrast_in_each_theme(page: Page, serve: Serve, tmp_path):
+    make_library(tmp_path / "store", concept(name="HttpError", code=COLOURFUL, description="An error."))
+    page.goto(f"{serve(tmp_path / 'store')}/concepts")
+    click_row(page, "HttpError")
+    expect(page.locator("code .token.number").first).to_be_visible()
+    settle(page)
+    assert [line for line in found_in(page) if "token" in line] == []
 
 
 def test_a_concept_is_opened_edited_and_taken_back(page: Page, serve: Serve, store: Path):
