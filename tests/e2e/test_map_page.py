@@ -184,6 +184,26 @@ def test_every_tool_says_what_it_does(map_page: Page):
     assert tools.all_inner_texts() == ["Move", "Box", "Lasso", "", "", "Show all", "Full screen"]
 
 
+def test_names_go_along_with_the_map_and_find_their_places_once_it_rests(map_page: Page):
+    map_page.wait_for_function(RESTED)
+    before = look(map_page)
+    stage = map_page.locator(".stage .overlay").bounding_box()
+    x, y = stage["x"] + 300, stage["y"] + 300
+    map_page.mouse.move(x, y)
+    map_page.mouse.down()
+    for step in range(20):
+        map_page.mouse.move(x + 2 * step, y + step)
+    moved = look(map_page)
+    map_page.mouse.up()
+    assert moved["isMoving"]
+    assert moved["nPlacements"] - before["nPlacements"] <= 2
+    assert {label["name"] for label in moved["labels"]} <= {label["name"] for label in before["labels"]}
+    map_page.wait_for_function(RESTED)
+    rested = look(map_page)
+    assert rested["nPlacements"] > before["nPlacements"]
+    assert [label["name"] for label in rested["labels"]] == [label["name"] for label in before["labels"]]
+
+
 def test_on_dark_all_domains_are_equally_bright(map_page: Page):
     show_theme(map_page, "dark")
     open_legend(map_page)

@@ -1,6 +1,6 @@
 // The names of the domains on the map. Each stands at the top of the area of its domain or close to it, off other areas, off
-// the points, off the other names and off the tools, and nearer to its own area than to any other. It keeps its place while
-// the map is moved, as long as that stays free.
+// the points, off the other names and off the tools, and nearer to its own area than to any other. While the map is moved it
+// goes along with its domain; once that rests, it keeps its place as long as that stays free.
 
 const LABEL_CHARACTERS = 40
 const FORMED = 4 // members from which a domain is named while the memory grows
@@ -8,6 +8,8 @@ const SURE = 3 // labels that stand on the map even if no free place is left: th
 const FEW = 20 // names up to which all are sure
 const PASSES = 3 // over the names, while they are few: the later ones find better places for those that were put first
 const CELL_PIXELS = 6
+const NAMES_REST_MILLISECONDS = 150 // since the last move of the map, after which places are found anew
+const NAMES_REPLAY_MILLISECONDS = 250 // between two times that places are found while the memory grows
 const PLACES = 2500, PLACES_OF_MANY = 300 // places that are looked at for a name, for few names and for many
 const FAR = 110, FAR_OF_FEW = 60 // pixels from an area to the places that are looked at, for many names and for few
 const NAME_SIZE = 13, NOTE_SIZE = 11, LINE_PIXELS = 15
@@ -39,15 +41,14 @@ function linesOfName(name) {
 function mapLabels(map) {
   const spots = new Map() // of each domain the place of its name, from its own place, and its lines
   let standing = [], ground = null
+  let placedFor = [], placedAt = 0, nPlacements = 0, lastView = '', resting = null
   const isFew = () => map.colours.labels.length <= FEW
   const isFree = (box, taken) => isWithin(box, map) && isApart(box, taken)
   const cell = (pixel) => Math.floor(pixel / CELL_PIXELS)
 
-  /** What is on the stage, in cells: the points that are to be seen and the areas. Worked out anew where the view or the points change. */
-  function groundNow() {
-    const { points, colours, view, width, height, hidden, days, marks } = map
-    const of = [points.key, colours.title, view.x, view.y, view.scale, width, height, [...hidden], days, marks.shown].join()
-    if (ground?.of === of) return ground
+  /** What is on the stage, in cells: the points that are to be seen and the areas. */
+  function surveyed() {
+    const { points, colours, width, height } = map
     const wide = cell(width) + 1, tall = cell(height) + 1, counts = new Uint32Array(wide * tall), owners = new Int16Array(wide * tall).fill(-1)
     for (let i = 0; i < points.n; i++) {
       const [px, py] = map.camera.where(i)
@@ -57,7 +58,7 @@ function mapLabels(map) {
     }
     const areaAt = colours.label_of && map.areas.finder()
     if (areaAt) owners.forEach((_, at) => (owners[at] = areaAt(((at % wide) + 0.5) * CELL_PIXELS, (Math.floor(at / wide) + 0.5) * CELL_PIXELS)))
-    return (ground = { of, wide, tall, owners, points: sumsOf(counts, wide, tall), areas: sumsOf(owners.map((owner) => owner >= 0), wide, tall), extents: extentsOf(owners, wide) })
+    return { wide, tall, owners, points: sumsOf(counts, wide, tall), areas: sumsOf(owners.map((owner) => owner >= 0), wide, tall), extents: extentsOf(owners, wide) }
   }
 
   /** Sums over a grid, of the cells above and to the left of each node. */
@@ -90,18 +91,18 @@ function mapLabels(map) {
 
   /** The cells of a box with its surroundings. */
   function cellsOf([left, top, right, bottom], pad) {
-    const { wide, tall } = groundNow(), within = (pixel, n) => Math.min(n - 1, Math.max(0, cell(pixel)))
+    const { wide, tall } = ground, within = (pixel, n) => Math.min(n - 1, Math.max(0, cell(pixel)))
     return [within(left - pad, wide), within(right + pad, wide) + 1, within(top - pad, tall), within(bottom + pad, tall) + 1]
   }
 
   function countIn(sums, [x0, x1, y0, y1]) {
-    const wide = groundNow().wide + 1
+    const wide = ground.wide + 1
     return sums[y1 * wide + x1] - sums[y0 * wide + x1] - sums[y1 * wide + x0] + sums[y0 * wide + x0]
   }
 
   /** How many cells of its own area, whose place is given, and of others are in some cells. */
   function areasIn(cells, place) {
-    const { wide, owners, areas } = groundNow(), [x0, x1, y0, y1] = cells, n = countIn(areas, cells)
+    const { wide, owners, areas } = ground, [x0, x1, y0, y1] = cells, n = countIn(areas, cells)
     let own = 0
     if (n) for (let y = y0; y < y1; y++) for (let x = x0; x < x1; x++) own += owners[y * wide + x] === place ? 1 : 0
     return { own, others: n - own }
@@ -121,7 +122,7 @@ function mapLabels(map) {
   /** Whether a line joins a name to its area: if that is far, or another one as close. */
   const isLed = ({ own, others }) => own > LEADER_FROM || (own > 0 && others <= own)
 
-  const coveredBy = (box) => countIn(groundNow().points, cellsOf(box, map.camera.pointSize() / 2))
+  const coveredBy = (box) => countIn(ground.points, cellsOf(box, map.camera.pointSize() / 2))
   /** Whether a name covers no point and no area of others, and is nearer to its own. */
   const isBare = (box, place) => {
     const gaps = gapsOf(box, place)
@@ -130,7 +131,7 @@ function mapLabels(map) {
 
   /** The shortest line from a box to its area, whose place is given. Undefined where that is not to be seen. */
   function leaderFrom([left, top, right, bottom], place) {
-    const { wide, owners, extents } = groundNow(), [x0, y0, x1, y1] = (extents.get(place)?.box ?? [0, 0, 0, 0]).map((side) => side / CELL_PIXELS)
+    const { wide, owners, extents } = ground, [x0, y0, x1, y1] = (extents.get(place)?.box ?? [0, 0, 0, 0]).map((side) => side / CELL_PIXELS)
     let best
     for (let y = y0; y < y1; y++) for (let x = x0; x < x1; x++) {
       if (owners[y * wide + x] !== place) continue
@@ -143,13 +144,43 @@ function mapLabels(map) {
 
   /** Draw them, and return the boxes that are taken then. */
   function draw() {
-    placeAll()
+    const { view, width, height } = map, viewNow = [view.x, view.y, view.scale, width, height].join()
+    if (spots.size && lastView && viewNow !== lastView) rest()
+    lastView = viewNow
+    const isGrowing = map.replay.isPlaying() && performance.now() < placedAt + NAMES_REPLAY_MILLISECONDS
+    if (resting === null && !isGrowing) placeAll()
+    else follow()
     for (const found of standing) write(found)
     return [...map.covered, ...standing.map(({ box }) => box)]
   }
 
+  /** Have the names go along with the map until it has not moved for a while. */
+  function rest() {
+    clearTimeout(resting)
+    resting = map.later(() => ((resting = null), map.dirty()), NAMES_REST_MILLISECONDS)
+  }
+
+  /** Keep each at its distance from its domain, as far as it does not get in the way. To find places takes too long for each move. */
+  function follow() {
+    placedFor = []
+    standing = []
+    labelsNow().forEach((label, rank) => {
+      const before = spots.get(label.number), [px, py] = map.camera.toScreen(label.x, label.y)
+      const layout = before && layoutsOf(label, rank, px, py).layouts[before.number]
+      const taken = [...map.covered, ...standing.map((other) => other.box)]
+      const box = layout && boxOf({ ...before, layout }, px, py), { number, name, note } = label
+      if (box && isFree(box, taken)) standing.push({ box, rank, number, name, note, label, layout, covered: 0, gaps: { own: 0, others: Infinity }, leader: null })
+    })
+  }
+
   /** Find a place for each, the first ones first, and better ones for few as long as there are some. */
   function placeAll() {
+    const { points, colours, hidden, days, marks, covered } = map, now = [points, colours, marks.shown, map.replay.isPlaying(), [lastView, ...hidden, ...days, ...covered].join()]
+    if (now.every((each, at) => each === placedFor[at])) return
+    placedFor = now
+    placedAt = performance.now()
+    nPlacements++
+    ground = surveyed()
     const shown = labelsNow().flatMap((label, rank) => {
       const [px, py] = map.camera.toScreen(label.x, label.y)
       return px < 0 || py < 0 || px > map.width || py > map.height ? [] : [layoutsOf(label, rank, px, py)]
@@ -171,18 +202,20 @@ function mapLabels(map) {
     return { label, rank, layouts, px, py, place: map.colours.labels.findIndex((each) => each.number === number), isSure: rank < SURE || isFew() }
   }
 
+  const boxOf = ({ dx, dy, layout: { half, low } }, px, py) => [px + dx - half, py + dy - low, px + dx + half, py + dy + low]
+
   /** Put one on the stage where it stood before if it can, else at the best place. Returns whether it could. */
   function put(each, before) {
     const { label, rank, layouts, px, py, place } = each, { number, name, note } = label
     standing = standing.filter((other) => other.number !== number)
     const taken = [...map.covered, ...standing.map(({ box }) => box)]
-    const boxOf = ({ dx, dy, layout: { half, low } }) => [px + dx - half, py + dy - low, px + dx + half, py + dy + low]
+    const boxAt = (spot) => boxOf(spot, px, py)
     const kept = before && { ...before, layout: layouts[before.number] }
-    const isKept = Boolean(kept?.layout) && isFree(boxOf(kept), taken) && isBare(boxOf(kept), place)
-    const spot = isKept ? kept : bestSpot(each, taken, boxOf)
+    const isKept = Boolean(kept?.layout) && isFree(boxAt(kept), taken) && isBare(boxAt(kept), place)
+    const spot = isKept ? kept : bestSpot(each, taken, boxAt)
     if (!spot) return false
     spots.set(number, { dx: spot.dx, dy: spot.dy, number: layouts.indexOf(spot.layout) })
-    const box = boxOf(spot), gaps = gapsOf(box, place), leader = isLed(gaps) ? leaderFrom(box, place) : null
+    const box = boxAt(spot), gaps = gapsOf(box, place), leader = isLed(gaps) ? leaderFrom(box, place) : null
     standing.push({ box, rank, number, name, note, label, layout: spot.layout, covered: coveredBy(box), gaps, leader })
     return isKept
   }
@@ -191,8 +224,8 @@ function mapLabels(map) {
   const isCrossed = (box, leader) => standing.some((other) => isOver(leader, other.box) || isOver(other.leader, box))
 
   /** The best free place about an area. Undefined where none is bare and near, unless the name has to stand. */
-  function bestSpot(each, taken, boxOf) {
-    const { layouts, px, py, place, isSure } = each, extent = groundNow().extents.get(place), far = isFew() ? FAR_OF_FEW : FAR
+  function bestSpot(each, taken, boxAt) {
+    const { layouts, px, py, place, isSure } = each, extent = ground.extents.get(place), far = isFew() ? FAR_OF_FEW : FAR
     if (!extent) return undefined
     let best, least = Infinity
     layouts.forEach((layout, number) => {
@@ -201,8 +234,8 @@ function mapLabels(map) {
       for (let y = top; y <= bottom; y += step) for (let x = extent.middle - Math.ceil((extent.middle - left) / (2 * step)) * 2 * step; x <= right; x += 2 * step) {
         const cost = SECOND_LINE * number + ASIDE * Math.abs(x - extent.middle) + DOWN * Math.max(0, y + layout.low - extent.box[1])
         const spot = { dx: x - px, dy: y - py, layout }
-        if (cost >= least || !isFree(boxOf(spot), taken)) continue
-        const whole = cost + costOf(boxOf(spot), place, isSure, least - cost)
+        if (cost >= least || !isFree(boxAt(spot), taken)) continue
+        const whole = cost + costOf(boxAt(spot), place, isSure, least - cost)
         if (whole < least) (least = whole), (best = spot)
       }
     })
@@ -224,7 +257,7 @@ function mapLabels(map) {
 
   /** At how many of its steps a line runs over areas of others. */
   function strangersUnder(leader, place) {
-    const { wide, owners } = groundNow(), owner = ([px, py]) => owners[cell(py) * wide + cell(px)]
+    const { wide, owners } = ground, owner = ([px, py]) => owners[cell(py) * wide + cell(px)]
     return STEPS.filter((share) => ![-1, place, undefined].includes(owner(along(leader, share)))).length
   }
 
@@ -268,5 +301,5 @@ function mapLabels(map) {
     map.callbacks.onDomain?.({ number })
   }
 
-  return { draw, isFree, at, open, forget: () => spots.clear(), look: () => [...standing].sort((one, other) => one.rank - other.rank) }
+  return { draw, isFree, at, open, isFollowing: () => resting !== null, nPlacements: () => nPlacements, forget: () => (spots.clear(), (placedFor = [])), look: () => [...standing].sort((one, other) => one.rank - other.rank) }
 }
