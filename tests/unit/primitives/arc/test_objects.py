@@ -141,7 +141,7 @@ def test_objects_reach_the_border_or_do_not():
             lambda: pick_odd_one_out([{(0, 0): 1}, {(1, 1): 1}], "color"),
             "exactly one object whose color no other has, got 0",
         ),
-        (lambda: pick_odd_one_out([{(0, 0): 1}, {(1, 1): 2}], "color"), "got 2 among 2"),
+        (lambda: pick_odd_one_out([{(0, 0): 1}, {(1, 1): 2}], "color"), "got 2 of 2"),
     ],
 )
 def test_what_cannot_be_said_of_objects_is_refused(call, said):
