@@ -260,7 +260,7 @@ function mountMap(element, payload, callbacks = {}) {
     return {
       ...map.marked.look(), isPlaying: map.replay.isPlaying(), isWalking: map.keys.isWalking(),
       key: points?.key, n: points?.n, nChosen: map.selection.n(), view, tool, days, hidden: [...hidden], hovered, width, height,
-      nPulsing: map.pulse.n(), titles: map.titles.look(), labels: map.labels.look(), insets: map.insets, isMoving: map.camera.isFlying() || map.labels.isFollowing(),
+      nPulsing: map.pulse.n(), titles: map.titles.look(), labels: map.labels.look(), insets: map.insets, isMoving: map.labels.isFollowing(),
       nPlacements: map.labels.nPlacements(),
       isTelling: telling !== null,
     }

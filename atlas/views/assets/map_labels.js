@@ -148,11 +148,14 @@ function mapLabels(map) {
     if (spots.size && lastView && viewNow !== lastView) rest()
     lastView = viewNow
     const isGrowing = map.replay.isPlaying() && performance.now() < placedAt + NAMES_REPLAY_MILLISECONDS
-    if (resting === null && !isGrowing) placeAll()
-    else follow()
+    if (isFollowing() || isGrowing) follow()
+    else placeAll()
     for (const found of standing) write(found)
     return [...map.covered, ...standing.map(({ box }) => box)]
   }
+
+  /** Whether the names go along with the map: while it is dragged or flies, and for a while after. */
+  const isFollowing = () => resting !== null || map.camera.isFlying() || Boolean(map.drag?.how === 'pan' && map.drag.moved)
 
   /** Have the names go along with the map until it has not moved for a while. */
   function rest() {
@@ -301,5 +304,5 @@ function mapLabels(map) {
     map.callbacks.onDomain?.({ number })
   }
 
-  return { draw, isFree, at, open, isFollowing: () => resting !== null, nPlacements: () => nPlacements, forget: () => (spots.clear(), (placedFor = [])), look: () => [...standing].sort((one, other) => one.rank - other.rank) }
+  return { draw, isFree, at, open, isFollowing, nPlacements: () => nPlacements, forget: () => (spots.clear(), (placedFor = [])), look: () => [...standing].sort((one, other) => one.rank - other.rank) }
 }

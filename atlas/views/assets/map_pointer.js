@@ -108,7 +108,7 @@ function mapPointer(map, surface, tooltip) {
   map.on(surface, 'pointerdown', press)
   map.on(surface, 'pointermove', move)
   map.on(surface, 'pointerup', release)
-  map.on(surface, 'pointercancel', () => (map.drag = null))
+  map.on(surface, 'pointercancel', () => ((map.drag = null), map.dirty()))
   map.on(surface, 'pointerleave', () => (point(null), map.areas.mark(undefined)))
   map.on(surface, 'dblclick', (event) => map.camera.zoom(2, ...at(event)))
   map.on(surface, 'wheel', wheel, { passive: false })
