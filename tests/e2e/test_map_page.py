@@ -196,7 +196,8 @@ def test_names_go_along_with_the_map_and_find_their_places_once_it_rests(map_pag
     moved = look(map_page)
     map_page.mouse.up()
     assert moved["isMoving"]
-    assert moved["nPlacements"] - before["nPlacements"] <= 1  # the frame in which they came to rest may follow the first look
+    # The frame in which they came to rest may follow the first look.
+    assert moved["nPlacements"] - before["nPlacements"] <= 1
     assert {label["name"] for label in moved["labels"]} <= {label["name"] for label in before["labels"]}
     map_page.wait_for_function(RESTED)
     rested = look(map_page)
