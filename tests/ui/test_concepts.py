@@ -266,7 +266,7 @@ def test_read_only_nothing_can_be_changed(dashboard: Dashboard, tmp_path):
     with opened_store(tmp_path) as memory:
         memory.concepts.edit(opened, description="Another one.")
     app = selecting("concepts", dashboard(tmp_path, "concepts", read_only=True, id=opened), opened, other)
-    acts = ("concept_pin", "concept_bury", "concept_delete", "concept_edit_save", "concept_note_save", "tray_merge",
+    acts = ("concept_pin", "concept_retire", "concept_delete", "concept_edit_save", "concept_note_save", "tray_merge",
             "tray_delete", "tray_pin")  # fmt: skip
     assert all(app.button(key=key).disabled for key in acts)
     assert all(area.disabled for area in app.text_area)

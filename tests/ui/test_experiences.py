@@ -197,7 +197,7 @@ def test_pinning_burying_and_tagging_are_undone_one_by_one(dashboard: Dashboard,
     (opened,) = make_store(tmp_path, [attempt()])
     app = dashboard(tmp_path, "experiences", id=opened)
     app.button(key="experience_pin").click().run()
-    app.button(key="experience_bury").click().run()
+    app.button(key="experience_retire").click().run()
     assert marks_of(tmp_path, opened) == atlas.Marks(pinned=True)
     assert ":red[**1 of 1 task loses its best record**]" in [element.value for element in app.markdown]
     assert app.button(key="plan_apply").proto.shortcut == ""  # the key does only what costs no task its best record
@@ -279,7 +279,7 @@ def test_a_deleted_experience_comes_back_with_undo(dashboard: Dashboard, tmp_pat
 def test_reading_only_switches_every_change_off_and_says_why(dashboard: Dashboard, tmp_path):
     (opened,) = make_store(tmp_path, [attempt()])
     app = dashboard(tmp_path, "experiences", read_only=True, id=opened)
-    acts = [app.button(key=f"experience_{act}") for act in ("pin", "bury", "delete")]
+    acts = [app.button(key=f"experience_{act}") for act in ("pin", "retire", "delete")]
     boxes = [*acts, tags_box(app), note_box(app), edit_box(app, "task"), button_named(app, "Save")]
     assert all(box.disabled for box in boxes)
     assert {act.help for act in acts} == {

@@ -63,7 +63,7 @@ def test_it_says_what_is_gone_and_acts_on_the_rest(dashboard: Dashboard, tmp_pat
 
 @pytest.mark.parametrize(
     ("acts", "back", "mark"),
-    [(["tray_pin"], "Unpin", "marks.pinned"), (["tray_bury", "plan_apply"], "Bring back", "marks.buried")],
+    [(["tray_pin"], "Unpin", "marks.pinned"), (["tray_retire", "plan_apply"], "Bring back", "marks.buried")],
 )
 def test_marks_are_one_operation_that_can_be_undone(dashboard: Dashboard, tmp_path, memory, acts, back, mark):
     ids = memory.experience.ids()[:3]
@@ -228,7 +228,7 @@ def test_many_are_listed(dashboard: Dashboard, tmp_path, memory):
 
 def test_a_read_only_store_offers_looking_and_exporting_only(dashboard: Dashboard, tmp_path, memory):
     app = selecting(dashboard(tmp_path, "experiences", read_only=True), *memory.experience.ids()[:3])
-    for act in ("pin", "bury", "merge", "delete"):
+    for act in ("pin", "retire", "merge", "delete"):
         assert app.button(key=f"tray_{act}").disabled
         assert (
             app.button(key=f"tray_{act}").help

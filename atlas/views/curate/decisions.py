@@ -20,9 +20,8 @@ from atlas.views.experience.proposals import MergeRequest
 from atlas.views.kinds.experience import EXPERIENCE
 from atlas.views.kinds.strategy import STRATEGY
 from atlas.views.shared.plans import PlanRequest
-from atlas.views.shared.removals import BuryRequest
+from atlas.views.shared.retirement import RetireRequest
 from atlas.views.shared.wording import counted
-from atlas.views.strategies.proposals import RetireRequest
 
 Name = Literal["succeeded", "failed", "quarantine", "release", "keep", "merge", "retire", "withdraw", "delete"]
 
@@ -106,7 +105,7 @@ def plan_request(name: Name, cases: Sequence[Case]) -> PlanRequest[Any]:
         return WithdrawRequest(tuple(record_id for case in cases for record_id in case.ids))
     if name == "retire":
         ids = tuple(case.ids[0] for case in cases)
-        return RetireRequest(ids) if first.noun == STRATEGY.noun else BuryRequest(EXPERIENCE, ids)
+        return RetireRequest(VIEWS[first.noun].kind, ids)
     if name in ("succeeded", "failed"):
         return OutcomeRequest(ids=tuple(case.ids[0] for case in cases), success=name == "succeeded")
     if name == "merge" and first.noun == EXPERIENCE.noun:

@@ -16,7 +16,8 @@ from atlas.views.experience.plan_views import has_rule, merge_plan_view, prune_p
 from atlas.views.kinds.experience import EXPERIENCE
 from atlas.views.shared.plans import N_FIGURE, RATE_FIGURE, Figure, PlanRow, PlanView
 from atlas.views.shared.rates import rate_line, rate_of_rest, rate_text
-from atlas.views.shared.removals import BuryRequest, MergeProposal
+from atlas.views.shared.removals import MergeProposal
+from atlas.views.shared.retirement import RetireRequest
 from atlas.views.shared.wording import counted
 
 KEEP_DIVERSE = "keep_diverse"
@@ -39,9 +40,9 @@ class PruneRequest:
         """Return the request with further experiences to keep."""
         return replace(self, kept=(*self.kept, *ids))
 
-    def retire_instead(self, ids: Sequence[str]) -> BuryRequest:
+    def retire_instead(self, ids: Sequence[str]) -> RetireRequest:
         """Return the request to retire these experiences."""
-        return BuryRequest(EXPERIENCE, tuple(ids))
+        return RetireRequest(EXPERIENCE, tuple(ids))
 
     def propose(self, memory: MemorySystem) -> PruneProposal:
         """Return the current plan, measured."""

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 
 from atlas.core.statistics import SuccessRate
 from atlas.memory.system import MemorySystem
+from atlas.views.kinds.experience import EXPERIENCE
 from atlas.views.kinds.titles import task_title
 from atlas.views.lists.selection import SelectionSummary, chosen_of
 from atlas.views.shared.rates import rate_sentence
@@ -58,7 +59,7 @@ def selection_summary(memory: MemorySystem, ids: Sequence[str], origin: str) -> 
     outcomes = _outcomes(memory, ids)
     present = tuple(record_id for record_id in ids if record_id in outcomes)
     rate = SuccessRate.of(Counter(outcomes[record_id] for record_id in present))
-    return chosen_of(memory.experience, ids, present, rate_sentence(rate) if rate.n else "", origin)
+    return chosen_of(memory, EXPERIENCE, ids, present, rate_sentence(rate) if rate.n else "", origin)
 
 
 def _outcomes(memory: MemorySystem, ids: Sequence[str]) -> dict[str, str]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -87,9 +87,11 @@ class Kind:
     shows_uses: bool = False
     """True if its list shows how the tasks went that its records were used for."""
 
-    can_bury: bool = True
     left_out: Callable[[MemorySystem], Collection[str]] = lambda memory: ()
     """Function that returns the ids of records that agents are not given, which are listed last."""
+
+    unretire: Callable[[Memory[Any], Sequence[str]], int] = lambda records, ids: records.change_marks(ids, buried=False)
+    """Function that brings retired records back into searches, and returns how many it changed."""
 
     is_exported: bool = True
     """True if its records have lines of JSON that `atlas import` reads."""
@@ -100,6 +102,12 @@ class Kind:
     similar_caption: str = "The nearest in meaning. Click one to open it."
     fields: Fields = ()
     """Editable fields, in the order of their input boxes."""
+
+    def retired_ids(self, memory: MemorySystem, ids: Sequence[str]) -> set[str]:
+        """Return those of some records that agents are not given: retired by hand, or for their outcomes."""
+        marks = self.records(memory).marks(ids)
+        left_out = self.left_out(memory)
+        return {record_id for record_id, mark in marks.items() if mark.buried or record_id in left_out}
 
     def where(self, memory: MemorySystem, values: Values) -> dict[str, Any]:
         """Return the store's filter for values of its filters."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from operator import attrgetter
-from typing import Any
+from typing import Any, cast
 
 from atlas.memory.strategies.memory import ChromaStrategyBank
 from atlas.views.kinds.columns import LAST_USED, RECORD, RELEVANCE, Column, Tables
@@ -54,8 +54,8 @@ STRATEGY = Kind(
     home="bank",
     records=attrgetter("strategies"),
     when_pinned="Outcomes alone never retire pinned strategies.",
-    can_bury=False,  # strategies are retired instead
     left_out=lambda memory: memory.strategies.retired(),
+    unretire=lambda strategies, ids: cast(ChromaStrategyBank, strategies).unretire(ids),
     shows_uses=True,
     filters=(
         OneOf(name="state", label="Show", key="id", values=STATES, chosen=_in_state, is_foremost=True, width=240),

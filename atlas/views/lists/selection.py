@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from atlas.memory.base.records import Records
 from atlas.memory.kinds.sections import success_rate_text
 from atlas.memory.system import MemorySystem
 from atlas.views.kinds.kind import Kind
@@ -22,7 +21,7 @@ class SelectionSummary:
     """The tags that any of them has: untrusted text."""
 
     is_all_pinned: bool
-    is_all_buried: bool
+    is_all_retired: bool
     sentence: str
     """`14 selected from lasso on the map`."""
 
@@ -42,21 +41,22 @@ def chosen_used(memory: MemorySystem, ids: Sequence[str], origin: str, kind: Kin
     present = tuple(record_id for record_id in ids if record_id in titles)
     usage = records.usage(present).values()
     n_uses, n_successes = sum(used.n_uses for used in usage), sum(used.n_successes for used in usage)
-    return chosen_of(records, ids, present, success_rate_text(n_successes, n_uses) if n_uses else "", origin)
+    outcomes = success_rate_text(n_successes, n_uses) if n_uses else ""
+    return chosen_of(memory, kind, ids, present, outcomes, origin)
 
 
 def chosen_of(
-    records: Records, ids: Sequence[str], present: tuple[str, ...], outcomes: str, origin: str
+    memory: MemorySystem, kind: Kind, ids: Sequence[str], present: tuple[str, ...], outcomes: str, origin: str
 ) -> SelectionSummary:
     """Return a selection with these existing records, and their outcomes in words or an empty string."""
-    marks = records.marks(present).values()
+    marks = kind.records(memory).marks(present).values()
     n_gone = len(ids) - len(present)
     gone = f"{len(present):,} still there, {n_gone:,} gone since" if n_gone else ""
     return SelectionSummary(
         ids=present,
         tags=tuple(dict.fromkeys(tag for mark in marks for tag in mark.tags)),
         is_all_pinned=bool(present) and all(mark.pinned for mark in marks),
-        is_all_buried=bool(present) and all(mark.buried for mark in marks),
+        is_all_retired=bool(present) and kind.retired_ids(memory, present) == {*present},
         sentence=f"{len(ids):,} selected from {origin}" if origin else f"{len(ids):,} selected",
         figures=" · ".join(filter(None, [gone, outcomes])),
     )

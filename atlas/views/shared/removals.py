@@ -12,7 +12,7 @@ from atlas.memory.kinds.table import searchable_kinds
 from atlas.memory.loss import CurationLoss, reason_with_loss
 from atlas.memory.system import MemorySystem
 from atlas.views.kinds.kind import Kind
-from atlas.views.shared.plans import Figure, PlanView, hiding_view, merge_words
+from atlas.views.shared.plans import Figure, PlanView, merge_words
 from atlas.views.shared.wording import counted, plural
 
 
@@ -139,68 +139,6 @@ def loss_without(memory: MemorySystem, kind: Kind, ids: Sequence[str]) -> Curati
     """Return the loss to agents if records of a kind left the searches."""
     name = next(name for name, each in searchable_kinds().items() if each.noun == kind.noun)
     return memory.curation_loss(name, dict.fromkeys(ids, ""))
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class BuryProposal:
-    """Records of a kind that would be retired, which marks them as buried."""
-
-    request: BuryRequest
-    view: PlanView
-
-    removed_ids: tuple[str, ...] = ()
-    """Empty, as none is deleted."""
-
-    @property
-    def ids(self) -> tuple[str, ...]:
-        """The ids of the records that would be retired."""
-        return tuple(row.id for row in self.view.rows)
-
-    @property
-    def done_sentence(self) -> str:
-        """`Retired 2 entries; 1 of 2 tasks loses its best record`."""
-        return reason_with_loss(f"Retired {counted(len(self.ids), self.request.kind.noun)}", self.view.loss)
-
-    def apply(self, memory: MemorySystem) -> str | None:
-        """Retire the records as one operation, whose reason in the history is the loss, and return its id.
-
-        Raises:
-            PlanOutdated: A record of the plan was deleted, renamed or retired since. The store is unchanged.
-        """
-        kind = self.request.kind
-        if self.request.view(memory) != replace(self.view, loss=None):
-            many = plural(kind.noun)
-            raise PlanOutdated(f"the {many} have changed since this was planned; nothing was done. Plan again")
-        records: Any = kind.records(memory)
-        scoped = records.as_operation("mark", reason_with_loss("", self.view.loss))
-        scoped.change_marks(list(self.ids), buried=True)
-        return str(scoped.operation_id)
-
-
-@dataclass(frozen=True, slots=True)
-class BuryRequest:
-    """A request to retire records of one kind."""
-
-    kind: Kind
-    ids: tuple[str, ...]
-
-    def keep_records(self, ids: Sequence[str]) -> BuryRequest:
-        """Return the request without these records."""
-        return replace(self, ids=tuple(record_id for record_id in self.ids if record_id not in ids))
-
-    def view(self, memory: MemorySystem) -> PlanView:
-        """Return a plan to retire the records that are not retired yet, without the measured loss."""
-        records: Any = self.kind.records(memory)
-        present = records.titles(self.ids)
-        marks = records.marks(list(present))
-        titles = {record_id: title for record_id, title in present.items() if not marks[record_id].buried}
-        return hiding_view(titles, self.kind.noun)
-
-    def propose(self, memory: MemorySystem) -> BuryProposal:
-        """Return a plan to retire the records that still exist, with the measured loss."""
-        view = self.view(memory)
-        loss = loss_without(memory, self.kind, [row.id for row in view.rows])
-        return BuryProposal(request=self, view=replace(view, loss=loss))
 
 
 def with_count(view: PlanView, kind: Kind, n_total: int) -> PlanView:

@@ -11,12 +11,12 @@ import streamlit as st
 from atlas import Marks, MemorySystem
 from atlas.views.kinds.experience import EXPERIENCE
 from atlas.views.kinds.kind import Kind
-from atlas.views.shared.removals import BuryRequest
+from atlas.views.shared.retirement import BringBackPlan, RetireRequest
 from atlas.views.shared.scope import offered
 from atlas.views.shared.wording import READ_ONLY as READ_ONLY
 from atlas.views.shared.wording import counted, plural
 from pages.components.lists.forms import FormStart, act, begin, begin_typing, form_key
-from pages.components.shared.plans import draw_proposing
+from pages.components.shared.plans import apply_now, draw_proposing
 from pages.components.shared.scope import page_tags
 
 PLACEHOLDER = "What you want to remember about it"
@@ -25,8 +25,8 @@ PLACEHOLDER = "What you want to remember about it"
 def draw_mark_acts(memory: MemorySystem, record_id: str, marks: Marks, kind: Kind) -> None:
     """Draw the buttons that pin and retire a record."""
     draw_pin(memory, [record_id], kind, key=f"{kind.noun}_pin", is_pinned=marks.pinned)
-    if kind.can_bury:
-        draw_bury(memory, [record_id], kind, key=f"{kind.noun}_bury", is_buried=marks.buried)
+    is_retired = bool(kind.retired_ids(memory, [record_id]))
+    draw_retire(memory, [record_id], kind, key=f"{kind.noun}_retire", is_retired=is_retired)
 
 
 def draw_pin(memory: MemorySystem, ids: Sequence[str], kind: Kind, *, key: str, is_pinned: bool) -> None:
@@ -38,17 +38,16 @@ def draw_pin(memory: MemorySystem, ids: Sequence[str], kind: Kind, *, key: str, 
               )  # fmt: skip
 
 
-def draw_bury(memory: MemorySystem, ids: Sequence[str], kind: Kind, *, key: str, is_buried: bool) -> None:
+def draw_retire(memory: MemorySystem, ids: Sequence[str], kind: Kind, *, key: str, is_retired: bool) -> None:
     """Draw the button that retires records, or brings them back if they are retired."""
-    if not is_buried:
+    if not is_retired:
         help_text = f"Agents do not find retired {plural(kind.noun)}. They are kept. You see a preview first."
-        draw_proposing(memory, "Retire …", BuryRequest(kind, tuple(ids)), key=key, icon=":material/visibility_off:",
+        draw_proposing(memory, "Retire …", RetireRequest(kind, tuple(ids)), key=key, icon=":material/visibility_off:",
                        help_text=help_text, is_possible=bool(ids))  # fmt: skip
         return
-    disabled = memory.storage.read_only
-    st.button("Bring back", key=key, icon=":material/visibility:", disabled=disabled or not ids, on_click=change_marks,
-              args=(memory, ids, f"Brought back {counted(len(ids), kind.noun)}", kind), kwargs={"buried": False},
-              help=READ_ONLY if disabled else f"Agents find the {plural(kind.noun)} again.")  # fmt: skip
+    disabled, plan = memory.storage.read_only, BringBackPlan(kind=kind, ids=tuple(ids))
+    st.button(plan.view.button, key=key, icon=":material/visibility:", disabled=disabled or not ids, on_click=apply_now,
+              args=(memory, plan), help=READ_ONLY if disabled else plan.view.headline)  # fmt: skip
 
 
 def draw_tags(memory: MemorySystem, record_id: str, tags: tuple[str, ...], kind: Kind = EXPERIENCE) -> None:

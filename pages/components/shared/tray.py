@@ -16,7 +16,7 @@ from atlas.views.lists.tables import exported_lines
 from atlas.views.shared.scope import offered
 from atlas.views.shared.state import bind_actor
 from atlas.views.shared.wording import counted
-from pages.components.lists.editing import READ_ONLY, change_marks, draw_bury, draw_pin
+from pages.components.lists.editing import READ_ONLY, change_marks, draw_pin, draw_retire
 from pages.components.lists.kind_page import KindPage
 from pages.components.lists.selection import Selection, clear_selection, current_selection
 from pages.components.shared.plans import draw_act, draw_plan
@@ -83,8 +83,7 @@ def _draw_marking(memory: MemorySystem, now: SelectionSummary, kind: Kind) -> No
                     help=READ_ONLY if disabled else None):  # fmt: skip
         _draw_tags(memory, now, counted(len(now.ids), kind.noun), kind)
     draw_pin(memory, now.ids, kind, key="tray_pin", is_pinned=now.is_all_pinned)
-    if kind.can_bury:
-        draw_bury(memory, now.ids, kind, key="tray_bury", is_buried=now.is_all_buried)
+    draw_retire(memory, now.ids, kind, key="tray_retire", is_retired=now.is_all_retired)
 
 
 def _draw_tags(memory: MemorySystem, now: SelectionSummary, many: str, kind: Kind) -> None:

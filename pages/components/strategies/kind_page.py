@@ -1,4 +1,4 @@
-"""The page of strategies: the common page of a kind, with writing and retiring."""
+"""The page of strategies: the common page of a kind, with two ways to write strategies."""
 
 from __future__ import annotations
 
@@ -6,11 +6,9 @@ import streamlit as st
 
 from atlas import MemorySystem
 from atlas.views.kinds.kind import Kind
-from atlas.views.lists.selection import SelectionSummary
 from atlas.views.strategies.kind import STRATEGIES
 from pages.components.lists.kind_page import KindPage, draw_nothing_yet
 from pages.components.strategies.panel import PANEL, draw_how_counted
-from pages.components.strategies.retirement import draw_retire, is_all_retired
 from pages.components.strategies.writing import draw_by_hand, draw_from_attempts
 
 
@@ -32,14 +30,9 @@ def _draw_writing(memory: MemorySystem) -> None:
             draw_how_counted(key="strategies_how")
 
 
-def _draw_retiring(memory: MemorySystem, now: SelectionSummary) -> None:
-    draw_retire(memory, now.ids, key="tray_retire", is_retired=is_all_retired(memory, now.ids))
-
-
 PAGE = KindPage(
     views=STRATEGIES,
     panel=PANEL,
     draw_empty=_draw_empty,
     draw_below=_draw_writing,
-    draw_acts=_draw_retiring,
 )

@@ -20,7 +20,6 @@ from pages.components.lists.panel import Finish, Panel, draw_sources
 from pages.components.lists.uses import draw_uses
 from pages.components.shared.snapshot import store_state
 from pages.components.shared.texts import draw_prose, draw_prose_with_names
-from pages.components.strategies.retirement import draw_retire
 
 HOW_COUNTED = (
     "A use is an attempt that an agent made with the strategy, and whose outcome is known. The attempts that the "
@@ -48,10 +47,6 @@ def draw_how_counted(*, key: str) -> None:
     with st.popover("How is this counted?", icon=":material/help:", type="tertiary", key=key):
         for sentence in HOW_COUNTED:
             st.text(sentence)
-
-
-def _draw_acts(memory: MemorySystem, detail: StrategyDetail) -> None:
-    draw_retire(memory, [detail.id], key="strategy_retire", is_retired=bool(detail.rate.retired))
 
 
 def _head(detail: StrategyDetail) -> Head:
@@ -198,7 +193,6 @@ def _draw_sources(memory: MemorySystem, detail: StrategyDetail) -> None:
 
 
 PANEL = Panel(
-    draw_acts=_draw_acts,
     head=_head,
     draw_story=_draw_story,
     tabs={"Uses": _draw_evidence, "Reasons and sources": _draw_background},

@@ -183,7 +183,7 @@ def test_a_selection_knows_what_is_gone_and_how_the_rest_went(memory):
     assert now.ids == (ids[0], *ids[2:])
     memory.experience.change_marks(now.ids, pinned=True, add_tags=["new"])
     now = selection_summary(memory, ids, "")
-    assert (now.is_all_pinned, now.is_all_buried, now.tags) == (True, False, ("new",))
+    assert (now.is_all_pinned, now.is_all_retired, now.tags) == (True, False, ("new",))
 
 
 def test_few_are_compared_and_all_are_listed_in_their_order(memory):

@@ -13,10 +13,10 @@ from atlas.views.journal.kind import ENTRIES
 from atlas.views.journal.proposals import CompactRequest
 from atlas.views.kinds.concept import CONCEPT
 from atlas.views.kinds.experience import EXPERIENCE
+from atlas.views.kinds.strategy import STRATEGY
 from atlas.views.shared.plans import SparingRequest, offer
-from atlas.views.shared.removals import BuryRequest
+from atlas.views.shared.retirement import RetireRequest
 from atlas.views.strategies.kind import STRATEGIES
-from atlas.views.strategies.proposals import RetireRequest
 from tests.support.memories import attempt
 from tests.support.records import concept, entry
 
@@ -122,7 +122,7 @@ def test_retiring_is_measured_before_and_tells_the_history_what_it_costs(memory)
     memory.experience.store(source)
     lesson = atlas.Strategy(title="pump", situation="repair the pump", suggestion="bolt first", sources=(source.id,))
     strategy_id = memory.strategies.add(lesson)
-    request = RetireRequest((strategy_id,))
+    request = RetireRequest(STRATEGY, (strategy_id,))
     proposal = request.propose(memory)
     assert [record.id for record in proposal.view.loss.lost] == [strategy_id]
     assert request.keep_records([strategy_id]).propose(memory).view.button == ""
@@ -138,10 +138,10 @@ def with_concepts(memory):
     return memory
 
 
-def test_a_burial_is_measured_before_it_changes_anything_and_keeps_what_is_named(with_concepts):
+def test_a_retirement_is_measured_before_it_changes_anything_and_keeps_what_is_named(with_concepts):
     memory, ids = with_concepts, tuple(with_concepts.concepts.ids())
     found = {i for i in ids if memory.curation_loss("concepts", {i: ""}).lost}
-    request = BuryRequest(CONCEPT, (*ids, "gone"))
+    request = RetireRequest(CONCEPT, (*ids, "gone"))
     proposal = request.propose(memory)
     assert proposal.view.loss == memory.curation_loss("concepts", dict.fromkeys(ids, ""))
     assert {*proposal.view.loss.ids_to_keep} == found
@@ -154,8 +154,8 @@ def test_a_burial_is_measured_before_it_changes_anything_and_keeps_what_is_named
     assert kept.done_sentence == f"Retired 1 concept; {kept.view.loss.sentence}"
 
 
-def test_a_burial_is_refused_once_a_record_of_it_was_buried(memory, ids):
-    proposal = BuryRequest(EXPERIENCE, tuple(ids)).propose(memory)
+def test_a_retirement_is_refused_once_a_record_of_it_was_retired(memory, ids):
+    proposal = RetireRequest(EXPERIENCE, tuple(ids)).propose(memory)
     memory.experience.change_marks(ids[:1], buried=True)
     with pytest.raises(PlanOutdated, match="the experiences have changed since this was planned"):
         proposal.apply(memory)

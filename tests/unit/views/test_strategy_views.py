@@ -28,13 +28,13 @@ from atlas.views.lists.listing import found_page, listed_page
 from atlas.views.lists.queries import Narrowing, Query, query_of, search
 from atlas.views.lists.selection import chosen_used
 from atlas.views.lists.uses import use_rows
+from atlas.views.shared.retirement import BringBackPlan, RetireRequest
 from atlas.views.shared.state import uses_seen
 from atlas.views.shared.wording import day_text
 from atlas.views.strategies.charts import tries_caption, tries_chart, updater_estimates, updaters_chart
 from atlas.views.strategies.kind import STRATEGIES
 from atlas.views.strategies.overview import strategy_counts
 from atlas.views.strategies.parameters import parameters_in, parameters_text
-from atlas.views.strategies.proposals import BringBackPlan, RetireRequest
 from atlas.views.strategies.strategy import (
     EditableStrategy,
     effect_view,
@@ -383,15 +383,15 @@ def test_a_deletion_is_done_as_previewed_or_not_at_all(memory):
 
 def test_retiring_and_bringing_back_are_plans_that_remove_nothing(memory):
     one = memory.strategies.add(strategy())
-    retire = RetireRequest((one, "gone")).propose(memory)
+    retire = RetireRequest(STRATEGY, (one, "gone")).propose(memory)
     assert (retire.view.button, retire.ids, retire.removed_ids) == ("Retire 1 strategy", (one,), ())
     assert retire.done_sentence == "Retired 1 strategy; no task to replay"
     operation_id = retire.apply(memory)
     assert memory.history(1)[0].id == operation_id
     with pytest.raises(PlanOutdated, match="the strategies have changed since this was planned"):
         retire.apply(memory)
-    assert RetireRequest((one,)).propose(memory).view.button == ""
-    back = BringBackPlan(ids=(one,))
+    assert RetireRequest(STRATEGY, (one,)).propose(memory).view.button == ""
+    back = BringBackPlan(kind=STRATEGY, ids=(one,))
     assert (back.view.button, back.done_sentence) == ("Bring back", "Brought back 1 strategy")
     assert back.apply(memory) is not None
     assert memory.strategies.retired() == {}
