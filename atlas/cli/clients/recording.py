@@ -87,7 +87,7 @@ class SessionSink:
         attempt = item.experience
         ids = self._memory.experience.ids({"trajectory_id": attempt.trajectory_id})
         if not ids:
-            return self._add(item)
+            return self._store_new(item)
         before = self._memory.experience.get(ids[0])
         if before is not None and _is_continued(before, attempt):
             self._memory.experience.edit(
@@ -98,10 +98,11 @@ class SessionSink:
             )
         return False
 
-    def _add(self, item: ExportedExperience) -> bool:
+    def _store_new(self, item: ExportedExperience) -> bool:
+        """Store an attempt and return True, or return False if it was deleted before or the server has it already."""
         if isinstance(self._memory, MemorySystem):
             if self._is_deleted(item.experience.id, self._memory):
-                return False  # keep an outcome that was set by hand
+                return False
             return bool(self._memory.experience.as_operation("store", self._reason).restore_many([item]))
         return not self._memory.store_once(to_trajectory(item.experience)).get("is_known")
 

@@ -21,9 +21,9 @@ def matches(path: Path, head: bytes) -> bool:
 
 def read(path: Path, limits: Limits) -> Iterator[Row]:
     """Yield the records of a file, one per line."""
-    for record in read_lines(path, limits):
-        yield make_row(record.position, partial(_decode_item, record), offset=record.end, n_bytes=len(record.raw))
+    for line in read_lines(path, limits):
+        yield make_row(line.position, partial(_decode_line, line), offset=line.end, n_bytes=len(line.raw))
 
 
-def _decode_item(record: RawRecord) -> Item:
-    return decode_line(record.value(), known_lines())
+def _decode_line(line: RawRecord) -> Item:
+    return decode_line(line.value(), known_lines())

@@ -221,7 +221,7 @@ class ChromaConceptLibrary(Memory[CodeConcept]):
         """
         if not plan.groups:
             return []
-        changed = [*(group.kept_id for group in plan.groups), *(subject.concept.id for subject in plan.linked)]
+        changed = [*(group.kept_id for group in plan.groups), *(subject.concept.id for subject in plan.rewired_callers)]
         rows = {row["id"]: row for row in self._store.get(changed)}
         scoped = self._store.ensure_operation("merge", plan.reason)
         scoped.merge(build_merges(plan, rows), plan.moment)

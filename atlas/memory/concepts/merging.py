@@ -41,7 +41,7 @@ class ConceptMergeGroup:
     marks: Marks
     """The kept concept's marks after the merge."""
 
-    n_examples_left: int
+    n_dropped_examples: int
     """Number of examples that are lost, because they call a function with another name."""
 
     @property
@@ -66,10 +66,10 @@ class ConceptMergePlan(GroupsPlan[ConceptMergeGroup]):
 
     memory: ClassVar[str] = "concepts"
 
-    linked: tuple[ConceptSubject, ...]
+    rewired_callers: tuple[ConceptSubject, ...]
     """Callers of removed concepts, with references to the kept concept instead."""
 
-    lacking: tuple[BrokenCaller, ...]
+    broken_callers: tuple[BrokenCaller, ...]
     """Callers whose code must be changed by hand."""
 
 
@@ -99,8 +99,8 @@ def plan_concept_merge(
     linked = [replace(subject, concept=_relink(subject.concept, survivors, subjects)) for subject in outside]
     return ConceptMergePlan(
         groups=planned,
-        linked=tuple(after for after, before in zip(linked, outside, strict=True) if after != before),
-        lacking=tuple(_broken_callers([*(best for best, _ in split_groups), *outside], survivors, subjects)),
+        rewired_callers=tuple(after for after, before in zip(linked, outside, strict=True) if after != before),
+        broken_callers=tuple(_broken_callers([*(best for best, _ in split_groups), *outside], survivors, subjects)),
         n_total=n_total,
         moment=moment,
     )
@@ -116,7 +116,7 @@ def build_merges(plan: ConceptMergePlan, rows: Mapping[str, Mapping[str, Any]]) 
         PlanOutdated: A kept or linked concept was deleted.
     """
     merges = [_to_store_merge(group.merged, group.marks, [c.id for c in group.removed], rows) for group in plan.groups]
-    return merges + [_to_store_merge(subject.concept, subject.marks, [], rows) for subject in plan.linked]
+    return merges + [_to_store_merge(subject.concept, subject.marks, [], rows) for subject in plan.rewired_callers]
 
 
 def _to_store_merge(
@@ -164,7 +164,7 @@ def _merge_group(
         why_kept=_reason_kept(survivor, duplicate_concepts),
         removed=tuple(duplicate_concepts),
         marks=merge_marks([best.marks, *(duplicate.marks for duplicate in duplicates)]),
-        n_examples_left=sum(len(set(concept.examples) - set(examples)) for concept in duplicate_concepts),
+        n_dropped_examples=sum(len(set(concept.examples) - set(examples)) for concept in duplicate_concepts),
     )
 
 

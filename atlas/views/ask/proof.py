@@ -12,7 +12,7 @@ from atlas.memory.effects.strategy_effects import Tries
 from atlas.memory.system import MemorySystem
 from atlas.views.ask.answer import Answer
 from atlas.views.ask.cards import VIEWS
-from atlas.views.shared.wording import counted, first_sentences, shortened, signed
+from atlas.views.shared.wording import counted, first_sentences, outcome_with_sign, shortened
 from atlas.views.trace.conversation import START, Reading, conversation_as_json
 from atlas.views.trace.terminal import readable
 
@@ -192,7 +192,7 @@ def _trace_as_json(trace: Trace, reading: Reading) -> dict[str, Any]:
     outcome = trace.experience.outcome
     return {
         "heading": trace.heading,
-        "outcome": signed(outcome.label),
+        "outcome": outcome_with_sign(outcome.label),
         "task": readable(shortened(trace.experience.task.description, TEXT_CHARACTERS)),
         "used": [readable(title) for title in trace.used],
         "ending": readable(shortened(outcome.error_info or trace.experience.feedback, TEXT_CHARACTERS)),

@@ -30,7 +30,7 @@ def merge_view(plan: ConceptMergePlan, n_gone: int) -> PlanView:
         PlanRow(
             id=concept.id, title=concept.name, goes=False, why=f"its code calls {', '.join(concept.lacks)}; change it"
         )
-        for concept in plan.lacking
+        for concept in plan.broken_callers
     ]
     return merging_view(
         plan,
@@ -42,16 +42,16 @@ def merge_view(plan: ConceptMergePlan, n_gone: int) -> PlanView:
 
 
 def _merge_notes(plan: ConceptMergePlan) -> Iterator[str]:
-    if plan.linked:
-        yield f"{counted(len(plan.linked), 'other concept')} would then refer to the kept one."
-    if plan.lacking:
-        is_one = len(plan.lacking) == 1
+    if plan.rewired_callers:
+        yield f"{counted(len(plan.rewired_callers), 'other concept')} would then refer to the kept one."
+    if n_broken := len(plan.broken_callers):
+        they, them = ("it", "it") if n_broken == 1 else ("they", "them")
         yield (
-            f"The code of {counted(len(plan.lacking), 'concept')} calls a merged concept by a name that the kept one "
-            f"lacks: {'it' if is_one else 'they'} would not run until somebody changes {'it' if is_one else 'them'}."
+            f"The code of {counted(n_broken, 'concept')} calls a merged concept by a name that the kept one lacks: "
+            f"{they} would not run until somebody changes {them}."
         )
-    if n_left := sum(group.n_examples_left for group in plan.groups):
-        yield f"{counted(n_left, 'example')} would be left out: they call a function of another name."
+    if n_dropped := sum(group.n_dropped_examples for group in plan.groups):
+        yield f"{counted(n_dropped, 'example')} would be left out: they call a function of another name."
 
 
 def _group_rows(group: ConceptMergeGroup) -> Iterator[PlanRow]:

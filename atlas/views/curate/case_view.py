@@ -24,13 +24,13 @@ from atlas.views.lists.uses import use_rows
 from atlas.views.lists.word_diff import SAME, word_diff
 from atlas.views.shared.kinds import KINDS
 from atlas.views.shared.texts import Text
-from atlas.views.shared.wording import counted, day_text, percent, plural, signed, utc_time_text
+from atlas.views.shared.wording import counted, day_text, outcome_with_sign, percent, plural, utc_time_text
 
 MAX_USES = 10
 """Most uses of a strategy that are listed."""
 
-LAST = ("Step before it", "Last step")
-"""Maximum number of compared steps. The others are only in the conversation."""
+LAST_STEPS = ("Step before it", "Last step")
+"""Labels of the steps that are compared. The others are only in the conversation."""
 
 
 EVIDENCE_COLUMNS = (
@@ -120,7 +120,7 @@ def case_view(memory: MemorySystem, case: Case) -> CaseView | None:
         reason=case_reason(memory, case),
         texts=(
             *_signs(case),
-            *((name, Text(text)) for name, text in rest if text.strip() and name not in LAST),
+            *((name, Text(text)) for name, text in rest if text.strip() and name not in LAST_STEPS),
         ),
         steps=read[0].steps if isinstance(read[0], Experience) else (),
         attempts=lines,
@@ -135,7 +135,7 @@ def _failed_attempts(memory: MemorySystem, domain: DomainLine) -> tuple[str, tup
         EvidenceRow(
             id=attempt.id,
             title=task_title(attempt.task.description).title,
-            outcomes=(signed("failed"),),
+            outcomes=(outcome_with_sign("failed"),),
             at=attempt.created_at,
             feedback=attempt.feedback,
             agent=attempt.agent_id,
@@ -193,9 +193,11 @@ def _texts_of(memory: MemorySystem, case: Case, record: Any) -> dict[str, str]:
 
 
 def _attempt_texts(attempt: Experience) -> dict[str, str]:
-    seen = [step.observation or step.action for step in attempt.steps[-len(LAST) :]]
-    last = dict(zip(LAST[-len(seen) :], seen, strict=True)) if seen else {}
-    return {"Solution": attempt.solution_output, "Feedback": attempt.feedback, **last}
+    """Return the solution, the feedback and the last steps of an attempt, keyed by their labels."""
+    texts = {"Solution": attempt.solution_output, "Feedback": attempt.feedback}
+    for label, step in zip(reversed(LAST_STEPS), reversed(attempt.steps), strict=False):
+        texts[label] = step.observation or step.action
+    return texts
 
 
 def _differences(read: Sequence[Any], texts: Sequence[Mapping[str, str]]) -> tuple[dict[str, str], ...]:

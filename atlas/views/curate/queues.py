@@ -32,7 +32,7 @@ from atlas.views.experience.list import ExperienceRow
 from atlas.views.lists.listing import listed_page
 from atlas.views.lists.queries import PAGE_ROWS, Query
 from atlas.views.lists.word_diff import word_diff
-from atlas.views.shared.wording import counted, outcomes_text, shortened, signed
+from atlas.views.shared.wording import counted, outcome_with_sign, outcomes_text, shortened
 
 INBOX = "inbox"
 """The cases of all queues."""
@@ -245,7 +245,7 @@ def _member(experience: Experience, first: Experience) -> MemberRow:
     is_first = experience is first
     task, solution = experience.task.description, experience.solution_output
     return MemberRow(
-        outcome=signed(experience.outcome.label),
+        outcome=outcome_with_sign(experience.outcome.label),
         task=shortened(task, TITLE_CHARACTERS) if is_first else word_diff(first.task.description, task),
         solution=shortened(solution, TITLE_CHARACTERS) if is_first else word_diff(first.solution_output, solution),
         agent=experience.agent_id,

@@ -16,7 +16,7 @@ from atlas.evaluation.trial.report import NOTES as NOTES
 from atlas.evaluation.trial.report import arms_grid, comparisons_grid, read_report
 from atlas.evaluation.trial.report import failure_lines as failure_lines
 from atlas.evaluation.trial.report import head as head
-from atlas.views.shared.wording import counted, shortened, signed
+from atlas.views.shared.wording import counted, outcome_with_sign, shortened
 from atlas.views.trace.conversation import Reading, conversation_as_json
 from atlas.views.trace.terminal import readable
 
@@ -88,7 +88,7 @@ def _run_as_json(run: FinishedCell, reading: Reading) -> dict[str, Any]:
     shown = counted(sum(map(len, run.shown.values())), "record")
     return {
         "heading": readable(f"{run.cell.arm} · {shown} shown, {run.block_tokens:,} tokens"),
-        "outcome": signed(Outcome(result.success).label),
+        "outcome": outcome_with_sign(Outcome(result.success).label),
         "ending": readable(result.error),
         **conversation_as_json(result.trajectory_steps or solution, reading),
     }

@@ -25,7 +25,15 @@ from atlas.views.lists.uses import uses_of
 from atlas.views.shared.rates import record_of
 from atlas.views.shared.scope import domain_names
 from atlas.views.shared.texts import Headline, Text, as_json, text_of
-from atlas.views.shared.wording import OUTCOMES, SIGNS, attempts_text, counted, day_text, signed, utc_time_text
+from atlas.views.shared.wording import (
+    OUTCOMES,
+    SIGNS,
+    attempts_text,
+    counted,
+    day_text,
+    outcome_with_sign,
+    utc_time_text,
+)
 from atlas.views.trace.ending import verdict_of
 from atlas.views.trace.terminal import readable
 
@@ -121,7 +129,7 @@ class ExperienceDetail:
         """`Outcome: ✗ failed · Feedback: no expiry`, which stands below many steps, and is empty for few."""
         if len(self.steps) <= LONG_STEPS:
             return ""
-        return " · ".join(filter(None, [f"Outcome: {signed(self.outcome)}", readable(self.ending)]))
+        return " · ".join(filter(None, [f"Outcome: {outcome_with_sign(self.outcome)}", readable(self.ending)]))
 
     @property
     def counterpart(self) -> Attempt | None:
@@ -196,7 +204,7 @@ def _results_of(memory: MemorySystem, kind: Kind, ids: Sequence[str]) -> Mapping
     """Return how records of a kind went, by id: the outcome of an attempt, else the uses that succeeded."""
     if kind is EXPERIENCE:
         outcomes = memory.experience.column("outcome", {"id": {"$in": list(ids)}})
-        return {each: signed(outcome) for each, outcome in outcomes.items() if outcome in OUTCOMES}
+        return {each: outcome_with_sign(outcome) for each, outcome in outcomes.items() if outcome in OUTCOMES}
     usage = kind.records(memory).usage(ids) if kind.shows_uses else {}
     return {
         each: f"{record_of(use.n_successes, use.n_uses).tries} succeeded" for each, use in usage.items() if use.n_uses

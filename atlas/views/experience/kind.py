@@ -11,14 +11,14 @@ from atlas.views.experience.trials import grouped_ids, task_page
 from atlas.views.kinds.experience import EXPERIENCE
 from atlas.views.lists.hits import CardText
 from atlas.views.lists.kind_views import KindViews, deleting, merging
-from atlas.views.shared.wording import signed
+from atlas.views.shared.wording import outcome_with_sign
 
 
 def card_text(experience: Experience) -> CardText:
     """Return the texts of the card of an experience."""
     return CardText(
         title=experience.task.description,
-        outcome=signed(experience.outcome.label),
+        outcome=outcome_with_sign(experience.outcome.label),
         sources={
             "Task": experience.embedding_text,
             "Solution": experience.solution_output,

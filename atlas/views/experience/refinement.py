@@ -14,7 +14,7 @@ from atlas.memory.experience.refinement.plan import RefinePlan as RefinePlan
 from atlas.memory.system import MemorySystem
 from atlas.views.kinds.titles import task_title
 from atlas.views.shared.language_model import LanguageModel
-from atlas.views.shared.wording import counted, share_text, signed, stored_time_text
+from atlas.views.shared.wording import counted, outcome_with_sign, share_text, stored_time_text
 
 RULES, MODEL = "rules", "model"
 MOST = (25, 50, 100, 200, MAX_EXPERIENCES)
@@ -157,7 +157,7 @@ def _row(planned: PlannedDecision) -> DecisionRow:
     return DecisionRow(
         id=planned.id,
         decision=decision,
-        outcome=signed(planned.outcome),
+        outcome=outcome_with_sign(planned.outcome),
         task=task_title(planned.title).title,
         reason=planned.reason,
         set_number=planned.set_number,

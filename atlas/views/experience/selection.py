@@ -13,7 +13,7 @@ from atlas.views.kinds.titles import task_title
 from atlas.views.lists.selection import SelectionSummary, chosen_of
 from atlas.views.shared.rates import rate_sentence
 from atlas.views.shared.texts import Text, text_of
-from atlas.views.shared.wording import counted, signed, utc_time_text
+from atlas.views.shared.wording import counted, outcome_with_sign, utc_time_text
 
 COMPARED = 4
 """Experiences that fit side by side."""
@@ -73,7 +73,7 @@ def comparison_columns(memory: MemorySystem, ids: Sequence[str]) -> tuple[Compar
     return tuple(
         ComparisonColumn(
             id=experience.id,
-            outcome=signed(experience.outcome.label),
+            outcome=outcome_with_sign(experience.outcome.label),
             facts=f"{utc_time_text(experience.created_at)} · {counted(len(experience.steps), 'step')}",
             task=Text(experience.task.description),
             feedback=text_of(experience.feedback),
@@ -91,7 +91,9 @@ def selection_rows(memory: MemorySystem, ids: Sequence[str]) -> tuple[SelectionR
     outcomes = memory.experience.column("outcome", {"id": {"$in": listed}})
     return tuple(
         SelectionRow(
-            outcome=signed(outcomes.get(record_id, "unknown")), task=task_title(titles[record_id]).title, id=record_id
+            outcome=outcome_with_sign(outcomes.get(record_id, "unknown")),
+            task=task_title(titles[record_id]).title,
+            id=record_id,
         )
         for record_id in listed
         if record_id in titles

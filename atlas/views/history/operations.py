@@ -25,7 +25,7 @@ from atlas.views.kinds.titles import task_title
 from atlas.views.lists.word_diff import word_diff
 from atlas.views.shared.kinds import kind_of
 from atlas.views.shared.texts import Text
-from atlas.views.shared.wording import counted, plural, signed, utc_time_text
+from atlas.views.shared.wording import counted, outcome_with_sign, plural, utc_time_text
 
 PAGE_OPERATIONS = 25
 PAGE_CHANGES = 50
@@ -354,7 +354,7 @@ def trash_page(memory: MemorySystem, page: int = 1, kind: Kind = EXPERIENCE) -> 
         rows=tuple(
             TrashRow(
                 id=record.id,
-                outcome=signed(record.outcome) if kind is EXPERIENCE else "",
+                outcome=outcome_with_sign(record.outcome) if kind is EXPERIENCE else "",
                 task=record.title,
                 deleted_at=record.deleted_at,
                 actor=record.actor,

@@ -19,7 +19,7 @@ from atlas.memory.system import MemorySystem
 from atlas.views.lists.facts import Fact
 from atlas.views.shared.done import CompletedAct
 from atlas.views.shared.state import may_name_paths
-from atlas.views.shared.wording import counted, shortened, signed
+from atlas.views.shared.wording import counted, outcome_with_sign, shortened
 
 AUTOMATIC = "auto"
 """Name of the choice to detect the format by a file's contents."""
@@ -202,7 +202,7 @@ def _of_attempt(item: Trajectory | ExportedExperience) -> Sample:
     attempt = to_trajectory(item.experience) if isinstance(item, ExportedExperience) else item
     answer = attempt.metadata.get("solution", "")
     last = next((step.observation or step.action for step in reversed(attempt.steps)), "")
-    outcome = signed(attempt.outcome.label)
+    outcome = outcome_with_sign(attempt.outcome.label)
     return Sample(
         kind="Experience",
         title=_short(attempt.task.description),

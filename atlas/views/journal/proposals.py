@@ -49,7 +49,7 @@ class CompactRequest:
         titles = memory.journal.titles([source for draft in drafts for source in draft.source_ids])
         return CompactProposal(
             plan=plan,
-            view=replace(_compact_view(plan, tier_sizes(memory)), loss=plan.loss),
+            view=replace(_archiving_view(plan, tier_sizes(memory)), loss=plan.loss),
             summaries=tuple(_summary_view(draft, titles) for draft in drafts),
         )
 
@@ -85,7 +85,7 @@ class CompactProposal:
     @property
     def done_sentence(self) -> str:
         """`Moved 827 entries, deleted 40 entries, wrote 11 summaries`."""
-        return _compact_words(self.plan, "moved", "deleted", "wrote")
+        return _archiving_sentence(self.plan, "moved", "deleted", "wrote")
 
     def apply(self, memory: MemorySystem) -> str | None:
         """Apply the compaction as one operation and return its id.
@@ -114,11 +114,11 @@ def _delete_view(titles: Mapping[str, str], linking: Sequence[EntryRow], n_total
     return deleting_view(rows, JOURNAL.noun, n_total, caption="What is deleted, and what links to it", notes=notes)
 
 
-def _compact_view(plan: CompactPlan, before: Mapping[str, int]) -> PlanView:
+def _archiving_view(plan: CompactPlan, before: Mapping[str, int]) -> PlanView:
     return PlanView(
         title="Archive old entries",
         headline=compact_headline(plan),
-        button=_compact_words(plan, "move", "delete", "write"),
+        button=_archiving_sentence(plan, "move", "delete", "write"),
         notes=(
             *filter(None, [plan.cap_problem]),
             "Entries that are search only no longer go into prompts. Archived ones are found only on request.",
@@ -133,7 +133,7 @@ def _compact_view(plan: CompactPlan, before: Mapping[str, int]) -> PlanView:
     )
 
 
-def _compact_words(plan: CompactPlan, move: str, delete: str, write: str) -> str:
+def _archiving_sentence(plan: CompactPlan, move: str, delete: str, write: str) -> str:
     """Return `Move 827 entries, delete 40 entries, write 11 summaries`, without parts that are zero."""
     parts = (
         (move, plan.moves, JOURNAL.noun),

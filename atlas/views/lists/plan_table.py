@@ -19,7 +19,7 @@ from atlas.views.kinds.titles import task_title
 from atlas.views.lists.queries import Row
 from atlas.views.shared.plans import N_FIGURE, RATE_FIGURE, CurationLoss, Figure, Offer, PlanRow
 from atlas.views.shared.rates import rate_line, rate_of_rest
-from atlas.views.shared.wording import counted, signed
+from atlas.views.shared.wording import counted, outcome_with_sign
 
 ALIKE = 0.5
 """Least share of common words, in [0, 1], of titles that are compared word by word."""
@@ -118,7 +118,7 @@ def plan_lines(offer: Offer, rows: Sequence[PlanRow]) -> tuple[PlanLine, ...]:
             id=row.id,
             title=task.title if is_shared else row.title,
             sign="goes" if row.goes else "stays",
-            outcomes=(signed(row.outcome),) if row.outcome else (),
+            outcomes=(outcome_with_sign(row.outcome),) if row.outcome else (),
             at=row.at.astimezone(UTC) if row.at else None,
             difference=difference,
             advice=_advice(needed.get(row.id, 0), is_kept=row.id in offer.kept),

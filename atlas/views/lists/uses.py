@@ -13,7 +13,7 @@ from atlas.memory.system import MemorySystem
 from atlas.views.kinds.columns import Column
 from atlas.views.kinds.kind import Kind
 from atlas.views.lists.queries import Row
-from atlas.views.shared.wording import signed
+from atlas.views.shared.wording import outcome_with_sign
 from atlas.views.trace.ending import ending_of
 
 MAX_USES = 500
@@ -75,7 +75,7 @@ def use_rows(memory: MemorySystem, uses: Sequence[Use], limit: int = MAX_USES) -
     return tuple(
         UseRow(
             id=str(number),
-            outcome=signed(Outcome(use.success).label),
+            outcome=outcome_with_sign(Outcome(use.success).label),
             at=use.at.astimezone(UTC),
             task=titles.get(ids.get(use.trajectory_id, ""), "") or use.task_id,
             ending=endings.get(ids.get(use.trajectory_id, ""), ""),

@@ -8,7 +8,7 @@ from atlas.memory.system import MemorySystem
 from atlas.views.kinds.titles import task_title
 from atlas.views.map.packets import pack
 from atlas.views.map.sheet import Sheet
-from atlas.views.shared.wording import OUTCOMES, signed
+from atlas.views.shared.wording import OUTCOMES, outcome_with_sign
 
 TITLES = 24
 """Largest number of titles that are shown at the same time. The renderer requests no more."""
@@ -36,7 +36,7 @@ def talk_packet(memory: MemorySystem, sheet: Sheet, hovered: object, wanted: obj
     if hovered_id is not None and hovered_id in titles:
         number = points.number_by_id[hovered_id]
         domain = sheet.map.domain(int(sheet.map.labels[number]))
-        lines = [titles[hovered_id][:TITLE_CHARACTERS], signed(OUTCOMES[points.outcomes[number]])]
+        lines = [titles[hovered_id][:TITLE_CHARACTERS], outcome_with_sign(OUTCOMES[points.outcomes[number]])]
         hover = {"point": number, "lines": [*lines, domain.name if domain else "in no domain"]}
     named = [
         [points.number_by_id[experience.id], task_title(experience.task.description).title]

@@ -114,12 +114,17 @@ def rate_finding(rate: SuccessRate) -> str:
 
 
 def experiences_line(rate: SuccessRate) -> str:
-    """Return `377 experiences: 65% of 361 succeeded (likely 60–70%), 16 unknown`, whose counts add up to the first."""
-    n = counted(rate.n, "experience")
+    """Return the number of experiences and their success rate in words.
+
+    `377 experiences: 65% of 361 succeeded (likely 60–70%), 16 unknown`.
+    """
+    experiences = counted(rate.n, "experience")
     if not rate.n_known:
-        return f"{n}, outcomes unknown" if rate.n else n
-    of, unknown = (f" of {rate.n_known:,}", f", {rate.n_unknown:,} unknown") if rate.n_unknown else ("", "")
-    return f"{n}: {rate_text(rate)}{of} succeeded (likely {interval_text(rate)}){unknown}"
+        return f"{experiences}, outcomes unknown" if rate.n else experiences
+    if not rate.n_unknown:
+        return f"{experiences}: {rate_text(rate)} succeeded (likely {interval_text(rate)})"
+    succeeded = f"{rate_text(rate)} of {rate.n_known:,} succeeded (likely {interval_text(rate)})"
+    return f"{experiences}: {succeeded}, {rate.n_unknown:,} unknown"
 
 
 def groups_caption(groups: Groups, noun: str) -> str:

@@ -96,7 +96,7 @@ def in_words(parts: Sequence[str]) -> str:
     return " and ".join(part for part in (", ".join(parts[:-1]), *parts[-1:]) if part)
 
 
-def signed(outcome: str) -> str:
+def outcome_with_sign(outcome: str) -> str:
     """Return `✓ succeeded`."""
     return f"{SIGNS[outcome]} {outcome}"
 
@@ -104,7 +104,7 @@ def signed(outcome: str) -> str:
 def outcome_labels(outcomes: Sequence[str]) -> tuple[str, ...]:
     """Return `✓ succeeded` of one attempt, and `✓ 1 succeeded` and `✗ 2 failed` of several."""
     if len(outcomes) == 1:
-        return (signed(outcomes[0]),)
+        return (outcome_with_sign(outcomes[0]),)
     return tuple(f"{SIGNS[name]} {text}" for name, text in _counted_outcomes(Counter(outcomes)).items())
 
 

@@ -25,7 +25,7 @@ from atlas.views.lists.facts import Fact, facts_of, plain_facts
 from atlas.views.shared.rates import Record, likely, record_of, verdict_of
 from atlas.views.shared.texts import Text, as_json, text_of
 from atlas.views.shared.versions import VersionView, version_views
-from atlas.views.shared.wording import counted, day_text, signed, utc_time_text
+from atlas.views.shared.wording import counted, day_text, outcome_with_sign, utc_time_text
 from atlas.views.strategies.list import domain_of, learned_text, retired_text, trend_text, written_by
 from atlas.views.strategies.parameters import parameters_in, parameters_text
 from atlas.views.strategies.steps import Steps, steps_of
@@ -284,7 +284,9 @@ def _sources(memory: MemorySystem, strategy: Strategy) -> tuple[SourceRow, ...]:
     titles = memory.experience.titles([experience.id for experience in attempts_by_id.values()])
     return tuple(
         SourceRow(
-            attempts_by_id[source].id, signed(attempts_by_id[source].outcome), titles.get(attempts_by_id[source].id, "")
+            attempts_by_id[source].id,
+            outcome_with_sign(attempts_by_id[source].outcome),
+            titles.get(attempts_by_id[source].id, ""),
         )
         if source in attempts_by_id
         else SourceRow("", "", "")

@@ -9,7 +9,7 @@ from atlas.views.experience.experience import ExperienceDetail
 from atlas.views.journal.promotion import made_of
 from atlas.views.kinds.experience import EXPERIENCE
 from atlas.views.lists.facts import Badge, Head, Part
-from atlas.views.shared.wording import signed
+from atlas.views.shared.wording import outcome_with_sign
 from pages.components.experience.chosen import compare
 from pages.components.experience.parts import draw_part
 from pages.components.experience.trace import draw_steps
@@ -39,7 +39,7 @@ def _delete(memory: MemorySystem, experience_id: str) -> None:
 def _head(detail: ExperienceDetail) -> Head:
     return Head(
         headline=detail.headline,
-        badges=(Badge(signed(detail.outcome), OUTCOME_COLOURS[detail.outcome]),),
+        badges=(Badge(outcome_with_sign(detail.outcome), OUTCOME_COLOURS[detail.outcome]),),
         ending=detail.ending,
         facts=detail.facts,
     )

@@ -13,7 +13,7 @@ from atlas import MemorySystem, NotFound
 from atlas.views.kinds.fields import ChoiceField, Field, Fields, NumberField
 from atlas.views.lists.editable import EditableFields
 from atlas.views.lists.kind_views import KindViews
-from atlas.views.shared.wording import SIGNS, signed
+from atlas.views.shared.wording import SIGNS, outcome_with_sign
 from pages.components.lists.editing import READ_ONLY
 from pages.components.lists.forms import FormStart, act, begin_typing, forget, form_key
 from pages.components.shared.undo_toast import announce_problem, announcing_problems
@@ -50,7 +50,7 @@ def _draw_box(box: Field, value: Any, **shared: Any) -> None:
 
 
 def _with_sign(value: str) -> str:
-    return signed(value) if value in SIGNS else value
+    return outcome_with_sign(value) if value in SIGNS else value
 
 
 def draw_form(memory: MemorySystem, views: KindViews[Any], record_id: str, stored: EditableFields) -> None:

@@ -71,7 +71,7 @@ def test_callers_by_the_same_name_are_told_of_the_one_that_stays(library):
     calling = library.add(caller("crop_twice", "crop"))
     assert library.get(calling).calls == (second,)
     plan = library.plan_merge([[first, second]])
-    assert plan.lacking == ()
+    assert plan.broken_callers == ()
     library.apply_merge(plan)
     assert library.get(calling).calls == (first,)
     assert library.uses(first).called_by == (calling,)
@@ -83,8 +83,8 @@ def test_callers_by_another_name_are_named_in_the_plan_and_left_as_they_are(libr
     library.update_stats(kept, success=True)
     calling = library.add(caller("cut_twice", "cut"))
     plan = library.plan_merge([[kept, gone]])
-    assert [(one.id, one.lacks) for one in plan.lacking] == [(calling, ("cut",))]
-    assert plan.groups[0].n_examples_left == 1
+    assert [(one.id, one.lacks) for one in plan.broken_callers] == [(calling, ("cut",))]
+    assert plan.groups[0].n_dropped_examples == 1
     library.apply_merge(plan)
     assert library.get(calling).calls == (gone,)
     assert library.get(kept).examples == ()
