@@ -8,7 +8,7 @@ from atlas import MemorySystem
 from atlas.views.map.colours import COLOURED_BY
 from atlas.views.map.page import MIN_EXPERIENCES
 from atlas.views.map.sheet import Colours, Sheet, colours_of, map_fingerprint, sheet_of
-from atlas.views.map.spread import Places, moved_map, spread_places
+from atlas.views.map.spread import Places, move_map, spread_places
 from atlas.views.shared.results import MemoryMap
 from atlas.views.shared.state import StoreState
 from atlas.views.shared.wording import counted
@@ -82,7 +82,7 @@ def coloured(memory: MemorySystem, sheet: Sheet, by: str) -> Colours:
 
 @st.cache_resource(max_entries=4, show_spinner=False)
 def _sheet(state: StoreState, fingerprint: str, *, _memory: MemorySystem, _map: MemoryMap) -> Sheet:
-    return sheet_of(live_columns(_memory).read, moved_map(_map, _places(fingerprint, _map=_map)))
+    return sheet_of(live_columns(_memory).read, move_map(_map, _places(fingerprint, _map=_map)))
 
 
 @st.cache_resource(max_entries=4, show_spinner=False)

@@ -46,7 +46,7 @@ AGES = ((1, "last day"), (7, "last week"), (30, "last month"), (90, "last quarte
 USES = ((0, "never retrieved"), (1, "once"), (4, "2–4 times"), (19, "5–19 times"))
 
 MIN_GAIN = 0.05
-"""Smallest gain for which two domains swap colours, in the likeness of two hues at one place. Others keep theirs."""
+"""Smallest gain for which two domains swap colours. 1 is the cost of two domains with one hue at one place."""
 
 Categories = npt.NDArray[np.uint8]
 
@@ -116,59 +116,59 @@ def by_domain(memory_map: MemoryMap) -> Colouring:
     category = np.array([index_by_domain.get(label, rest) for label in memory_map.labels.tolist()], np.uint8)
     entries = [Entry(name=d.name, n=d.n, colour=colours[d.number], domain=d.number) for d in named]
     n_rest = int((category == rest).sum())
-    unclustered = int((memory_map.labels == UNCLUSTERED).sum())
+    n_unclustered = int((memory_map.labels == UNCLUSTERED).sum())
     if n_rest:
-        name = NO_DOMAIN if n_rest == unclustered else "In no domain or a smaller one"
+        name = NO_DOMAIN if n_rest == n_unclustered else "In no domain or a smaller one"
         entries.append(Entry(name=name, n=n_rest, colour=GREY, is_hollow=bool(named)))
     return Colouring(title=DOMAIN, entries=tuple(entries), category=category)
 
 
 def domain_colours(domains: Sequence[Domain]) -> dict[int, int]:
-    """Return a colour for each domain, by its number. Domains that are close on the map differ in hue.
+    """Return a colour for each domain, keyed by its number. Domains that are close on the map differ in hue.
 
-    They take the colours in the order of their numbers, which later maps keep. Then two at a time swap colours, as long
-    as that moves like hues apart.
+    Colours are first given in the order of the numbers, which later maps keep. Then pairs of domains swap colours, as
+    long as a swap moves similar hues apart.
     """
     in_order = sorted(domains, key=lambda domain: domain.number)
     colours = list(range(len(in_order)))
-    near = _nearness(in_order) if len(in_order) > 1 else None
-    while near is not None and (swap := _best_swap(near, colours)):
+    nearness = _pairwise_nearness(in_order) if len(in_order) > 1 else None
+    while nearness is not None and (swap := _best_swap(nearness, colours)):
         first, second = swap
         colours[first], colours[second] = colours[second], colours[first]
     return {domain.number: colour for domain, colour in zip(in_order, colours, strict=True)}
 
 
-def _nearness(domains: Sequence[Domain]) -> npt.NDArray[np.float64]:
-    """Return how near each two domains are, in [0, 1]. No domain is near itself."""
+def _pairwise_nearness(domains: Sequence[Domain]) -> npt.NDArray[np.float64]:
+    """Return how near each pair of domains is: 1 at the same place, near 0 for distant ones, and 0 on the diagonal."""
     centres = np.array([domain.centre for domain in domains], np.float64)
-    apart = np.linalg.norm(centres[:, None] - centres, axis=2)
-    np.fill_diagonal(apart, np.inf)
-    usual = float(np.median(apart.min(axis=1)))
-    near: npt.NDArray[np.float64] = np.exp(-apart / max(usual, 1e-9))
-    return near
+    distances = np.linalg.norm(centres[:, None] - centres, axis=2)
+    np.fill_diagonal(distances, np.inf)
+    typical_distance = float(np.median(distances.min(axis=1)))
+    nearness: npt.NDArray[np.float64] = np.exp(-distances / max(typical_distance, 1e-9))
+    return nearness
 
 
-def _best_swap(near: npt.NDArray[np.float64], colours: Sequence[int]) -> tuple[int, int] | None:
-    """Return the two domains whose swap of colours moves like hues apart most, or None if no swap does."""
-    hues = np.array(colours) % len(PALETTE)
-    alike = _ALIKE[np.ix_(hues, hues)]
-    costs = near @ alike  # of each domain in the colour of each other
-    own = np.diag(costs)
-    gains = own[:, None] + own - costs - costs.T - 2 * near * (alike - 1)
-    first, second = divmod(int(gains.argmax()), len(hues))
+def _best_swap(nearness: npt.NDArray[np.float64], colours: Sequence[int]) -> tuple[int, int] | None:
+    """Return the two domains whose swap of colours moves similar hues apart most, or None if no swap does."""
+    palette_indices = np.array(colours) % len(PALETTE)
+    similarity = _HUE_SIMILARITY[np.ix_(palette_indices, palette_indices)]
+    costs = nearness @ similarity  # of each domain, in the colour of each other domain
+    present = np.diag(costs)
+    gains = present[:, None] + present - costs - costs.T - 2 * nearness * (similarity - 1)
+    first, second = divmod(int(gains.argmax()), len(palette_indices))
     return (first, second) if gains[first, second] > MIN_GAIN else None
 
 
-def _likeness() -> npt.NDArray[np.float64]:
-    """Return how alike the hues of each two colours are: 1 for the same hue, 0 for opposite ones."""
-    parts = [[int(colour[at : at + 2], 16) / 255 for at in (1, 3, 5)] for colour in PALETTE]
-    hues = np.array([colorsys.rgb_to_hls(*rgb)[0] for rgb in parts])
-    turns = np.abs(hues[:, None] - hues)
-    alike: npt.NDArray[np.float64] = (1 - 2 * np.minimum(turns, 1 - turns)) ** 2
-    return alike
+def _hue_similarity() -> npt.NDArray[np.float64]:
+    """Return how similar the hues of each pair of colours are: 1 for the same hue, 0 for opposite hues."""
+    rgb_values = [[int(colour[start : start + 2], 16) / 255 for start in (1, 3, 5)] for colour in PALETTE]
+    hues = np.array([colorsys.rgb_to_hls(*rgb)[0] for rgb in rgb_values])
+    differences = np.abs(hues[:, None] - hues)
+    similarity: npt.NDArray[np.float64] = (1 - 2 * np.minimum(differences, 1 - differences)) ** 2
+    return similarity
 
 
-_ALIKE = _likeness()
+_HUE_SIMILARITY = _hue_similarity()
 
 
 def by_outcome(outcomes: Categories) -> Colouring:
@@ -182,16 +182,16 @@ def by_outcome(outcomes: Categories) -> Colouring:
 def by_value(title: str, values: Sequence[Any]) -> Colouring:
     """Return a colour for each of the most frequent values. None and rare values are grey."""
     counts = Counter(str(value) for value in values if value not in (None, ""))
-    most = [name for name, _ in counts.most_common(ENTRIES - 2)]
-    index_by_value = {name: index for index, name in enumerate(most)}
-    rest, nothing = len(most), len(most) + 1
-    named = (nothing if value in (None, "") else index_by_value.get(str(value), rest) for value in values)
-    category = np.fromiter(named, np.uint8, len(values))
-    per_value = np.bincount(category, minlength=nothing + 1)
-    entries = [Entry(name=name, n=counts[name], colour=index) for index, name in enumerate(most)]
+    frequent = [name for name, _ in counts.most_common(ENTRIES - 2)]
+    index_by_value = {name: index for index, name in enumerate(frequent)}
+    others, missing = len(frequent), len(frequent) + 1
+    indices = (missing if value in (None, "") else index_by_value.get(str(value), others) for value in values)
+    category = np.fromiter(indices, np.uint8, len(values))
+    n_by_index = np.bincount(category, minlength=missing + 1)
+    entries = [Entry(name=name, n=counts[name], colour=index) for index, name in enumerate(frequent)]
     entries += [
-        Entry(name=name, n=int(per_value[index]), colour=GREY)
-        for name, index in ((OTHERS, rest), (UNKNOWN_VALUE, nothing))
+        Entry(name=name, n=int(n_by_index[index]), colour=GREY)
+        for name, index in ((OTHERS, others), (UNKNOWN_VALUE, missing))
     ]
     return _without_empty(Colouring(title=title, entries=tuple(entries), category=category))
 
@@ -201,23 +201,28 @@ def by_age(created_at: Sequence[str | None]) -> Colouring:
     days = np.array([_day(text) for text in created_at], np.float64)
     newest = days.max(initial=0.0)
     bounds = [bound for bound, _ in AGES]
-    steps = np.searchsorted(bounds, newest - days, side="left")
-    names = [*(words for _, words in AGES), "older"]
-    return _ramp(AGE, names, steps, is_rising=False)
+    age_groups = np.searchsorted(bounds, newest - days, side="left")
+    names = [*(name for _, name in AGES), "older"]
+    return _shaded(AGE, names, age_groups, is_rising=False)
 
 
 def by_use(retrieval_counts: Sequence[int | None]) -> Colouring:
     """Return colours from never retrieved, which is faint, to often."""
     counts = np.array([count or 0 for count in retrieval_counts], np.int64)
-    buckets = np.searchsorted([bound for bound, _ in USES], counts, side="left")
-    return _ramp(USE, [*(words for _, words in USES), "20 times or more"], buckets, is_rising=True)
+    use_groups = np.searchsorted([bound for bound, _ in USES], counts, side="left")
+    return _shaded(USE, [*(name for _, name in USES), "20 times or more"], use_groups, is_rising=True)
 
 
-def _ramp(title: str, names: Sequence[str], steps: npt.NDArray[Any], *, is_rising: bool) -> Colouring:
-    counts, last = np.bincount(steps, minlength=len(names)), len(names) - 1
-    shades = [step / last if is_rising else 1 - step / last for step in range(len(names))]
+def _shaded(title: str, names: Sequence[str], groups: npt.NDArray[Any], *, is_rising: bool) -> Colouring:
+    """Return a shade for each group of points, from faint to strong, or from strong to faint.
+
+    Args:
+        groups: Index in `names` of each point's group.
+    """
+    counts, last = np.bincount(groups, minlength=len(names)), len(names) - 1
+    shades = [index / last if is_rising else 1 - index / last for index in range(len(names))]
     entries = tuple(Entry(name=name, n=int(counts[i]), shade=shades[i]) for i, name in enumerate(names))
-    return _without_empty(Colouring(title=title, entries=entries, category=steps.astype(np.uint8)))
+    return _without_empty(Colouring(title=title, entries=entries, category=groups.astype(np.uint8)))
 
 
 def _without_empty(colouring: Colouring) -> Colouring:

@@ -199,13 +199,13 @@ def domain_tasks(ids: Sequence[str], points: Points, titles: Mapping[str, str]) 
         if record_id in titles and record_id in points.number_by_id:
             attempts[re.sub(r"[\W\d_]+", "", titles[record_id])].append(record_id)
     groups = list(attempts.values())
-    failing = sorted(
-        (group for group in groups if _n_lost(group, points) > 0), key=lambda group: -_n_lost(group, points)
-    )
-    failing = failing[:LISTED]
+    by_failures = sorted(groups, key=lambda group: -_n_excess_failures(group, points))
+    failing = [group for group in by_failures if _n_excess_failures(group, points) > 0][:LISTED]
     typical = [group for group in groups if group not in failing][:LISTED]
-    first, second = ([_task_line(group, points, titles) for group in part] for part in (failing, typical))
-    return DomainTasks(failing=tuple(first), typical=tuple(second))
+    return DomainTasks(
+        failing=tuple(_task_line(group, points, titles) for group in failing),
+        typical=tuple(_task_line(group, points, titles) for group in typical),
+    )
 
 
 def rank_lines(ids: Sequence[str], points: Points, titles: Mapping[str, str]) -> tuple[TaskLine, ...]:
@@ -224,7 +224,7 @@ def _task_line(ids: Sequence[str], points: Points, titles: Mapping[str, str]) ->
     return TaskLine(id=first, outcomes=outcome_labels(outcomes), task=titles[first])
 
 
-def _n_lost(ids: Sequence[str], points: Points) -> int:
+def _n_excess_failures(ids: Sequence[str], points: Points) -> int:
     """Return how many more attempts failed than succeeded."""
     outcomes = [_outcome(record_id, points) for record_id in ids]
     return outcomes.count(OUTCOMES[FAILED]) - outcomes.count(OUTCOMES[0])

@@ -33,7 +33,7 @@ from atlas.views.shared.rates import rate_text
 from atlas.views.shared.scope import BEST_MATCH, Scope
 from atlas.views.shared.wording import counted, percent
 
-HITS = 50
+MAX_HITS = 50
 """Hits of a search that the map marks."""
 
 QUERY_HITS = 8
@@ -72,8 +72,8 @@ class Hits:
     ids: tuple[str, ...] = ()
     """Ids of the hits, best first."""
 
-    weights: tuple[float, ...] = ()
-    """Similarity of each, empty for a keyword search."""
+    similarities: tuple[float, ...] = ()
+    """Similarity of each hit to the question, or empty for a keyword search."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -190,18 +190,18 @@ def marks_packet(memory_map: MemoryMap, points: Points, marks: Marks) -> bytes:
 
 
 def query_place(memory_map: MemoryMap, points: Points, hits: Hits) -> list[float] | None:
-    """Return the position of a question: the mean of its nearest hits, weighted by nearness, or None if it has none."""
-    near = [
-        (points.number_by_id[record_id], weight)
-        for record_id, weight in zip(hits.ids, hits.weights, strict=False)
+    """Return the position of a question on the map: the mean of its nearest hits, weighted by similarity, or None."""
+    nearest = [
+        (points.number_by_id[record_id], similarity)
+        for record_id, similarity in zip(hits.ids, hits.similarities, strict=False)
         if record_id in points.number_by_id
     ]
-    near = near[:QUERY_HITS]
-    if not near:
+    nearest = nearest[:QUERY_HITS]
+    if not nearest:
         return None
-    weights = np.exp((np.array([weight for _, weight in near]) - near[0][1]) / 0.05)
-    coordinates = memory_map.coordinates[[number for number, _ in near]]
-    return [float(part) for part in (weights[:, None] * coordinates).sum(axis=0) / weights.sum()]
+    weights = np.exp((np.array([similarity for _, similarity in nearest]) - nearest[0][1]) / 0.05)
+    coordinates = memory_map.coordinates[[number for number, _ in nearest]]
+    return [float(coordinate) for coordinate in (weights[:, None] * coordinates).sum(axis=0) / weights.sum()]
 
 
 def hits_of(memory: MemorySystem, scope: Scope, where: Mapping[str, Any]) -> Hits:
@@ -209,9 +209,13 @@ def hits_of(memory: MemorySystem, scope: Scope, where: Mapping[str, Any]) -> Hit
     if not scope.is_search:
         return Hits()
     if scope.by == BEST_MATCH:
-        found = memory.experience.retrieve(scope.text, HITS, where=dict(where), count_retrieval=False, with_buried=True)
-        return Hits(ids=tuple(hit.item.id for hit in found.hits), weights=tuple(hit.similarity for hit in found.hits))
-    named = memory.experience.search_words(scope.text, HITS, where=dict(where), with_buried=True)
+        found = memory.experience.retrieve(
+            scope.text, MAX_HITS, where=dict(where), count_retrieval=False, with_buried=True
+        )
+        return Hits(
+            ids=tuple(hit.item.id for hit in found.hits), similarities=tuple(hit.similarity for hit in found.hits)
+        )
+    named = memory.experience.search_words(scope.text, MAX_HITS, where=dict(where), with_buried=True)
     return Hits(ids=tuple(each.id for each in named))
 
 

@@ -13,12 +13,12 @@ from atlas.views.map.packets import pack
 from atlas.views.map.points import Points
 from atlas.views.shared.wording import counted, shortened
 
-MOST = 200
+MAX_PULSES = 200
 """Maximum number of simultaneous pulses. An import stores far more experiences, which do not pulse."""
 
 MAX_LINES = 3
 TITLE_CHARACTERS = 60
-OPERATIONS_SEEN = 10
+N_OPERATIONS = 10
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -31,7 +31,7 @@ class Pulse:
     """Latest time at which a search returned an experience, or empty before the first."""
 
     operations: frozenset[str]
-    """The newest operations by then."""
+    """Ids of the newest operations at that time."""
 
     turn: int = 0
     """Number of events since the first poll."""
@@ -43,11 +43,11 @@ class Pulse:
 
 
 def pulse_after(memory: MemorySystem, before: Pulse | None) -> Pulse:
-    """Return the events since an earlier look. The first look has none.
+    """Return the pulse with the events since an earlier one. The first pulse has no events.
 
     Args:
         memory: Only read.
-        before: The earlier look, or None.
+        before: The earlier pulse, or None.
     """
     position = memory.storage.ledger.position(COLLECTION)
     if before is None or before.ledger_id != position.ledger_id:
@@ -60,10 +60,10 @@ def pulse_after(memory: MemorySystem, before: Pulse | None) -> Pulse:
         )
     times = memory.storage.ledger.usage.retrieved_since(COLLECTION, before.retrieved_at)
     is_changed = position.revision > before.revision
-    stored = memory.storage.ledger.changed_ids(COLLECTION, before.revision, limit=MOST) if is_changed else []
+    stored = memory.storage.ledger.changed_ids(COLLECTION, before.revision, limit=MAX_PULSES) if is_changed else []
     if not times and not stored:
         return replace(before, revision=position.revision)
-    retrieved = sorted(times, key=lambda record_id: (times[record_id], record_id), reverse=True)[:MOST]
+    retrieved = sorted(times, key=lambda record_id: (times[record_id], record_id), reverse=True)[:MAX_PULSES]
     return replace(
         before,
         revision=position.revision,
@@ -93,36 +93,38 @@ def _sentences(memory: MemorySystem, before: Pulse, retrieved: Mapping[str, str]
     """Return sentences such as `Retrieved 3 experiences: Cancel the flight …` and `fred stored 1 experience: …`."""
     sentences = []
     if retrieved:
-        first = max(retrieved, key=lambda record_id: (retrieved[record_id], record_id))
-        when = retrieved[first][11:19]
-        sentences.append(f"{when} · Retrieved {counted(len(retrieved), 'experience')}{_with_title(memory, [first])}")
+        latest_id = max(retrieved, key=lambda record_id: (retrieved[record_id], record_id))
+        time = retrieved[latest_id][11:19]
+        titled = _last_title(memory, [latest_id])
+        sentences.append(f"{time} · Retrieved {counted(len(retrieved), 'experience')}{titled}")
     sentences += _operation_sentences(memory, before, stored)
     return sentences
 
 
 def _operation_sentences(memory: MemorySystem, before: Pulse, stored: Sequence[str]) -> list[str]:
     sentences = []
-    for operation in memory.history(OPERATIONS_SEEN):
+    for operation in memory.history(N_OPERATIONS):
         n = operation.counts.get("added", 0)
         if operation.id not in before.operations and n and stored:
-            who = f"{operation.created_at:%H:%M:%S} · {_agent(memory, operation)}"
-            sentences.append(f"{who} stored {counted(n, 'experience')}{_with_title(memory, stored)}")
+            agent = f"{operation.created_at:%H:%M:%S} · {_agent(memory, operation)}"
+            sentences.append(f"{agent} stored {counted(n, 'experience')}{_last_title(memory, stored)}")
     return sentences
 
 
 def _agent(memory: MemorySystem, operation: Operation) -> str:
     """Return who stored an operation's experiences: the agent that they name, `3 agents`, the actor, or `An agent`."""
-    ids = [change.record_id for change in memory.storage.changes(operation.id, limit=MOST)]
+    ids = [change.record_id for change in memory.storage.changes(operation.id, limit=MAX_PULSES)]
     agents = {agent for agent in memory.experience.column("agent_id", {"id": {"$in": ids}}).values() if agent}
     if agents:
         return str(*agents) if len(agents) == 1 else counted(len(agents), "agent")
     return "An agent" if operation.actor in ("", login_name()) else operation.actor
 
 
-def _with_title(memory: MemorySystem, ids: Sequence[str]) -> str:
+def _last_title(memory: MemorySystem, ids: Sequence[str]) -> str:
+    """Return `: Cancel the flight …`, the title of the last record, or an empty string if it was deleted."""
     titles = memory.experience.titles(ids[-1:])
     return "".join(f": {shortened(title, TITLE_CHARACTERS)}" for title in titles.values())
 
 
 def _operations(memory: MemorySystem) -> frozenset[str]:
-    return frozenset(operation.id for operation in memory.history(OPERATIONS_SEEN))
+    return frozenset(operation.id for operation in memory.history(N_OPERATIONS))

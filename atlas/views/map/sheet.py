@@ -44,7 +44,7 @@ class Colours:
 
 
 def sheet_of(column: ReadColumn, spread: MemoryMap) -> Sheet:
-    """Return the sheet of a map that `spread_map` or `moved_map` returned."""
+    """Return the sheet of a map that `spread_map` or `move_map` returned."""
     points = points_of(spread, {key: column(key) for key in ("outcome", "created_at")})
     return Sheet(map=spread, points=points, domains=domain_rows(spread, points.outcomes))
 

@@ -8,7 +8,7 @@ from dataclasses import asdict
 import streamlit as st
 
 from atlas import MemorySystem
-from atlas.views.map.difference import Difference, Share, difference_of
+from atlas.views.map.difference import Difference, Share, compare_selection
 from atlas.views.map.domains import RANK_COLUMNS, rank_lines
 from atlas.views.map.page import Hits
 from atlas.views.map.sheet import Sheet
@@ -81,4 +81,4 @@ def _difference(
 ) -> Difference | None:
     read = live_columns(_memory).read
     columns = {key: read(key) for key in ("outcome", "source", "agent_id", "created_at")}
-    return difference_of(_ids, _sheet.points.ids, _memory.experience.titles, columns)
+    return compare_selection(_ids, _sheet.points.ids, _memory.experience.titles, columns)

@@ -14,7 +14,7 @@ from atlas.views.map.page import Hits, Marks, hits_of, marks_packet, neighbours_
 from atlas.views.map.points import Points
 from atlas.views.map.pulse import pulse_after, pulse_packet
 from atlas.views.map.sheet import Colours, Sheet
-from atlas.views.map.talk import talk_packet
+from atlas.views.map.tooltips import tooltip_packet
 from atlas.views.shared.state import StoreState
 from pages.components.lists.listing import SEARCHING
 from pages.components.lists.record_table import close_opened, open_experience, opened_id
@@ -83,7 +83,7 @@ def focus_on(number: int) -> None:
 def _draw_talk(memory: MemorySystem) -> None:
     sheet: Sheet = st.session_state[_SHEET]
     draw_talk(
-        talk_packet(memory, sheet, st.session_state.get(_HOVERED), st.session_state.get(_WANTED)),
+        tooltip_packet(memory, sheet, st.session_state.get(_HOVERED), st.session_state.get(_WANTED)),
         on_hover=lambda event: st.session_state.update({_HOVERED: event.get("point")}),
         on_titles=lambda event: st.session_state.update({_WANTED: event.get("wanted")}),
         on_view=lambda event: st.session_state.update({_VIEW: event}),

@@ -62,7 +62,7 @@ from atlas.views.map.page import (
 )
 from atlas.views.map.points import points_of
 from atlas.views.map.sheet import Sheet, colours_of, map_fingerprint, sheet_of
-from atlas.views.map.talk import TITLES, talk_packet
+from atlas.views.map.tooltips import TITLES, tooltip_packet
 from atlas.views.shared.scope import WORDS, Scope
 from tests.support.records import attempt, attempts
 from tests.support.stores import make_store, opened_store
@@ -407,7 +407,7 @@ def test_marks_speak_of_points_by_number(points):
     marks = Marks(
         inside=["id1", "id2"],
         chosen=["id2", "elsewhere"],
-        hits=Hits(ids=("id5", "elsewhere", "id4"), weights=(0.9, 0.8, 0.7)),
+        hits=Hits(ids=("id5", "elsewhere", "id4"), similarities=(0.9, 0.8, 0.7)),
         opened="id7",
         neighbours=("id8", "elsewhere"),
         focus=(domain, 3),
@@ -427,7 +427,7 @@ def test_nothing_marked_hides_nothing(points):
 
 def test_a_question_lies_nearest_to_its_nearest_hits(points):
     memory_map = make_map()
-    x, y = query_place(memory_map, points, Hits(ids=("id0", "id1", "id11"), weights=(0.9, 0.89, 0.2)))
+    x, y = query_place(memory_map, points, Hits(ids=("id0", "id1", "id11"), similarities=(0.9, 0.89, 0.2)))
     assert -1 < x < -0.8
     assert y == 0
     assert query_place(memory_map, points, Hits(ids=("id0",))) is None
@@ -514,7 +514,7 @@ def test_words_are_found_among_what_is_in_scope(memory):
 def test_a_question_ranks_by_meaning_and_counts_as_no_use(memory):
     hits = hits_of(memory, Scope(text="Peel <b>the</b> turnip"), {})
     assert hits.ids[0] == memory.experience.ids()[-1]
-    assert hits.weights[0] == pytest.approx(1, abs=1e-3)
+    assert hits.similarities[0] == pytest.approx(1, abs=1e-3)
     assert memory.experience.column("usage.n_retrieved") == {}
 
 
@@ -555,4 +555,4 @@ def test_the_scripts_need_nothing_from_elsewhere():
 
 def talk(memory, sheet, hovered, wanted):
     """What the renderer is told of what it asked."""
-    return unpacked(talk_packet(memory, sheet, hovered, wanted))
+    return unpacked(tooltip_packet(memory, sheet, hovered, wanted))

@@ -6,7 +6,7 @@ import random
 
 import pytest
 
-from atlas.views.map.difference import READ, difference_of, log_odds
+from atlas.views.map.difference import MAX_SAMPLED, compare_selection, log_odds
 
 IDS = [f"id{i}" for i in range(100)]
 TASKS = {one: "Refund the booking" if i < 20 else "Index the table" for i, one in enumerate(IDS)}
@@ -23,7 +23,7 @@ def tasks_of(ids):
 
 
 def test_words_outcomes_and_sources_are_told_with_n_and_interval():
-    found = difference_of(IDS[:20], IDS, tasks_of, COLUMNS)
+    found = compare_selection(IDS[:20], IDS, tasks_of, COLUMNS)
     assert [word.name for word in found.words] == ["booking", "refund"]
     assert found.words[0].selected == "100% (84–100%)"
     assert found.words[0].rest == "0% (0–4%)"
@@ -37,7 +37,7 @@ def test_words_outcomes_and_sources_are_told_with_n_and_interval():
 
 
 def test_a_selection_that_is_like_the_rest_has_no_telling_word():
-    found = difference_of(IDS[::2], IDS, tasks_of, COLUMNS)
+    found = compare_selection(IDS[::2], IDS, tasks_of, COLUMNS)
     assert found.words == ()
 
 
@@ -55,7 +55,9 @@ def test_chance_alone_lists_hardly_anything(size):
     sources = {one: chance.choice(["north", "south", "east", "west"]) for one in tasks}
     columns = {key: {} for key in COLUMNS} | {"source": sources}
     found = [
-        difference_of(chance.sample(list(tasks), size), list(tasks), lambda ids: {i: tasks[i] for i in ids}, columns)
+        compare_selection(
+            chance.sample(list(tasks), size), list(tasks), lambda ids: {i: tasks[i] for i in ids}, columns
+        )
         for _ in range(40)
     ]
     assert sum(len(one.words) for one in found) <= 4, "of the two hundred that each of forty selections compares"
@@ -66,7 +68,7 @@ def test_one_word_that_is_more_frequent_is_found_among_hundreds():
     tasks = chance_store(600, seed=3)
     selected = list(tasks)[:60]
     tasks |= {one: f"{tasks[one]} refund" for one in [*selected[:30], *list(tasks)[100:130]]}
-    found = difference_of(
+    found = compare_selection(
         selected, list(tasks), lambda ids: {one: tasks[one] for one in ids}, {key: {} for key in COLUMNS}
     )
     assert [word.name for word in found.words] == ["refund"]
@@ -74,17 +76,20 @@ def test_one_word_that_is_more_frequent_is_found_among_hundreds():
 
 
 def test_of_a_large_store_only_some_tasks_of_either_side_are_read():
-    tasks, read = chance_store(4 * READ, seed=1), []
-    difference_of(
-        list(tasks)[: READ * 2], list(tasks), lambda ids: read.append(len(ids)) or {}, {key: {} for key in COLUMNS}
+    tasks, read = chance_store(4 * MAX_SAMPLED, seed=1), []
+    compare_selection(
+        list(tasks)[: MAX_SAMPLED * 2],
+        list(tasks),
+        lambda ids: read.append(len(ids)) or {},
+        {key: {} for key in COLUMNS},
     )
-    assert read == [READ, READ]
+    assert read == [MAX_SAMPLED, MAX_SAMPLED]
 
 
 def test_nothing_is_compared_with_nothing():
-    assert difference_of([], IDS, tasks_of, COLUMNS) is None
-    assert difference_of(IDS, IDS, tasks_of, COLUMNS) is None
-    assert difference_of(["gone"], IDS, tasks_of, COLUMNS) is None
+    assert compare_selection([], IDS, tasks_of, COLUMNS) is None
+    assert compare_selection(IDS, IDS, tasks_of, COLUMNS) is None
+    assert compare_selection(["gone"], IDS, tasks_of, COLUMNS) is None
 
 
 def test_a_rare_word_tells_less_than_a_frequent_one_of_the_same_shares():

@@ -16,7 +16,7 @@ TITLES = 24
 TITLE_CHARACTERS = 240
 
 
-def talk_packet(memory: MemorySystem, sheet: Sheet, hovered: object, wanted: object) -> bytes:
+def tooltip_packet(memory: MemorySystem, sheet: Sheet, hovered: object, wanted: object) -> bytes:
     """Return the tooltip of the hovered point, and the titles of labelled points.
 
     Untrusted text, which the renderer shows as text.
