@@ -1,7 +1,7 @@
 """Vector indexes, which are derived from the ledger, and may lag behind it.
 
 Examples are ChromaDB's files, PostgreSQL's HNSW index and services such as Pinecone. `VectorSearch` merges the hits of
-an index with newer records, and rebuilds an index whose seal does not match the ledger.
+an index with newer records, and rebuilds an index whose checkpoint does not match the ledger.
 """
 
 from __future__ import annotations
@@ -26,11 +26,11 @@ class IndexUnreachable(IndexUnusable):
 
 
 class IndexBehind(IndexUnreachable):
-    """The answer lacks writes up to the expected seal. Retry with an earlier seal."""
+    """The answer lacks writes up to the expected checkpoint. Retry with an earlier checkpoint."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class IndexSeal:
+class IndexCheckpoint:
     """Checkpoint of an index: the ledger position that its last writer reached, and a digest of its files."""
 
     ledger_id: str = ""
@@ -57,13 +57,13 @@ class IndexSeal:
         )
 
 
-def parse_seal(text: str) -> IndexSeal:
-    """Parse a seal in JSON. Return an empty seal if the text is malformed."""
+def parse_checkpoint(text: str) -> IndexCheckpoint:
+    """Parse a checkpoint in JSON. Return an empty checkpoint if the text is malformed."""
     try:
-        seal = IndexSeal(**json.loads(text))
+        checkpoint = IndexCheckpoint(**json.loads(text))
     except (ValueError, TypeError, RecursionError):
-        return IndexSeal()
-    return seal if seal.is_valid else IndexSeal()
+        return IndexCheckpoint()
+    return checkpoint if checkpoint.is_valid else IndexCheckpoint()
 
 
 class FollowingIndex(Protocol):
@@ -71,7 +71,7 @@ class FollowingIndex(Protocol):
 
     @property
     def is_counted(self) -> bool:
-        """True if the index may lose writes without an error. The writer then counts the keys before it sets a seal."""
+        """True if the index may lose writes without an error. The writer then counts the keys before a checkpoint."""
 
     @property
     def is_open(self) -> bool:
@@ -87,7 +87,7 @@ class FollowingIndex(Protocol):
 
     @property
     def is_resumable(self) -> bool:
-        """True if a writer sets seals at intermediate positions, so that an interrupted one can resume."""
+        """True if a writer sets checkpoints at intermediate positions, so that an interrupted one can resume."""
 
     @property
     def max_hits(self) -> int:
@@ -104,16 +104,16 @@ class FollowingIndex(Protocol):
     def locked(self, timeout_seconds: float = -1, *, to_write: bool = True) -> AbstractContextManager[bool]:
         """Lock the index for writing. Yields False after a timeout."""
 
-    def seal(self) -> IndexSeal:
-        """Return the latest seal whose writes queries can see, or an empty seal while a write is unfinished."""
+    def checkpoint(self) -> IndexCheckpoint:
+        """Return the latest checkpoint whose writes queries can see. Empty while a write is unfinished."""
 
-    def writer_seal(self) -> IndexSeal:
-        """Return the last writer's seal, which is later than `seal` until its writes are visible to queries."""
+    def writer_checkpoint(self) -> IndexCheckpoint:
+        """Return the last writer's checkpoint, which is later than `checkpoint` until its writes are visible."""
 
-    def begin(self, seal: IndexSeal, n_changes: int = 0) -> None:
-        """Begin to write the changes after a seal. The index has no valid seal until `set_seal`."""
+    def begin(self, checkpoint: IndexCheckpoint, n_changes: int = 0) -> None:
+        """Begin to write the changes after a checkpoint. The index has no valid checkpoint until `set_checkpoint`."""
 
-    def set_seal(
+    def set_checkpoint(
         self, ledger_id: str, revision: int, *, change: int = 0, change_name: str = "", n_keys: int | None = None
     ) -> None:
         """Finish writing, and record the position in the ledger."""
@@ -124,8 +124,15 @@ class FollowingIndex(Protocol):
     def remove(self, keys: Sequence[str]) -> None:
         """Remove vectors by key, ignoring unknown keys."""
 
-    def query(self, vector: Vector, k: int, *, seal: IndexSeal | None = None) -> list[tuple[str, float]]:
-        """Return at most k keys with their similarities, highest first. Raise `IndexUnusable` if the seal differs."""
+    def query(self, vector: Vector, k: int, *, checkpoint: IndexCheckpoint | None = None) -> list[tuple[str, float]]:
+        """Return at most k keys with their similarities, highest first.
+
+        Args:
+            checkpoint: The expected checkpoint, or None to skip the check.
+
+        Raises:
+            IndexUnusable: The index has another checkpoint.
+        """
 
     def count(self) -> int:
         """Return the number of keys."""
@@ -144,13 +151,13 @@ class LocalIndex:
     max_hits = sys.maxsize
     fault = ""
 
-    def seal(self) -> IndexSeal:
-        """Return the seal of the last writer."""
+    def checkpoint(self) -> IndexCheckpoint:
+        """Return the checkpoint of the last writer."""
         raise NotImplementedError
 
-    def writer_seal(self) -> IndexSeal:
-        """Return `seal`, because writes are visible immediately."""
-        return self.seal()
+    def writer_checkpoint(self) -> IndexCheckpoint:
+        """Return `checkpoint`, because writes are visible immediately."""
+        return self.checkpoint()
 
 
 @runtime_checkable

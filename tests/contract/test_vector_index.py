@@ -14,7 +14,7 @@ import numpy as np
 import pytest
 
 from atlas.protocols.infra import VectorIndex
-from atlas.storage.following_index import IndexSeal, IndexUnusable
+from atlas.storage.following_index import IndexCheckpoint, IndexUnusable
 from atlas.storage.store import Store
 from atlas.storage.vectors.chroma import ChromaIndex
 from atlas.storage.vectors.remote.opening import RemoteIndexes
@@ -137,7 +137,7 @@ def test_writing_nothing_is_no_error(index):
 def test_closed_chroma_clients_let_go_of_their_files(tmp_path):
     chroma, vectors = ChromaIndex(tmp_path / "chroma", "things"), clustered(3, seed=10)
     chroma.upsert(["a"], vectors[:1])
-    chroma.set_seal("ledger", 1)
+    chroma.set_checkpoint("ledger", 1)
     for _ in range(10):
         assert keys_of(chroma.query(vectors[0], 5)) == ["a"]
         chroma.close()
@@ -179,38 +179,38 @@ def test_chromadb_has_the_collection_under_its_name_where_it_takes_it(tmp_path, 
 def test_an_index_of_the_former_name_is_renamed_and_keeps_its_vectors(tmp_path, also):
     """Whether or not an earlier version has since created an empty collection of that name."""
     vectors, chroma = clustered(1_200, seed=17), ChromaIndex(tmp_path / "chroma", "things")
-    chroma.begin(IndexSeal())
+    chroma.begin(IndexCheckpoint())
     chroma.upsert([str(i) for i in range(1_200)], vectors)
-    chroma.set_seal("ledger", 1)
-    seal, files = chroma.seal(), collections_in(tmp_path / "chroma" / "things")
+    chroma.set_checkpoint("ledger", 1)
+    checkpoint, files = chroma.checkpoint(), collections_in(tmp_path / "chroma" / "things")
     assert files("things", "" if also else "vectors", *also) == (["things", "vectors"] if also else ["vectors"])
-    assert keys_of(chroma.query(vectors[7], 1, seal=seal)) == ["7"]
+    assert keys_of(chroma.query(vectors[7], 1, checkpoint=checkpoint)) == ["7"]
     assert chroma.count() == 1_200
     chroma.close()
     assert files("", "") == ["things"]
-    assert chroma.seal() == seal
+    assert chroma.checkpoint() == checkpoint
 
 
-def test_a_second_chroma_client_sees_what_the_first_one_sealed(tmp_path):
+def test_a_second_chroma_client_sees_what_the_first_one_checkpointed(tmp_path):
     first, second = ChromaIndex(tmp_path / "chroma", "things"), ChromaIndex(tmp_path / "chroma", "things")
     vectors = clustered(3, seed=10)
     first.upsert(["a"], vectors[:1])
-    first.set_seal("ledger", 1)
+    first.set_checkpoint("ledger", 1)
     assert keys_of(second.query(vectors[0], 5)) == ["a"]
     first.upsert(["b"], vectors[1:2])
-    first.set_seal("ledger", 2)
+    first.set_checkpoint("ledger", 2)
     assert set(keys_of(second.query(vectors[0], 5))) == {"a", "b"}
-    assert second.seal().revision == 2
+    assert second.checkpoint().revision == 2
     first.close()
     second.close()
 
 
 @pytest.fixture
-def sealed(tmp_path):
-    """An index of three keys with its seal, in a directory of its own."""
+def checkpointed(tmp_path):
+    """An index of three keys with its checkpoint, in a directory of its own."""
     chroma = ChromaIndex(tmp_path / "chroma", "things")
     chroma.upsert(["a", "b", "c"], clustered(3, seed=11))
-    chroma.set_seal("ledger", 3)
+    chroma.set_checkpoint("ledger", 3)
     yield chroma
     chroma.close()
 
@@ -220,7 +220,7 @@ def another_three(path):
     path.with_name("other").mkdir(exist_ok=True)
     other = ChromaIndex(path.with_name("other") / "chroma", "things")
     other.upsert(["x", "y", "z"], clustered(3, seed=12))
-    other.set_seal("ledger", 2)
+    other.set_checkpoint("ledger", 2)
     other.close()
     shutil.rmtree(path / "chroma")
     shutil.copytree(path.with_name("other") / "chroma", path / "chroma")
@@ -239,63 +239,63 @@ GONE = [deleted, emptied, another_three]
 
 
 @pytest.mark.parametrize("go", GONE)
-def test_an_index_is_written_on_only_from_the_seal_that_was_read(sealed, tmp_path, go):
-    seal = sealed.seal()
-    assert seal.n_keys == 3
+def test_an_index_is_written_on_only_from_the_checkpoint_that_was_read(checkpointed, tmp_path, go):
+    checkpoint = checkpointed.checkpoint()
+    assert checkpoint.n_keys == 3
     go(tmp_path)
-    with pytest.raises(IndexUnusable, match="the index was deleted or replaced after its seal was read"):
-        sealed.begin(seal)
-    sealed.clear()
-    sealed.begin(IndexSeal())
-    sealed.upsert(["d"], clustered(1, seed=13))
-    sealed.set_seal("ledger", 4, n_keys=1)
-    assert sealed.seal().n_keys == 1
+    with pytest.raises(IndexUnusable, match="the index was deleted or replaced after its checkpoint was read"):
+        checkpointed.begin(checkpoint)
+    checkpointed.clear()
+    checkpointed.begin(IndexCheckpoint())
+    checkpointed.upsert(["d"], clustered(1, seed=13))
+    checkpointed.set_checkpoint("ledger", 4, n_keys=1)
+    assert checkpointed.checkpoint().n_keys == 1
 
 
 @pytest.mark.parametrize("go", GONE)
-def test_an_index_that_goes_while_it_is_written_is_not_sealed(sealed, tmp_path, go):
-    sealed.begin(sealed.seal())
-    sealed.upsert(["d"], clustered(1, seed=13))
+def test_an_index_that_goes_while_it_is_written_is_not_checkpointed(checkpointed, tmp_path, go):
+    checkpointed.begin(checkpointed.checkpoint())
+    checkpointed.upsert(["d"], clustered(1, seed=13))
     go(tmp_path)
     with pytest.raises(IndexUnusable):
-        sealed.set_seal("ledger", 4)
-    assert sealed.seal().revision != 4
+        checkpointed.set_checkpoint("ledger", 4)
+    assert checkpointed.checkpoint().revision != 4
 
 
-def test_an_index_that_does_not_hold_what_its_ledger_does_is_not_sealed(sealed):
-    sealed.begin(sealed.seal())
-    sealed.upsert(["d"], clustered(1, seed=13))
+def test_an_index_that_does_not_hold_what_its_ledger_does_is_not_checkpointed(checkpointed):
+    checkpointed.begin(checkpointed.checkpoint())
+    checkpointed.upsert(["d"], clustered(1, seed=13))
     with pytest.raises(IndexUnusable, match="the index contains 4 vectors, but the ledger 5"):
-        sealed.set_seal("ledger", 4, n_keys=5)
-    assert sealed.seal() == IndexSeal()
+        checkpointed.set_checkpoint("ledger", 4, n_keys=5)
+    assert checkpointed.checkpoint() == IndexCheckpoint()
 
 
 @pytest.mark.parametrize("go", GONE)
-def test_a_query_of_a_sealed_index_is_not_answered_by_what_stands_in_its_place(sealed, tmp_path, go):
-    vectors, seal = clustered(3, seed=11), sealed.seal()
+def test_a_query_of_a_checkpointed_index_is_not_answered_by_what_stands_in_its_place(checkpointed, tmp_path, go):
+    vectors, checkpoint = clustered(3, seed=11), checkpointed.checkpoint()
     go(tmp_path)
-    with pytest.raises(IndexUnusable, match="the index was deleted or replaced after its seal was read"):
-        sealed.query(vectors[0], 3, seal=seal)
+    with pytest.raises(IndexUnusable, match="the index was deleted or replaced after its checkpoint was read"):
+        checkpointed.query(vectors[0], 3, checkpoint=checkpoint)
 
 
 class PanicException(BaseException):
     """As ChromaDB's Rust raises it where its directory vanishes while it is opened."""
 
 
-def test_a_panic_of_chromadb_is_an_index_out_of_use(sealed, monkeypatch):
+def test_a_panic_of_chromadb_is_an_index_out_of_use(checkpointed, monkeypatch):
     def panic(*_, **__):
         raise PanicException("unable to open database file")
 
     monkeypatch.setattr("chromadb.PersistentClient", panic)
     with pytest.raises(IndexUnusable, match="unable to open database file"):
-        sealed.query(clustered(1, seed=14)[0], 1)
+        checkpointed.query(clustered(1, seed=14)[0], 1)
 
 
 def test_what_the_process_held_in_memory_is_not_in_the_files(tmp_path):
     program = (
         "import sys, pathlib, numpy as np; from atlas.storage.vectors.chroma import ChromaIndex; "
         "index = ChromaIndex(pathlib.Path(sys.argv[1]), 'things'); "
-        "index.upsert(['a'], np.eye(1, 32, dtype=np.float32)); index.set_seal('ledger', 1)"
+        "index.upsert(['a'], np.eye(1, 32, dtype=np.float32)); index.set_checkpoint('ledger', 1)"
     )
     filled = os.environ | {"MALLOC_PERTURB_": "90"}  # whatever memory holds before it is used
     subprocess.run([sys.executable, "-c", program, str(tmp_path)], check=True, env=filled)

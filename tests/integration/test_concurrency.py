@@ -57,10 +57,14 @@ def test_processes_that_follow_with_the_index_at_once_leave_a_right_one(start, t
     assert len(written) == N_WRITERS * 60
     with opened(path, is_indexed=True) as memory:
         nearest = memory.storage.collection("atlas_experiences").parts.nearest
-        seal, now = nearest.updater.seal(), memory.storage.ledger.position("atlas_experiences")
+        checkpoint, now = nearest.updater.checkpoint(), memory.storage.ledger.position("atlas_experiences")
         n_vectors = memory.storage.ledger.vectors.count("atlas_experiences")
         assert n_vectors > len(written) == len(memory.experience)
-        assert (seal.ledger_id, seal.revision, seal.n_keys) == (now.ledger_id, now.revision, n_vectors)
+        assert (checkpoint.ledger_id, checkpoint.revision, checkpoint.n_keys) == (
+            now.ledger_id,
+            now.revision,
+            n_vectors,
+        )
         n_first = 0
         for record_id, name in written[::4]:
             (hit,) = memory.experience.search_hits(f"task {name}", 1)

@@ -96,9 +96,11 @@ def test_an_index_that_is_behind_catches_up(store):
 
 def test_an_index_with_other_vectors_is_built_anew(store):
     index = store.collection(COLLECTION).parts.nearest.index
-    seal = index.seal()
+    checkpoint = index.checkpoint()
     index.remove(["1:0"])
-    index.set_seal(seal.ledger_id, seal.revision, change=seal.change, change_name=seal.change_name)
+    index.set_checkpoint(
+        checkpoint.ledger_id, checkpoint.revision, change=checkpoint.change, change_name=checkpoint.change_name
+    )
     assert "has 7 vectors, but the ledger 8" in problems(store)["index"]
     problems(store, fix=True)
     assert problems(store) == {}

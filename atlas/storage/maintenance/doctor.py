@@ -94,9 +94,9 @@ def _index_problem(store: Store, name: str) -> str:
         return ""
     if outage := _outage_reason(nearest.index):
         return f"the index of {name} cannot be reached, so searches compare every vector ({outage})"
-    if seal_problem := nearest.updater.seal_problem():
-        return f"{name} {seal_problem}" + (f" ({nearest.index.fault})" if nearest.index.fault else "")
-    if n_behind := store.ledger.position(name).revision - nearest.updater.seal().revision:
+    if checkpoint_problem := nearest.updater.checkpoint_problem():
+        return f"{name} {checkpoint_problem}" + (f" ({nearest.index.fault})" if nearest.index.fault else "")
+    if n_behind := store.ledger.position(name).revision - nearest.updater.checkpoint().revision:
         return f"the index of {name} is {n_behind} revisions behind"
     n_windows = store.ledger.vectors.count(name)
     try:

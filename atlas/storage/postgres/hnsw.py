@@ -1,7 +1,7 @@
 """pgvector's HNSW index over a collection's vectors, in half precision, which follows the ledger.
 
-The index and its seal are updated in one transaction, separate from the writes of the ledger. So the seal always
-matches the content, no write waits for the index, and many changes are indexed at once, which is faster.
+The index and its checkpoint are updated in one transaction, separate from the writes of the ledger. So the checkpoint
+always matches the content, no write waits for the index, and many changes are indexed at once, which is faster.
 
 Every reader sees its own snapshot. Rows are deleted, not truncated, because TRUNCATE is not MVCC-safe.
 """
@@ -22,7 +22,7 @@ import psycopg
 from psycopg import errors, sql
 
 from atlas.core.types import Vector, Vectors
-from atlas.storage.following_index import IndexSeal, IndexUnusable, LocalIndex, parse_seal
+from atlas.storage.following_index import IndexCheckpoint, IndexUnusable, LocalIndex, parse_checkpoint
 from atlas.storage.postgres.database import PostgresConnection, PostgresDatabase
 from atlas.storage.records import Seqs
 from atlas.storage.sql.connection import IntegerArray
@@ -67,7 +67,7 @@ class HnswIndex(LocalIndex):
     def locked(self, timeout_seconds: float = -1, *, to_write: bool = True) -> Iterator[bool]:
         """Lock the index for writing. Yields False after a timeout.
 
-        Changes that are not sealed at the end are rolled back. Readers need no lock.
+        Changes after the last checkpoint are rolled back at the end. Readers need no lock.
         """
         if not to_write:
             yield True
@@ -92,32 +92,32 @@ class HnswIndex(LocalIndex):
         finally:
             self._threads.release()
 
-    def seal(self) -> IndexSeal:
-        """Return the seal of the last writer, or an empty seal if a write is unfinished."""
+    def checkpoint(self) -> IndexCheckpoint:
+        """Return the checkpoint of the last writer, or an empty checkpoint if a write is unfinished."""
         with self._database.read() as connection:
             row = connection.execute(
                 "SELECT seal FROM index_seals WHERE collection = ?", (self._collection,)
             ).fetchone()
-        return parse_seal(row[0]) if row else IndexSeal()
+        return parse_checkpoint(row[0]) if row else IndexCheckpoint()
 
-    def begin(self, seal: IndexSeal, n_changes: int = 0) -> None:
-        """Begin to write the changes after a seal. After many changes, the index is rebuilt at the end."""
-        if self.seal() != seal:
-            raise IndexUnusable("another process has written the index since its seal was read")
+    def begin(self, checkpoint: IndexCheckpoint, n_changes: int = 0) -> None:
+        """Begin to write the changes after a checkpoint. After many changes, the index is rebuilt at the end."""
+        if self.checkpoint() != checkpoint:
+            raise IndexUnusable("another process has written the index since its checkpoint was read")
         if n_changes > MANY_CHANGES and n_changes > self.count() // 4:
             with self._transaction() as raw:
                 self._drop_index(raw)
 
-    def set_seal(
+    def set_checkpoint(
         self, ledger_id: str, revision: int, *, change: int = 0, change_name: str = "", n_keys: int | None = None
     ) -> None:
-        """Commit the writes, together with a seal for the ledger position that they reach."""
-        seal = IndexSeal(ledger_id=ledger_id, revision=revision, change=change, change_name=change_name)
+        """Commit the writes, together with a checkpoint for the ledger position that they reach."""
+        checkpoint = IndexCheckpoint(ledger_id=ledger_id, revision=revision, change=change, change_name=change_name)
         with self._transaction() as raw:
             self._build_index(raw)
             raw.execute(
                 "INSERT INTO index_seals VALUES (%s, %s) ON CONFLICT (collection) DO UPDATE SET seal = EXCLUDED.seal",
-                (self._collection, json.dumps(asdict(seal))),
+                (self._collection, json.dumps(asdict(checkpoint))),
             )
             raw.commit()
 
@@ -137,20 +137,20 @@ class HnswIndex(LocalIndex):
         with self._transaction() as raw:
             self._delete_rows(raw, seqs, windows)
 
-    def query(self, vector: Vector, k: int, *, seal: IndexSeal | None = None) -> list[tuple[str, float]]:
+    def query(self, vector: Vector, k: int, *, checkpoint: IndexCheckpoint | None = None) -> list[tuple[str, float]]:
         """Return at most k keys with their similarities, highest first. Approximate: one in a hundred may be missing.
 
         Args:
-            seal: The expected seal, or None to skip the check.
+            checkpoint: The expected checkpoint, or None to skip the check.
 
         Raises:
-            IndexUnusable: The current seal differs.
+            IndexUnusable: The current checkpoint differs.
         """
         if k <= 0:
             return []
         with self._translate_errors(), self._database.read() as connection:
-            if seal is not None and self.seal() != seal:
-                raise IndexUnusable("another process has written the index since its seal was read")
+            if checkpoint is not None and self.checkpoint() != checkpoint:
+                raise IndexUnusable("another process has written the index since its checkpoint was read")
             return self._find_nearest(connection, vector, k)
 
     def query_subset(self, vector: Vector, k: int, seqs: Seqs) -> list[tuple[str, float]]:
@@ -170,7 +170,7 @@ class HnswIndex(LocalIndex):
         return int(row[0])
 
     def clear(self) -> bool:
-        """Delete all vectors and the seal, and return True. A failure raises an error instead."""
+        """Delete all vectors and the checkpoint, and return True. A failure raises an error instead."""
         with self.locked(), self._transaction() as raw:
             raw.rollback()
             self._drop_index(raw)

@@ -28,7 +28,7 @@ from atlas.infra import fork_safety
 from atlas.infra.directories import make_directory_in
 from atlas.infra.fork_safety import InterProcessLock
 from atlas.infra.permissions import restrict_permissions
-from atlas.storage.following_index import IndexSeal, IndexUnusable, LocalIndex, parse_seal
+from atlas.storage.following_index import IndexCheckpoint, IndexUnusable, LocalIndex, parse_checkpoint
 
 BATCH = 1_000
 FORMER_NAME = "vectors"
@@ -61,9 +61,9 @@ class ChromaIndex(LocalIndex):
         """ChromaDB's components, which have the files open."""
 
         self._collection: Any = None
-        self._opened_seal: IndexSeal | None = None
+        self._opened_checkpoint: IndexCheckpoint | None = None
         self._mark = ""
-        """The text in place of the seal while this instance writes, else empty."""
+        """The text in place of the checkpoint while this instance writes, else empty."""
 
         fork_safety.register(self)
 
@@ -85,26 +85,26 @@ class ChromaIndex(LocalIndex):
         finally:
             self._threads.release()
 
-    def seal(self) -> IndexSeal:
-        """Return the seal of the last writer, or an empty seal if its write is unfinished, or the seal is damaged."""
+    def checkpoint(self) -> IndexCheckpoint:
+        """Return the checkpoint of the last writer. Empty if its write is unfinished, or the checkpoint is damaged."""
         try:
-            return parse_seal(self._seal_path.read_text(encoding="utf-8"))
+            return parse_checkpoint(self._checkpoint_path.read_text(encoding="utf-8"))
         except (OSError, ValueError):
-            return IndexSeal()
+            return IndexCheckpoint()
 
-    def begin(self, seal: IndexSeal, n_changes: int = 0) -> None:
-        """Open the files for writing. The seal is invalid until the writer sets the next one.
+    def begin(self, checkpoint: IndexCheckpoint, n_changes: int = 0) -> None:
+        """Open the files for writing. The checkpoint is invalid until the writer sets the next one.
 
         Args:
             n_changes: Ignored.
 
         Raises:
-            IndexUnusable: The files do not match the seal, for example because they were deleted after it was read.
+            IndexUnusable: The files do not match the checkpoint, for example because they were deleted since.
         """
         with self._use():
-            self._open(seal, to_write=True)
+            self._open(checkpoint, to_write=True)
 
-    def set_seal(
+    def set_checkpoint(
         self, ledger_id: str, revision: int, *, change: int = 0, change_name: str = "", n_keys: int | None = None
     ) -> None:
         """Finish writing: close the files, then record the position in the ledger.
@@ -123,7 +123,7 @@ class ChromaIndex(LocalIndex):
             mark = self._mark
             self.close()
             _clear_unused_space(self._directory)
-            seal = IndexSeal(
+            checkpoint = IndexCheckpoint(
                 ledger_id=ledger_id,
                 revision=revision,
                 files=self._digest(),
@@ -131,12 +131,12 @@ class ChromaIndex(LocalIndex):
                 change=change,
                 change_name=change_name,
             )
-            temporary = self._seal_path.with_suffix(".tmp")
-            temporary.write_text(json.dumps(asdict(seal)), encoding="utf-8")
+            temporary = self._checkpoint_path.with_suffix(".tmp")
+            temporary.write_text(json.dumps(asdict(checkpoint)), encoding="utf-8")
             restrict_permissions(self._directory.parent.parent, [self._directory.parent])
-            if self._seal_path.read_text(encoding="utf-8") != mark:
+            if self._checkpoint_path.read_text(encoding="utf-8") != mark:
                 raise IndexUnusable("the index's files were replaced while they were written")
-            temporary.replace(self._seal_path)
+            temporary.replace(self._checkpoint_path)
 
     def upsert(self, keys: Sequence[str], vectors: Vectors) -> None:
         """Insert or replace vectors by key."""
@@ -153,19 +153,19 @@ class ChromaIndex(LocalIndex):
             for start in range(0, len(keys), BATCH):
                 collection.delete(ids=list(keys[start : start + BATCH]))
 
-    def query(self, vector: Vector, k: int, *, seal: IndexSeal | None = None) -> list[tuple[str, float]]:
+    def query(self, vector: Vector, k: int, *, checkpoint: IndexCheckpoint | None = None) -> list[tuple[str, float]]:
         """Return at most k keys with their similarities, highest first. Approximate: one in a hundred may be missing.
 
         Args:
-            seal: Answer only from files that match this seal, or None for the present files.
+            checkpoint: Answer only from files that match this checkpoint, or None for the present files.
 
         Raises:
-            IndexUnusable: The seal has changed or is missing, or the files are damaged.
+            IndexUnusable: The checkpoint has changed or is missing, or the files are damaged.
         """
         if k <= 0:
             return []
         with self._use():
-            collection = self._collection_to_read(self.seal() if seal is None else seal)
+            collection = self._collection_to_read(self.checkpoint() if checkpoint is None else checkpoint)
             result = collection.query(query_embeddings=vector[None], n_results=k, include=["distances"])
             return [
                 (key, 1.0 - distance) for key, distance in zip(result["ids"][0], result["distances"][0], strict=True)
@@ -174,7 +174,7 @@ class ChromaIndex(LocalIndex):
     def count(self) -> int:
         """Return the number of keys."""
         with self._use():
-            return int(self._collection_to_read(self.seal()).count())
+            return int(self._collection_to_read(self.checkpoint()).count())
 
     def exists(self) -> bool:
         """Return whether there are any files, damaged or not."""
@@ -202,7 +202,7 @@ class ChromaIndex(LocalIndex):
     def close(self) -> None:
         """Close the files."""
         system, self._system = self._system, None
-        self._collection, self._opened_seal, self._mark = None, None, ""
+        self._collection, self._opened_checkpoint, self._mark = None, None, ""
         if system is not None:
             system.stop()
 
@@ -218,44 +218,44 @@ class ChromaIndex(LocalIndex):
         """Forget the open files in a child process, where ChromaDB's threads do not run."""
         if in_child:
             fork_safety.keep_inherited(self._system)
-            self._system = self._collection = self._opened_seal = None
+            self._system = self._collection = self._opened_checkpoint = None
             self._mark = ""
             self._threads = threading.RLock()
 
     @property
-    def _seal_path(self) -> Path:
+    def _checkpoint_path(self) -> Path:
         return self._directory / "seal.json"
 
     def _collection_to_write(self) -> Any:
-        """Return the collection, without a valid seal until the writer sets a new one."""
+        """Return the collection, without a valid checkpoint until the writer sets a new one."""
         if self._collection is None or not self._mark:
-            self._open(self.seal(), to_write=True)
+            self._open(self.checkpoint(), to_write=True)
         return self._collection
 
-    def _collection_to_read(self, seal: IndexSeal) -> Any:
-        """Return the collection in the state that a seal describes.
+    def _collection_to_read(self, checkpoint: IndexCheckpoint) -> Any:
+        """Return the collection in the state that a checkpoint describes.
 
-        A collection that was opened with this seal is used again, even if its files were deleted since.
+        A collection that was opened with this checkpoint is used again, even if its files were deleted since.
         """
-        if self._collection is None or self._opened_seal != seal:
-            self._open(seal)
+        if self._collection is None or self._opened_checkpoint != checkpoint:
+            self._open(checkpoint)
         return self._collection
 
-    def _open(self, seal: IndexSeal, *, to_write: bool = False) -> None:
-        """Open the files, which must match a seal. For writing, replace the seal with a mark."""
+    def _open(self, checkpoint: IndexCheckpoint, *, to_write: bool = False) -> None:
+        """Open the files, which must match a checkpoint. For writing, replace the checkpoint with a mark."""
         self.close()
-        if self.seal() != seal:
-            raise IndexUnusable("the index was deleted or replaced after its seal was read")
-        if self._directory.exists() and seal.files != self._digest():
+        if self.checkpoint() != checkpoint:
+            raise IndexUnusable("the index was deleted or replaced after its checkpoint was read")
+        if self._directory.exists() and checkpoint.files != self._digest():
             raise IndexUnusable("the index files changed after they were last written")
         make_directory_in(self._directory.parent.parent, *self._directory.parts[-2:])
-        if to_write or seal == IndexSeal():
+        if to_write or checkpoint == IndexCheckpoint():
             self._mark = f"written by {uuid4().hex}"
-            self._seal_path.write_text(self._mark, encoding="utf-8")
+            self._checkpoint_path.write_text(self._mark, encoding="utf-8")
         self._connect()
-        if self._collection.count() != seal.n_keys:
+        if self._collection.count() != checkpoint.n_keys:
             raise IndexUnusable("the index contains another number of vectors than its last writer recorded")
-        self._opened_seal = IndexSeal() if self._mark else seal
+        self._opened_checkpoint = IndexCheckpoint() if self._mark else checkpoint
 
     def _connect(self) -> None:
         import chromadb  # slow to import: about a second

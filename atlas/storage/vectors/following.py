@@ -8,7 +8,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from atlas.storage.engine import LedgerEngine
-from atlas.storage.following_index import FollowingIndex, IndexSeal, IndexUnreachable, IndexUnusable
+from atlas.storage.following_index import FollowingIndex, IndexCheckpoint, IndexUnreachable, IndexUnusable
 from atlas.storage.records import Position, Tip, VectorChange
 from atlas.storage.vectors.in_memory import InMemoryVectors
 
@@ -24,8 +24,8 @@ class Follower:
     def __init__(self, ledger: LedgerEngine, collection: str) -> None:
         self._ledger = ledger
         self._collection = collection
-        self._possible_seal = IndexSeal()
-        """The last seal whose revision was found in the history. The seal stays valid after later writes."""
+        self._possible_checkpoint = IndexCheckpoint()
+        """The last checkpoint whose revision was found in the history. It stays valid after later writes."""
 
     def catch_up(self, index: FollowingIndex, timeout_seconds: float) -> int:
         """Update the index from the ledger, unless another process does so, and return the number of records added."""
@@ -46,18 +46,18 @@ class Follower:
                 logger.warning("the index of %s cannot be built: %s", self._collection, error)
                 return 0
 
-    def seal_problem(self, seal: IndexSeal, now: Position) -> str:
-        """Return why a seal is invalid, such as `has no index`, or an empty string if the seal is valid.
+    def checkpoint_problem(self, checkpoint: IndexCheckpoint, now: Position) -> str:
+        """Return why a checkpoint is invalid, such as `has no index`, or an empty string if the checkpoint is valid.
 
         Vectors are not counted here, because opening the index counts them.
         """
-        if seal.ledger_id != now.ledger_id:
+        if checkpoint.ledger_id != now.ledger_id:
             return "has no index"
-        if not seal.change_name:
+        if not checkpoint.change_name:
             return "has an index of an earlier version, which may lack records"
-        if not self.has_passed(_tip_of(seal), now):
+        if not self.has_passed(_tip_of(checkpoint), now):
             return "has an index that does not match the ledger's history"
-        return "" if self._is_possible(seal) else "has an index at a position that the ledger never had"
+        return "" if self._is_possible(checkpoint) else "has an index at a position that the ledger never had"
 
     def position(self) -> Position:
         """Return the current position of the ledger."""
@@ -87,31 +87,31 @@ class Follower:
             return True
         return self._ledger.has_change(tip)
 
-    def _is_possible(self, seal: IndexSeal) -> bool:
-        """Return whether a seal's revision and change belong together in the ledger's history.
+    def _is_possible(self, checkpoint: IndexCheckpoint) -> bool:
+        """Return whether a checkpoint's revision and change belong together in the ledger's history.
 
-        A seal that is ahead of the index's content would hide the records in between.
+        A checkpoint that is ahead of the index's content would hide the records in between.
         """
-        if seal != self._possible_seal:
+        if checkpoint != self._possible_checkpoint:
             if not self._ledger.is_in_history(
-                self._collection, Position(seal.ledger_id, seal.revision, tip=_tip_of(seal))
+                self._collection, Position(checkpoint.ledger_id, checkpoint.revision, tip=_tip_of(checkpoint))
             ):
                 return False
-            self._possible_seal = seal
+            self._possible_checkpoint = checkpoint
         return True
 
-    def _validate(self, seal: IndexSeal) -> IndexSeal:
-        """Return the seal, or an empty seal if it is invalid."""
-        return IndexSeal() if self.seal_problem(seal, self.position()) else seal
+    def _validate(self, checkpoint: IndexCheckpoint) -> IndexCheckpoint:
+        """Return the checkpoint, or an empty checkpoint if it is invalid."""
+        return IndexCheckpoint() if self.checkpoint_problem(checkpoint, self.position()) else checkpoint
 
     def _follow(self, index: FollowingIndex) -> int:
-        """Write missing vectors to the index, set its seal, and return the number of written records."""
-        seal = self._validate(index.writer_seal())
+        """Write missing vectors to the index, set its checkpoint, and return the number of written records."""
+        checkpoint = self._validate(index.writer_checkpoint())
         n_written = 0
         n_vectors = None
-        if seal == IndexSeal():
+        if checkpoint == IndexCheckpoint():
             index.clear()
-        position = Position(seal.ledger_id, seal.revision, tip=_tip_of(seal))
+        position = Position(checkpoint.ledger_id, checkpoint.revision, tip=_tip_of(checkpoint))
         while True:
             with self._ledger.reading():  # changes and totals in one snapshot of the ledger
                 position, entries = self._next_changes(position)
@@ -119,13 +119,13 @@ class Follower:
                     n_vectors = self._ledger.vectors.count(self._collection) if n_written and index.is_counted else None
                     break
             if not n_written:
-                index.begin(seal, self.position().revision - seal.revision)
+                index.begin(checkpoint, self.position().revision - checkpoint.revision)
             _apply_changes(index, entries)
             n_written += len(entries)
             if index.is_resumable:
-                _set_seal(index, position)
+                _set_checkpoint(index, position)
         if n_written:
-            _set_seal(index, position, n_vectors)
+            _set_checkpoint(index, position, n_vectors)
         return n_written
 
     def _next_changes(self, position: Position) -> tuple[Position, list[VectorChange]]:
@@ -138,12 +138,12 @@ class Follower:
         return Position(now.ledger_id, entries[-1].revision if entries else position.revision, tip=now.tip), entries
 
 
-def _tip_of(seal: IndexSeal) -> Tip:
-    return Tip(seal.change, seal.change_name)
+def _tip_of(checkpoint: IndexCheckpoint) -> Tip:
+    return Tip(checkpoint.change, checkpoint.change_name)
 
 
-def _set_seal(index: FollowingIndex, position: Position, n_keys: int | None = None) -> None:
-    index.set_seal(
+def _set_checkpoint(index: FollowingIndex, position: Position, n_keys: int | None = None) -> None:
+    index.set_checkpoint(
         position.ledger_id, position.revision, change=position.tip.number, change_name=position.tip.name, n_keys=n_keys
     )
 

@@ -1,4 +1,4 @@
-"""Search in an index, and in the records that changed after the index was sealed (the tail)."""
+"""Search in an index, and in the records that changed after its last checkpoint (the tail)."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from atlas.storage.following_index import (
     FilteredIndex,
     FollowingIndex,
     IndexBehind,
-    IndexSeal,
+    IndexCheckpoint,
     IndexUnreachable,
     IndexUnusable,
 )
@@ -58,8 +58,8 @@ class IndexedSearch:
             return None
         for _ in range(2):
             try:
-                return self._query_sealed(vector, k, now, only_seqs)
-            except IndexBehind:  # the next attempt uses an earlier seal
+                return self._query_index_and_tail(vector, k, now, only_seqs)
+            except IndexBehind:  # the next attempt uses an earlier checkpoint
                 continue
             except IndexUnreachable as error:
                 logger.info("the index is left out of a query: %s", error)
@@ -70,17 +70,23 @@ class IndexedSearch:
         """Drop the tail."""
         self._tail = InMemoryVectors(self._dimension)
 
-    def _query_sealed(self, vector: Vector, k: int, now: Position, only_seqs: Seqs | None) -> Neighbours | None:
-        seal = self._index.seal()
-        if now.revision - seal.revision > self._longest_tail or self._follower.seal_problem(seal, now):
+    def _query_index_and_tail(self, vector: Vector, k: int, now: Position, only_seqs: Seqs | None) -> Neighbours | None:
+        checkpoint = self._index.checkpoint()
+        if now.revision - checkpoint.revision > self._longest_tail or self._follower.checkpoint_problem(
+            checkpoint, now
+        ):
             return None
-        self._refresh_tail(seal, now)
+        self._refresh_tail(checkpoint, now)
         with self._index.locked(LOCK_SECONDS, to_write=False) as is_locked:
-            seal = self._index.seal()
-            if not is_locked or self._follower.seal_problem(seal, now) or seal.revision < self._tail.base.revision:
+            checkpoint = self._index.checkpoint()
+            if (
+                not is_locked
+                or self._follower.checkpoint_problem(checkpoint, now)
+                or checkpoint.revision < self._tail.base.revision
+            ):
                 return None  # another process is writing, has deleted or has rebuilt it
             try:
-                hits = [*self._search_index(seal, vector, k, only_seqs), *self._tail.query(vector, k, only_seqs)]
+                hits = [*self._search_index(checkpoint, vector, k, only_seqs), *self._tail.query(vector, k, only_seqs)]
                 return rank_by_best_window(hits, k)
             except IndexUnreachable:
                 raise
@@ -89,22 +95,22 @@ class IndexedSearch:
                 self._index.clear()
                 return None
 
-    def _refresh_tail(self, seal: IndexSeal, now: Position) -> None:
-        """Read the changes after the seal.
+    def _refresh_tail(self, checkpoint: IndexCheckpoint, now: Position) -> None:
+        """Read the changes after the checkpoint.
 
-        The tail may begin before the seal, because its records replace the same records of the index.
+        The tail may begin before the checkpoint, because its records replace the same records of the index.
         """
         base = self._tail.base
-        is_usable = base.ledger_id == now.ledger_id and 0 <= seal.revision - base.revision <= self._longest_tail
-        self._follower.refresh(self._tail, now, base=base.revision if is_usable else seal.revision)
+        is_usable = base.ledger_id == now.ledger_id and 0 <= checkpoint.revision - base.revision <= self._longest_tail
+        self._follower.refresh(self._tail, now, base=base.revision if is_usable else checkpoint.revision)
 
-    def _search_index(self, seal: IndexSeal, vector: Vector, k: int, only_seqs: Seqs | None) -> Neighbours:
+    def _search_index(self, checkpoint: IndexCheckpoint, vector: Vector, k: int, only_seqs: Seqs | None) -> Neighbours:
         n_hits = min(2 * k, self._index.max_hits)
         while True:
             if only_seqs is not None and isinstance(self._index, FilteredIndex):
                 hits = self._index.query_subset(vector, n_hits, only_seqs)
             else:
-                hits = self._index.query(vector, n_hits, seal=seal)
+                hits = self._index.query(vector, n_hits, checkpoint=checkpoint)
             neighbours = rank_by_best_window(self._drop_changed(hits, vector), k)
             if len(neighbours) == k or len(hits) < n_hits:
                 return neighbours
@@ -114,7 +120,7 @@ class IndexedSearch:
             n_hits = min(4 * n_hits, self._index.max_hits)
 
     def _drop_changed(self, hits: Iterable[tuple[str, float]], vector: Vector) -> Iterable[tuple[int, float]]:
-        """Return the hits as (record number, similarity), without records that have changed since the seal."""
+        """Return the hits as (record number, similarity), without records that have changed since the checkpoint."""
         similarities = [(seq_of_key(key), similarity) for key, similarity in hits]
         current = [(seq, similarity) for seq, similarity in similarities if not self._tail.covers(seq)]
         if not self._index.is_remote:

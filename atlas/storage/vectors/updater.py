@@ -7,7 +7,7 @@ import time
 
 from atlas.core.errors import AtlasError
 from atlas.infra.background import BackgroundTask
-from atlas.storage.following_index import FollowingIndex, IndexSeal, IndexUnusable
+from atlas.storage.following_index import FollowingIndex, IndexCheckpoint, IndexUnusable
 from atlas.storage.vectors.following import Follower
 from atlas.storage.vectors.vector_count import VectorCount
 
@@ -82,8 +82,10 @@ class IndexUpdater:
         now = self._follower.position()
         if not self._count.exceeds(self._exact_max_rows, now):
             return False
-        seal = self._index.writer_seal()
-        return now.revision - (0 if self._follower.seal_problem(seal, now) else seal.revision) > lag_rows
+        checkpoint = self._index.writer_checkpoint()
+        return (
+            now.revision - (0 if self._follower.checkpoint_problem(checkpoint, now) else checkpoint.revision) > lag_rows
+        )
 
     def n_behind(self) -> int:
         """Return the number of changes that are missing in the index. 0 if queries do not need the index."""
@@ -92,18 +94,18 @@ class IndexUpdater:
         now = self._follower.position()
         if not self._count.exceeds(self._exact_max_rows, now):
             return 0
-        return max(0, now.revision - self.seal().revision)
+        return max(0, now.revision - self.checkpoint().revision)
 
-    def seal(self) -> IndexSeal:
-        """Return the index's seal, or an empty seal if it disagrees with the ledger."""
-        return IndexSeal() if self.seal_problem() else self._seal()
+    def checkpoint(self) -> IndexCheckpoint:
+        """Return the index's checkpoint, or an empty checkpoint if it disagrees with the ledger."""
+        return IndexCheckpoint() if self.checkpoint_problem() else self._checkpoint()
 
-    def seal_problem(self) -> str:
+    def checkpoint_problem(self) -> str:
         """Return why the index is not used, such as `has no index`, or an empty string."""
-        return self._follower.seal_problem(self._seal(), self._follower.position())
+        return self._follower.checkpoint_problem(self._checkpoint(), self._follower.position())
 
-    def _seal(self) -> IndexSeal:
-        return self._index.seal() if self._index is not None else IndexSeal()
+    def _checkpoint(self) -> IndexCheckpoint:
+        return self._index.checkpoint() if self._index is not None else IndexCheckpoint()
 
     def _is_far_behind(self, index: FollowingIndex) -> bool:
         """Return whether the index is too far behind for queries, checked at most once a minute."""

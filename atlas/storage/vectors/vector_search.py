@@ -1,9 +1,9 @@
 """Nearest-neighbour search in a collection.
 
 A query on a small collection compares all vectors in memory. A larger collection has an index: pgvector, ChromaDB's
-files, or a service. Records that changed after the index's last seal are in the *tail*, which replaces the index's
-version of them. A process with many queries reads the vectors of a larger collection into memory too, because exact
-search in memory is faster. A filtered query compares all records that pass, unless the index itself can filter.
+files, or a service. Records that changed after the index's last checkpoint are in the *tail*, which replaces the
+index's version of them. A process with many queries reads the vectors of a larger collection into memory too, because
+exact search in memory is faster. A filtered query compares all records that pass, unless the index itself can filter.
 
 Before each query, memory reads the ledger's changes since the last query. So every process finds a record once its
 write has returned.

@@ -18,10 +18,10 @@ def index_state(memory: MemorySystem) -> str:
     if store.indexes.fault:
         return "out of reach: every record is compared"
     position = store.ledger.position(name)
-    seal = store.collection(name).parts.nearest.updater.seal()
-    if seal.ledger_id != position.ledger_id:
+    checkpoint = store.collection(name).parts.nearest.updater.checkpoint()
+    if checkpoint.ledger_id != position.ledger_id:
         return "not built: every record is compared"
-    n_behind = max(0, position.revision - seal.revision)
+    n_behind = max(0, position.revision - checkpoint.revision)
     return "up to date" if not n_behind else f"{counted(n_behind, 'change')} behind, but searches include them"
 
 

@@ -40,7 +40,7 @@ def test_a_store_that_outgrows_exact_search_gets_its_index_when_it_is_closed(ope
     assert not index.exists()
     opened.add("r10")
     opened.store.close()
-    assert index.seal().n_keys == 11
+    assert index.checkpoint().n_keys == 11
     assert open_store(**FEW).nearest("r10") == ["r10"]
 
 
@@ -52,9 +52,9 @@ def test_an_index_that_was_left_behind_is_followed_again_when_queries_need_it(op
     opened.edit("r3", "another text")
     opened.store.close()
     nearest = opened.store.collection(THINGS).parts.nearest
-    assert nearest.index.seal().n_keys == 12
+    assert nearest.index.checkpoint().n_keys == 12
     opened.add("r12", "r13", "r14")
     opened.store.close()
-    assert nearest.index.seal().n_keys == 12
+    assert nearest.index.checkpoint().n_keys == 12
     found = opened.store.collection(THINGS).query(vector_of("another text"), 20).ids
     assert (found[0], sorted(found)) == ("r3", sorted(f"r{i}" for i in range(3, 15)))

@@ -12,7 +12,7 @@ import pytest
 import atlas
 from atlas.core.errors import EmbeddingModelMismatch, SchemaTooNew, StoreDamaged, StoreUnavailable
 from atlas.core.settings import Settings
-from atlas.storage.following_index import IndexSeal
+from atlas.storage.following_index import IndexCheckpoint
 from atlas.storage.retrievals import RetrievalLog
 from atlas.storage.store import EmbeddingModel, Store
 from atlas.storage.vectors.updater import IndexUpdater
@@ -233,7 +233,7 @@ def test_a_damaged_file_of_the_index_is_rebuilt_without_a_word(open_store, large
     warnings = [record for record in caplog.records if record.levelname in ("WARNING", "ERROR")]
     assert [record for record in warnings if record.name != AUDIT] == []
     again = open_store(**FEW)
-    assert again.store.collection(THINGS).parts.nearest.updater.seal().n_keys == 1_101
+    assert again.store.collection(THINGS).parts.nearest.updater.checkpoint().n_keys == 1_101
     assert again.nearest("r77") == ["r77"]
     assert again.nearest("new") == ["new"]
 
@@ -255,15 +255,15 @@ def test_a_damaged_file_of_the_index_is_rebuilt_without_a_word(open_store, large
         "[" * 100_000 + "%s",
     ],
 )
-def test_a_seal_that_nobody_could_have_set_counts_as_none(open_store, text):
+def test_a_checkpoint_that_nobody_could_have_set_counts_as_none(open_store, text):
     path = make(open_store)
     opened = open_store(**FEW)
     ledger_id = opened.store.ledger.position(THINGS).ledger_id
     (path / "chroma" / THINGS / "seal.json").write_text(text % ledger_id)
-    assert opened.store.collection(THINGS).parts.nearest.updater.seal() == IndexSeal()
+    assert opened.store.collection(THINGS).parts.nearest.updater.checkpoint() == IndexCheckpoint()
     assert [opened.nearest(record_id) for record_id in IDS] == [[record_id] for record_id in IDS]
     opened.store.close()
-    assert open_store(**FEW).store.collection(THINGS).parts.nearest.updater.seal().n_keys == len(IDS)
+    assert open_store(**FEW).store.collection(THINGS).parts.nearest.updater.checkpoint().n_keys == len(IDS)
 
 
 @pytest.mark.parametrize("kind", ["whole", "inside", "file in its place"])
@@ -275,7 +275,7 @@ def test_a_deleted_index_is_rebuilt(open_store, kind):
     opened = open_store(**FEW)
     assert [opened.nearest(record_id) for record_id in IDS] == [[record_id] for record_id in IDS]
     opened.store.close()
-    assert open_store(**FEW).store.collection(THINGS).parts.nearest.updater.seal().n_keys == len(IDS)
+    assert open_store(**FEW).store.collection(THINGS).parts.nearest.updater.checkpoint().n_keys == len(IDS)
 
 
 def test_an_index_deleted_while_it_is_in_use_loses_nothing(open_store):

@@ -9,7 +9,7 @@ import pytest
 
 from atlas.core.errors import StoreUnavailable
 from atlas.core.settings import Settings
-from atlas.storage.following_index import IndexSeal
+from atlas.storage.following_index import IndexCheckpoint
 from atlas.storage.history import UnfinishedPurge
 from atlas.storage.postgres import hnsw
 from atlas.storage.store import EmbeddingModel, Store
@@ -76,7 +76,7 @@ def test_similarities_are_exact_though_the_index_holds_half_the_digits(opened, i
     assert first[1] == pytest.approx(float(vector @ vector_of("r3")), abs=1e-6)
 
 
-def test_what_changed_since_its_seal_counts_for_more_than_what_it_says(opened):
+def test_what_changed_since_its_checkpoint_counts_for_more_than_what_it_says(opened):
     opened.add(*IDS)
     opened.store.catch_up()
     opened.edit("r1", "another text")
@@ -90,7 +90,7 @@ def test_what_changed_since_its_seal_counts_for_more_than_what_it_says(opened):
     assert "r2" not in opened.nearest("r2", 60)
 
 
-def test_a_writer_that_ends_before_its_seal_leaves_nothing(opened, index):
+def test_a_writer_that_ends_before_its_checkpoint_leaves_nothing(opened, index):
     opened.add(*IDS)
 
     def write_and_fail():
@@ -100,7 +100,7 @@ def test_a_writer_that_ends_before_its_seal_leaves_nothing(opened, index):
 
     with pytest.raises(RuntimeError):
         write_and_fail()
-    assert (index.count(), index.seal()) == (0, IndexSeal())
+    assert (index.count(), index.checkpoint()) == (0, IndexCheckpoint())
     assert opened.store.catch_up() == 60
 
 

@@ -296,11 +296,11 @@ def test_an_index_that_follows_is_nothing_foreign(postgres_address):
     with Store.open(postgres_address, settings=Settings(exact_max_rows=2, index_lag_rows=1)) as store:
         Opened(store).add(*(f"r{number}" for number in range(9)))
         store.catch_up()
-        assert store.collection(THINGS).parts.nearest.updater.seal().revision == 9
+        assert store.collection(THINGS).parts.nearest.updater.checkpoint().revision == 9
         assert not any(finding.problem for finding in examine(store))
 
 
-def test_a_seal_of_an_index_that_is_none_is_an_empty_one(postgres_address):
+def test_a_checkpoint_of_an_index_that_is_none_is_an_empty_one(postgres_address):
     with Store.open(postgres_address, settings=Settings(exact_max_rows=2, index_lag_rows=1)) as store:
         opened = Opened(store)
         opened.add(*(f"r{number}" for number in range(9)))
@@ -311,7 +311,7 @@ def test_a_seal_of_an_index_that_is_none_is_an_empty_one(postgres_address):
         assert [finding.check for finding in examine(store, fix=True) if finding.is_fixed] == ["index"]
 
 
-def test_a_seal_ahead_of_the_ledger_is_mended_there_too(postgres_address):
+def test_a_checkpoint_ahead_of_the_ledger_is_mended_there_too(postgres_address):
     with Store.open(postgres_address, settings=Settings(exact_max_rows=2, index_lag_rows=1_000)) as store:
         opened = Opened(store)
         ids = [f"r{number}" for number in range(9)]

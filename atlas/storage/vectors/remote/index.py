@@ -1,8 +1,8 @@
 """An index in a service. The ledger stores its position, and only the holder of the ledger's lease writes to it.
 
 The content of a service may be ahead of a reader's snapshot of the ledger, or behind it. So its hits are only
-candidates, which are compared again in the ledger. An answer is used only if it includes all writes before the seal. If
-the service fails, a search does not use the index.
+candidates, which are compared again in the ledger. An answer is used only if it includes all writes before the
+checkpoint. If the service fails, a search does not use the index.
 """
 
 from __future__ import annotations
@@ -21,10 +21,10 @@ import numpy as np
 from atlas.core.errors import StoreError
 from atlas.core.types import Vector, Vectors, new_id
 from atlas.infra import fork_safety
-from atlas.storage.following_index import IndexBehind, IndexSeal, IndexUnreachable, IndexUnusable
+from atlas.storage.following_index import IndexBehind, IndexCheckpoint, IndexUnreachable, IndexUnusable
 from atlas.storage.vectors.remote import notes as index_notes
 from atlas.storage.vectors.remote.circuit_breaker import CircuitBreaker
-from atlas.storage.vectors.remote.notes import IndexNote, IndexNotes, PendingSeal
+from atlas.storage.vectors.remote.notes import IndexNote, IndexNotes, PendingCheckpoint
 from atlas.storage.vectors.remote.service import ALWAYS_VISIBLE, Answer, NoAnswer, VectorService
 
 T = TypeVar("T")
@@ -89,7 +89,7 @@ class RemoteIndex:
 
         self._polled_at = float("-inf")
         self._distrusted: set[str] = set()
-        """Namespaces that have lost writes before their seals."""
+        """Namespaces that have lost writes before their checkpoints."""
 
         self._counted: set[str] = set()
         """Namespaces whose number of keys was correct at this process's last check."""
@@ -153,34 +153,34 @@ class RemoteIndex:
         finally:
             self._threads.release()
 
-    def seal(self) -> IndexSeal:
-        """Return the newest seal whose writes are visible in the service. Empty if a write is unfinished."""
+    def checkpoint(self) -> IndexCheckpoint:
+        """Return the newest checkpoint whose writes are visible in the service. Empty if a write is unfinished."""
         note = self._note()
-        pending = note.visible_seal(self._visible_position(note))
-        return pending.seal if pending else IndexSeal()
+        pending = note.visible_checkpoint(self._visible_position(note))
+        return pending.checkpoint if pending else IndexCheckpoint()
 
-    def writer_seal(self) -> IndexSeal:
-        """Return the seal after which a writer continues, even if the latest writes are not visible yet."""
+    def writer_checkpoint(self) -> IndexCheckpoint:
+        """Return the checkpoint after which a writer continues, even if the latest writes are not visible yet."""
         note = self._note()
-        return note.seals[-1].seal if note.seals else IndexSeal()
+        return note.checkpoints[-1].checkpoint if note.checkpoints else IndexCheckpoint()
 
-    def begin(self, seal: IndexSeal, n_changes: int = 0) -> None:
-        """Begin to write the changes after a seal.
+    def begin(self, checkpoint: IndexCheckpoint, n_changes: int = 0) -> None:
+        """Begin to write the changes after a checkpoint.
 
         Args:
             n_changes: Not used, because each change takes the same time.
 
         Raises:
-            IndexUnusable: The index has changed since the seal was set.
+            IndexUnusable: The index has changed since the checkpoint was set.
         """
         with self._lock_for_writing() as note:
-            if self.writer_seal() != seal:
-                raise IndexUnusable("another process has written the index since its seal was read")
-            if seal.n_keys and note.is_finished and note.namespace not in self._counted:
-                self._check_count(note, seal.n_keys)
+            if self.writer_checkpoint() != checkpoint:
+                raise IndexUnusable("another process has written the index since its checkpoint was read")
+            if checkpoint.n_keys and note.is_finished and note.namespace not in self._counted:
+                self._check_count(note, checkpoint.n_keys)
                 self._counted.add(note.namespace)
 
-    def set_seal(
+    def set_checkpoint(
         self, ledger_id: str, revision: int, *, change: int = 0, change_name: str = "", n_keys: int | None = None
     ) -> None:
         """Store the position in the ledger. Queries use it as soon as all writes are visible.
@@ -195,15 +195,17 @@ class RemoteIndex:
             if n_keys is not None:
                 self._check_count(note, n_keys)
                 self._counted.add(note.namespace)
-            seal = IndexSeal(
+            checkpoint = IndexCheckpoint(
                 ledger_id=ledger_id, revision=revision, n_keys=n_keys or 0, change=change, change_name=change_name
             )
-            last = note.seals[-1].position if note.seals else 0
+            last = note.checkpoints[-1].position if note.checkpoints else 0
             position = max(last, self._positions.get(note.namespace, 0))
-            new_note = note.with_seal(PendingSeal(position=position, seal=seal), self._known_position(note))
+            new_note = note.with_checkpoint(
+                PendingCheckpoint(position=position, checkpoint=checkpoint), self._known_position(note)
+            )
             visible_position = self._visible_position(new_note, asks_now=n_keys is not None)
             visible_position = 0 if self._service.sees_at_once else visible_position
-            self._notes.write(replace(new_note, shown=visible_position, is_finished=n_keys is not None))
+            self._notes.write(replace(new_note, visible_position=visible_position, is_finished=n_keys is not None))
 
     def upsert(self, keys: Sequence[str], vectors: Vectors) -> None:
         """Insert or replace vectors by key."""
@@ -226,18 +228,18 @@ class RemoteIndex:
             for part in _iterate_batches(len(keys), self._service.max_removed):
                 self._change(partial(self._service.remove, note.namespace, keys[part]))
 
-    def query(self, vector: Vector, k: int, *, seal: IndexSeal | None = None) -> list[tuple[str, float]]:
+    def query(self, vector: Vector, k: int, *, checkpoint: IndexCheckpoint | None = None) -> list[tuple[str, float]]:
         """Return at most k keys with their similarities, highest first. Approximate.
 
         Args:
-            seal: Answer only if all writes before this seal are visible, or None for the present content.
+            checkpoint: Answer only if all writes before this checkpoint are visible, or None for the present content.
 
         Raises:
             IndexUnreachable: The writes are not visible yet, or the service did not answer, or returned too few hits.
         """
         note = self._note()
-        if seal is not None and seal not in [pending.seal for pending in note.seals]:
-            raise IndexUnreachable("the index has been cleared or rebuilt since its seal was read")
+        if checkpoint is not None and checkpoint not in [pending.checkpoint for pending in note.checkpoints]:
+            raise IndexUnreachable("the index has been cleared or rebuilt since its checkpoint was read")
         if k <= 0 or not note.is_made:
             return []
         n_hits = min(k, self.max_hits)
@@ -248,8 +250,8 @@ class RemoteIndex:
         except IndexUnusable as error:
             raise IndexUnreachable(f"the index must be rebuilt: {error}") from error
         self._known_positions[note.namespace] = answer.sees_up_to
-        if seal is not None:
-            self._check_answer(answer, note, seal, n_hits)
+        if checkpoint is not None:
+            self._check_answer(answer, note, checkpoint, n_hits)
         return answer.hits
 
     def count(self) -> int:
@@ -260,7 +262,7 @@ class RemoteIndex:
     def clear(self) -> bool:
         """Delete all vectors. Return False if the service still has them, or another process may be writing."""
         note = self._notes.read()
-        if not note.is_made and not note.dropped:
+        if not note.is_made and not note.dropped_namespaces:
             return True
         with self.locked(CLEARING_SECONDS) as is_locked:
             if not is_locked:
@@ -354,7 +356,7 @@ class RemoteIndex:
 
     def _drop(self, note: IndexNote) -> bool:
         """Delete unneeded namespaces, and return whether none is left."""
-        remaining = list(note.dropped)
+        remaining = list(note.dropped_namespaces)
         try:
             while remaining:
                 self._ask(lambda: self._service.drop(remaining[0]), self._seconds)  # the remaining work is done later
@@ -362,27 +364,27 @@ class RemoteIndex:
         except IndexUnusable:
             return False
         finally:
-            if len(remaining) < len(note.dropped):
-                self._notes.write(replace(note, dropped=tuple(remaining)))
+            if len(remaining) < len(note.dropped_namespaces):
+                self._notes.write(replace(note, dropped_namespaces=tuple(remaining)))
         return True
 
     def _note(self) -> IndexNote:
-        """Return the note, without seals if the service has lost writes before them."""
+        """Return the note, without checkpoints if the service has lost writes before them."""
         note = self._notes.read()
-        return replace(note, seals=()) if note.namespace in self._distrusted else note
+        return replace(note, checkpoints=()) if note.namespace in self._distrusted else note
 
     def _known_position(self, note: IndexNote) -> int:
         if self._service.sees_at_once:
             return ALWAYS_VISIBLE
-        return self._known_positions.get(note.namespace, note.shown)
+        return self._known_positions.get(note.namespace, note.visible_position)
 
     def _visible_position(self, note: IndexNote, *, asks_now: bool = False) -> int:
         """Return the position up to which writes are visible. Ask the service if there are later writes."""
         known_position = self._known_position(note)
         is_retry_due = asks_now or time.monotonic() - self._polled_at > POLL_POSITION_SECONDS
         if (
-            not note.seals
-            or note.seals[-1].position <= known_position
+            not note.checkpoints
+            or note.checkpoints[-1].position <= known_position
             or not is_retry_due
             or self._circuit_breaker.is_paused()
         ):
@@ -396,9 +398,9 @@ class RemoteIndex:
         self._known_positions[note.namespace] = answer.sees_up_to
         return answer.sees_up_to
 
-    def _check_answer(self, answer: Answer, note: IndexNote, seal: IndexSeal, n_hits: int) -> None:
-        """Raise `IndexUnreachable` for an answer that contradicts a seal, or `IndexBehind` if it lacks writes."""
-        position = max(pending.position for pending in note.seals if pending.seal == seal)
+    def _check_answer(self, answer: Answer, note: IndexNote, checkpoint: IndexCheckpoint, n_hits: int) -> None:
+        """Raise `IndexUnreachable` for an answer that contradicts a checkpoint, or `IndexBehind` if it lacks writes."""
+        position = max(pending.position for pending in note.checkpoints if pending.checkpoint == checkpoint)
         if not answer.hits and not self.count():
             self._distrusted.add(note.namespace)
             raise IndexUnreachable("the index lost its contents; it is not searched until it is rebuilt")
@@ -406,13 +408,13 @@ class RemoteIndex:
             raise IndexBehind("the answer lacks recent writes")
         if not all(_KEY.fullmatch(key) for key, _ in answer.hits):
             raise IndexUnreachable("the answer has keys of another index")
-        # A seal of an unfinished index has no number of keys. Then all requested hits are expected.
-        n_expected = min(n_hits, seal.n_keys) if seal.n_keys else n_hits
+        # A checkpoint of an unfinished index has no number of keys. Then all requested hits are expected.
+        n_expected = min(n_hits, checkpoint.n_keys) if checkpoint.n_keys else n_hits
         if len(answer.hits) < n_expected:
             raise IndexUnreachable(f"the index answered with {len(answer.hits)} hits instead of {n_expected}")
 
     def _ask(self, call: Callable[[], T], seconds: float) -> T:
-        """Return the result of a request. Drop the seals if the namespace is missing or has other settings."""
+        """Return the result of a request. Drop the checkpoints if the namespace is missing or has other settings."""
         try:
             return self._circuit_breaker.call(call, seconds=seconds)
         except IndexUnreachable:

@@ -1,6 +1,6 @@
-"""The ledger's notes on a remote index: namespace, seals and the writer's lease.
+"""The ledger's notes on a remote index: namespace, checkpoints and the writer's lease.
 
-A service has no locks, and cannot detect missing data. So the index's seal is stored in the ledger, like the
+A service has no locks, and cannot detect missing data. So the index's checkpoint is stored in the ledger, like the
 writer's lease. Other writers wait until the lease is released, or expires because its holder was killed.
 """
 
@@ -19,7 +19,7 @@ from typing import Any
 from atlas.core.errors import PlanOutdated, StoreError
 from atlas.core.types import new_id
 from atlas.storage.engine import LedgerEngine
-from atlas.storage.following_index import IndexSeal, IndexUnreachable
+from atlas.storage.following_index import IndexCheckpoint, IndexUnreachable
 
 logger = logging.getLogger(__name__)
 
@@ -41,17 +41,17 @@ WRITING = "writing"
 """The last word of a lease whose holder has sent a request that has no answer yet."""
 
 MAX_PENDING = 16
-"""Maximum number of pending seals."""
+"""Maximum number of pending checkpoints."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class PendingSeal:
-    """A seal whose writes may not be visible in the service yet."""
+class PendingCheckpoint:
+    """A checkpoint whose writes may not be visible in the service yet."""
 
     position: int
-    """The service's position of the seal's last write."""
+    """The service's position of the checkpoint's last write."""
 
-    seal: IndexSeal
+    checkpoint: IndexCheckpoint
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -64,40 +64,48 @@ class IndexNote:
     is_made: bool = False
     """True once the service has confirmed the namespace. Until then the namespace is empty, and is not cleared."""
 
-    seals: tuple[PendingSeal, ...] = ()
-    """Seals, oldest first. Seals before a visible seal are not used."""
+    checkpoints: tuple[PendingCheckpoint, ...] = ()
+    """Checkpoints, oldest first. Checkpoints before a visible checkpoint are not used."""
 
-    shown: int = 0
+    visible_position: int = 0
     """The position up to which writes were visible in an answer."""
 
-    dropped: tuple[str, ...] = ()
-    """Unneeded namespaces that the service has still to delete."""
+    dropped_namespaces: tuple[str, ...] = ()
+    """Namespaces that are still to be deleted in the service."""
 
-    stay: tuple[str, ...] = ()
-    """Namespaces to keep in the service: of the original of a copied ledger, and of indexes left with `abandon`."""
+    kept_namespaces: tuple[str, ...] = ()
+    """Namespaces that stay in the service: of the original of a copied ledger, and of indexes left with `abandon`."""
 
     is_finished: bool = True
-    """True if the newest seal is the last write, so that the keys can be counted."""
+    """True if the newest checkpoint is the last write, so that the keys can be counted."""
 
-    def visible_seal(self, position: int) -> PendingSeal | None:
-        """Return the newest seal that is visible at a position, or None."""
-        return next((pending for pending in reversed(self.seals) if pending.position <= position), None)
+    def visible_checkpoint(self, position: int) -> PendingCheckpoint | None:
+        """Return the newest checkpoint that is visible at a position, or None."""
+        return next((pending for pending in reversed(self.checkpoints) if pending.position <= position), None)
 
-    def with_seal(self, new: PendingSeal, position: int) -> IndexNote:
-        """Return this note with a further seal, without seals older than the one that is visible at a position."""
-        visible = self.visible_seal(position)
-        seals = [pending for pending in self.seals if visible is None or pending.seal.revision >= visible.seal.revision]
-        return replace(self, seals=(*seals[: MAX_PENDING - 1], new))
+    def with_checkpoint(self, new: PendingCheckpoint, position: int) -> IndexNote:
+        """Return this note with another checkpoint, and without those older than the visible one at a position."""
+        visible = self.visible_checkpoint(position)
+        checkpoints = [
+            pending
+            for pending in self.checkpoints
+            if visible is None or pending.checkpoint.revision >= visible.checkpoint.revision
+        ]
+        return replace(self, checkpoints=(*checkpoints[: MAX_PENDING - 1], new))
 
     def drop_namespace(self) -> IndexNote:
         """Return this note with its namespace marked for deletion. A namespace that was not created stays."""
         if not self.is_made:
             return self
-        return IndexNote(dropped=(*self.dropped, self.namespace), stay=self.stay)
+        return IndexNote(
+            dropped_namespaces=(*self.dropped_namespaces, self.namespace), kept_namespaces=self.kept_namespaces
+        )
 
     def keep_all(self) -> IndexNote:
         """Return this note with all namespaces marked as kept in the service, and without a current one."""
-        return IndexNote(stay=tuple(filter(None, (*self.stay, *self.dropped, self.namespace))))
+        return IndexNote(
+            kept_namespaces=tuple(filter(None, (*self.kept_namespaces, *self.dropped_namespaces, self.namespace)))
+        )
 
 
 class IndexNotes:
@@ -195,11 +203,11 @@ class IndexNotes:
         try:
             self._ledger.notes.write({self._lease_name: text}, expected={self._lease_name: lease})
         except PlanOutdated:
-            self.drop_seals()
+            self.drop_checkpoints()
 
-    def drop_seals(self) -> None:
-        """Drop all seals, because a write may have been sent after the lease was lost."""
-        self._change(lambda note: replace(note, seals=()))
+    def drop_checkpoints(self) -> None:
+        """Drop all checkpoints, because a write may have been sent after the lease was lost."""
+        self._change(lambda note: replace(note, checkpoints=()))
 
     def abandon_namespaces(self) -> IndexNote:
         """Mark all namespaces as kept in the service, even if another process is writing, and return the note."""
@@ -226,7 +234,7 @@ class IndexNotes:
         try:
             self._ledger.notes.write({self._lease_name: lease, **texts}, expected=expected)
         except PlanOutdated as error:
-            self.drop_seals()
+            self.drop_checkpoints()
             raise IndexUnreachable("another process took over the lock, because this process stalled") from error
         self._lease, self._written = lease, texts.get(self._name, self._written)
 
@@ -255,7 +263,7 @@ class IndexNotes:
         return self._ledger.notes.read(name).get("", "")
 
     def _encode(self, note: IndexNote) -> str:
-        return json.dumps({"ledger": self._ledger.identity(), **asdict(note)})
+        return json.dumps({"ledger": self._ledger.identity(), **_encode_note(note)})
 
     def _decode(self, text: str) -> IndexNote:
         try:
@@ -284,20 +292,32 @@ def restore_notes(ledger: LedgerEngine, notes: Mapping[str, str]) -> None:
     ledger.notes.write({INDEX + name: index.cleared_text(notes[name]) for name, index in indexes.items()})
 
 
+def _encode_note(note: IndexNote) -> dict[str, Any]:
+    return {
+        "namespace": note.namespace,
+        "is_made": note.is_made,
+        "seals": [{"position": pending.position, "seal": asdict(pending.checkpoint)} for pending in note.checkpoints],
+        "shown": note.visible_position,
+        "dropped": note.dropped_namespaces,
+        "stay": note.kept_namespaces,
+        "is_finished": note.is_finished,
+    }
+
+
 def _decode_note(encoded: Mapping[str, Any]) -> IndexNote:
-    seals = tuple(
-        PendingSeal(position=int(pending["position"]), seal=IndexSeal(**pending["seal"]))
+    checkpoints = tuple(
+        PendingCheckpoint(position=int(pending["position"]), checkpoint=IndexCheckpoint(**pending["seal"]))
         for pending in encoded["seals"]
     )
-    if not all(pending.seal.is_valid for pending in seals):
-        seals = ()
+    if not all(pending.checkpoint.is_valid for pending in checkpoints):
+        checkpoints = ()
     return IndexNote(
         namespace=str(encoded["namespace"]),
         is_made=bool(encoded["is_made"]),
-        seals=seals,
-        shown=int(encoded["shown"]),
-        dropped=tuple(map(str, encoded["dropped"])),
-        stay=tuple(map(str, encoded["stay"])),
+        checkpoints=checkpoints,
+        visible_position=int(encoded["shown"]),
+        dropped_namespaces=tuple(map(str, encoded["dropped"])),
+        kept_namespaces=tuple(map(str, encoded["stay"])),
         is_finished=bool(encoded["is_finished"]),
     )
 

@@ -74,7 +74,7 @@ def list_kept_namespaces(ledger: LedgerEngine, collections: Iterable[str]) -> li
     return [
         f"{namespace} at {address}"
         for address, collection in addresses
-        for namespace in IndexNotes(ledger, collection, address).read().stay
+        for namespace in IndexNotes(ledger, collection, address).read().kept_namespaces
     ]
 
 
@@ -93,7 +93,7 @@ def abandon(ledger: LedgerEngine, address: str) -> list[str]:
         raise NotFound(
             f"this store never had an index at {address}; see the addresses of its indexes with: atlas doctor"
         )
-    return [namespace for notes in indexes for namespace in notes.abandon_namespaces().stay]
+    return [namespace for notes in indexes for namespace in notes.abandon_namespaces().kept_namespaces]
 
 
 def clear_everywhere(ledger: LedgerEngine, collection: str, *, seconds: float) -> list[str]:

@@ -142,10 +142,10 @@ def test_a_store_is_large_by_its_vectors_not_by_its_records(tmp_path):
         nearest = memory.storage.collection(COLLECTION).parts.nearest
         memory.experience.store(attempt(LONG))
         assert nearest.is_exact()
-        assert nearest.updater.seal().n_keys == 0
+        assert nearest.updater.checkpoint().n_keys == 0
         memory.experience.store_many([attempt("short"), attempt("brief")])
         assert not nearest.is_exact()
-        assert nearest.updater.seal().n_keys == N_VECTORS + 2
+        assert nearest.updater.checkpoint().n_keys == N_VECTORS + 2
 
 
 @pytest.mark.parametrize("window_words", [2, 6, None])

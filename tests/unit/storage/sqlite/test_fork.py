@@ -82,18 +82,18 @@ def test_a_child_that_cannot_use_the_index_does_not_clear_or_change_it(open_stor
     opened.add(*[f"r{i}" for i in range(30)])
     opened.store.catch_up()
     index = opened.store.collection(THINGS).parts.nearest.index
-    seal = index.seal()
+    checkpoint = index.checkpoint()
 
     def work():
         index.clear()
-        for use in (index.count, lambda: index.remove(["1:0"]), lambda: index.set_seal("x", 1)):
+        for use in (index.count, lambda: index.remove(["1:0"]), lambda: index.set_checkpoint("x", 1)):
             with pytest.raises(IndexUnusable, match="forked from one that has used it"):
                 use()
         (finding,) = [finding for finding in examine(opened.store, fix=True) if finding.check == "index"]
         assert "forked from one that has used it" in finding.problem
 
     assert went_through(fork(work))
-    assert index.seal() == seal
+    assert index.checkpoint() == checkpoint
     assert index.count() == 30
 
 

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from atlas.core.operations import Marks
-from atlas.storage.following_index import IndexSeal
+from atlas.storage.following_index import IndexCheckpoint
 from atlas.storage.maintenance.doctor import examine
 from atlas.storage.store import Store
 from atlas.storage.vectors import following as following_module
@@ -25,8 +25,8 @@ def missed(opened: Opened, ids: list[str]) -> list[str]:
     return [record_id for record_id in ids if opened.nearest(record_id) != [record_id]]
 
 
-def seal_of(store: Store) -> IndexSeal:
-    return store.collection(THINGS).parts.nearest.updater.seal()
+def checkpoint_of(store: Store) -> IndexCheckpoint:
+    return store.collection(THINGS).parts.nearest.updater.checkpoint()
 
 
 def problem_of(store: Store) -> str:
@@ -67,7 +67,7 @@ def test_an_index_that_goes_while_it_catches_up_is_whole_afterwards(open_store, 
     at = {"before the first": 1, "between two": 2, "after the last": 4}[step]
     call_at(opened.store, at, lambda: interfere(path / "chroma", path / "older"))
     assert opened.store.catch_up() > 0
-    assert (seal_of(opened.store).revision, seal_of(opened.store).n_keys) == (70, 70)
+    assert (checkpoint_of(opened.store).revision, checkpoint_of(opened.store).n_keys) == (70, 70)
     assert missed(opened, IDS) == []
     assert problem_of(opened.store) == ""
     assert missed(open_store(**FEW), IDS) == []
@@ -110,20 +110,20 @@ def test_an_index_that_goes_just_before_it_is_asked_hides_nothing(open_store, in
     assert missed(opened, IDS[:45]) == []
 
 
-def seal_the_last_five_alone(opened: Opened, **options: object) -> None:
+def checkpoint_the_last_five_alone(opened: Opened, **options: object) -> None:
     """Leave an index as earlier versions did if it was deleted while it caught up: it lacks all but the newest."""
-    index, seal = opened.store.collection(THINGS).parts.nearest.index, seal_of(opened.store)
+    index, checkpoint = opened.store.collection(THINGS).parts.nearest.index, checkpoint_of(opened.store)
     index.clear()
     index.upsert([f"{seq}:0" for seq in range(66, 71)], [vector_of(record_id) for record_id in IDS[65:]])
-    index.set_seal(seal.ledger_id, seal.revision, **options)
+    index.set_checkpoint(checkpoint.ledger_id, checkpoint.revision, **options)
 
 
 @pytest.mark.parametrize("mend", ["catch up", "a write", "doctor"])
-def test_a_seal_of_an_earlier_version_over_fewer_vectors_than_the_ledger_has_is_none(open_store, mend):
+def test_a_checkpoint_of_an_earlier_version_over_fewer_vectors_than_the_ledger_has_is_none(open_store, mend):
     opened = open_store(exact_max_rows=10, index_lag_rows=5)
     opened.add(*IDS)
-    seal_the_last_five_alone(opened)
-    assert seal_of(opened.store) == IndexSeal()
+    checkpoint_the_last_five_alone(opened)
+    assert checkpoint_of(opened.store) == IndexCheckpoint()
     assert problem_of(opened.store) == f"{THINGS} has an index of an earlier version, which may lack records"
     assert missed(opened, IDS) == []
     if mend == "catch up":
@@ -132,35 +132,35 @@ def test_a_seal_of_an_earlier_version_over_fewer_vectors_than_the_ledger_has_is_
         opened.add("new")
     else:
         assert [finding.check for finding in examine(opened.store, fix=True) if finding.is_fixed] == ["index"]
-    assert seal_of(opened.store).n_keys == opened.store.ledger.vectors.count(THINGS)
+    assert checkpoint_of(opened.store).n_keys == opened.store.ledger.vectors.count(THINGS)
     assert missed(opened, IDS) == []
 
 
 @pytest.mark.parametrize("mend", ["catch up", "doctor"])
-def test_an_index_that_lacks_records_below_its_seal_is_built_anew(open_store, mend):
+def test_an_index_that_lacks_records_below_its_checkpoint_is_built_anew(open_store, mend):
     opened = open_store(**FEW)
     opened.add(*IDS)
     opened.store.catch_up()
-    seal = seal_of(opened.store)
-    seal_the_last_five_alone(opened, change=seal.change, change_name=seal.change_name)
+    checkpoint = checkpoint_of(opened.store)
+    checkpoint_the_last_five_alone(opened, change=checkpoint.change, change_name=checkpoint.change_name)
     assert problem_of(opened.store) == f"the index of {THINGS} has 5 vectors, but the ledger 70"
     if mend == "catch up":
         opened.add("new")
         opened.store.catch_up()
     else:
         assert [finding.check for finding in examine(opened.store, fix=True) if finding.is_fixed] == ["index"]
-    assert seal_of(opened.store).n_keys == opened.store.ledger.vectors.count(THINGS)
+    assert checkpoint_of(opened.store).n_keys == opened.store.ledger.vectors.count(THINGS)
     assert missed(opened, IDS) == []
 
 
 def forge(opened: Opened, **fields: int) -> None:
-    """Write other values into the seal on the disk, as a hand or a fault does."""
+    """Write other values into the checkpoint on the disk, as a hand or a fault does."""
     path = opened.store.path / "chroma" / THINGS / "seal.json"
     path.write_text(json.dumps(json.loads(path.read_text()) | fields))
 
 
 @pytest.mark.parametrize("revision", [63, 70, 71, 1_060])
-def test_a_seal_that_the_ledger_cannot_have_written_is_no_index(open_store, revision):
+def test_a_checkpoint_that_the_ledger_cannot_have_written_is_no_index(open_store, revision):
     """The index has followed up to 60, and the ledger is at 70."""
     opened = open_store(**FEW)
     opened.add(*IDS[:60])
@@ -168,15 +168,15 @@ def test_a_seal_that_the_ledger_cannot_have_written_is_no_index(open_store, revi
     opened.add(*IDS[60:])
     forge(opened, revision=revision)
     assert missed(opened, IDS) == []
-    assert seal_of(opened.store) == IndexSeal()
+    assert checkpoint_of(opened.store) == IndexCheckpoint()
     assert problem_of(opened.store).startswith(f"{THINGS} has an index ")
     assert [finding.check for finding in examine(opened.store, fix=True) if finding.is_fixed] == ["index"]
     assert problem_of(opened.store) == ""
-    assert (seal_of(opened.store).revision, seal_of(opened.store).n_keys) == (70, 70)
+    assert (checkpoint_of(opened.store).revision, checkpoint_of(opened.store).n_keys) == (70, 70)
     assert missed(opened, IDS) == []
 
 
-def test_a_forged_seal_is_mended_by_the_next_process_that_closes_the_store(open_store):
+def test_a_forged_checkpoint_is_mended_by_the_next_process_that_closes_the_store(open_store):
     opened = open_store(**FEW)
     opened.add(*IDS[:60])
     opened.store.catch_up()
@@ -188,17 +188,17 @@ def test_a_forged_seal_is_mended_by_the_next_process_that_closes_the_store(open_
     assert missed(again, IDS) == []
 
 
-def test_a_seal_stays_sound_whatever_is_changed_and_undone_after_it(open_store):
+def test_a_checkpoint_stays_sound_whatever_is_changed_and_undone_after_it(open_store):
     opened = open_store(**FEW)
     added = opened.add(*IDS[:20])
     opened.store.catch_up()
-    seal = seal_of(opened.store)
+    checkpoint = checkpoint_of(opened.store)
     undone = opened.store.undo(added)
     opened.store.undo(undone.id)
     opened.edit("r3", "another text")
     opened.delete("r4")
     opened.mark(r5=Marks(note="mine"))
-    assert seal_of(opened.store) == seal
+    assert checkpoint_of(opened.store) == checkpoint
 
 
 @pytest.mark.parametrize("n_new", [0, 1, 40, 60])
@@ -211,12 +211,12 @@ def test_an_index_ahead_of_its_ledger_is_none(open_store, n_new, mend):
     opened.store.ledger.database.copy_to(path / "copy")
     opened.add(*IDS[20:60])
     opened.store.close()
-    assert seal_of(opened.store).revision == 60
+    assert checkpoint_of(opened.store).revision == 60
     (path / "copy").replace(path / "atlas.sqlite")
     again, new = open_store(**FEW), [f"new {i}" for i in range(n_new)]
     if new:
         again.add(*new)
-    assert seal_of(again.store) == IndexSeal()
+    assert checkpoint_of(again.store) == IndexCheckpoint()
     assert problem_of(again.store).startswith(f"{THINGS} has an index ")
     assert missed(again, IDS[:20] + new) == []
     assert not {*IDS[20:60]} & {*(again.nearest(record_id)[0] for record_id in IDS)}
@@ -224,7 +224,7 @@ def test_an_index_ahead_of_its_ledger_is_none(open_store, n_new, mend):
         again.store.catch_up()
     else:
         assert [finding.check for finding in examine(again.store, fix=True) if finding.is_fixed] == ["index"]
-    assert seal_of(again.store).n_keys == 20 + n_new
+    assert checkpoint_of(again.store).n_keys == 20 + n_new
     assert problem_of(again.store) == ""
     assert missed(again, IDS[:20] + new) == []
 
@@ -253,13 +253,13 @@ def test_an_index_is_still_believed_when_its_ledger_is_put_back_as_it_was_then(o
     opened.add(*IDS[:20])
     opened.store.catch_up()
     opened.store.ledger.database.copy_to(path / "copy")
-    seal = seal_of(opened.store)
+    checkpoint = checkpoint_of(opened.store)
     opened.add(*IDS[20:25])
     opened.store.ledger.close()
     (path / "copy").replace(path / "atlas.sqlite")
     again = open_store(**FEW)
     again.add(*IDS[25:30])
-    assert seal_of(again.store) == seal
+    assert checkpoint_of(again.store) == checkpoint
     assert missed(again, IDS[:20] + IDS[25:30]) == []
 
 
@@ -298,5 +298,5 @@ def test_an_index_built_while_the_ledger_is_put_back_holds_that_ones_records(ope
 
     call_at(opened.store, 2, put_back)
     opened.store.catch_up()
-    assert seal_of(opened.store).n_keys == 40
+    assert checkpoint_of(opened.store).n_keys == 40
     assert missed(opened, IDS[:20] + IDS[40:60]) == []

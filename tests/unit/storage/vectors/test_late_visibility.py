@@ -75,7 +75,7 @@ class LateService(RuleBasedStateMachine):
     def every_record_is_the_nearest_to_its_own_vector(self) -> None:
         for opened in self.users:
             self.check(opened)
-        newcomer = self.reopen()  # it holds nothing in memory of what came before the seal
+        newcomer = self.reopen()  # it holds nothing in memory of what came before the checkpoint
         self.check(newcomer)
         let_go(newcomer)
 
@@ -97,7 +97,7 @@ def let_go(opened: Opened) -> None:
 
 @pytest.fixture(autouse=True)
 def eager(monkeypatch: pytest.MonkeyPatch) -> None:
-    """How much shows is looked at before each query, so that seals are believed as early as they may be."""
+    """How much shows is looked at before each query, so that checkpoints are believed as early as they may be."""
     monkeypatch.setenv("PINECONE_API_KEY", KEY)
     monkeypatch.setattr(remote_index, "POLL_POSITION_SECONDS", 0.0)
     monkeypatch.setattr("atlas.storage.vectors.exact_search.MANY_QUERIES", 10**9)  # the index is asked every time

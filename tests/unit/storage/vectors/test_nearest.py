@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from atlas.core.errors import EmbeddingModelMismatch
-from atlas.storage.following_index import IndexSeal
+from atlas.storage.following_index import IndexCheckpoint
 from atlas.storage.maintenance.reembed import reembed
 from atlas.storage.vectors.exact_search import MANY_QUERIES
 from atlas.testing import HashEmbedder
@@ -60,7 +60,7 @@ def test_a_store_of_few_records_with_many_writes_is_scanned_whole(open_store):
     nearest = opened.store.collection(THINGS).parts.nearest
     opened.add("d", "e")
     assert opened.nearest("d") == ["d"]
-    assert nearest.updater.seal() == IndexSeal()
+    assert nearest.updater.checkpoint() == IndexCheckpoint()
     opened.add("f")
     assert nearest.index.count() == 6
 

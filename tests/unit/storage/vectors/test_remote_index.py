@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 
 from atlas.core.index_address import read_index_address
-from atlas.storage.following_index import IndexSeal, IndexUnreachable
+from atlas.storage.following_index import IndexCheckpoint, IndexUnreachable
 from atlas.storage.maintenance.backup import backup, restore
 from atlas.storage.maintenance.doctor import examine
 from atlas.storage.maintenance.purge import apply_purge, plan_purge
@@ -56,7 +56,7 @@ def await_no_fault(opened):
 
 def test_the_index_answers_and_what_it_has_not_followed_is_found_too(open_store, service):
     opened = filled(open_store, service.address)
-    assert nearest_of(opened).updater.seal().n_keys == 70
+    assert nearest_of(opened).updater.checkpoint().n_keys == 70
     assert nearest_of(opened).index.count() == 70
     opened.add("late", "later")
     opened.edit("r3", "another text")
@@ -87,14 +87,18 @@ def test_the_index_answers_in_a_store_that_is_for_reading_only(open_store, pinec
     assert paths_of(pinecone) == ["/query"]
 
 
-def test_what_does_not_show_yet_is_found_and_the_seal_waits_for_it(open_store, pinecone, monkeypatch):
+def test_what_does_not_show_yet_is_found_and_the_checkpoint_waits_for_it(open_store, pinecone, monkeypatch):
     monkeypatch.setattr("atlas.storage.vectors.remote.index.POLL_POSITION_SECONDS", 0.0)
     opened = filled(open_store, pinecone.address, n=40)
     nearest = nearest_of(opened)
     pinecone.is_late = True
     opened.add(*IDS[40:])
     assert opened.store.catch_up() == 30
-    assert (nearest.index.writer_seal().revision, nearest.updater.seal().revision, nearest.updater.n_behind()) == (
+    assert (
+        nearest.index.writer_checkpoint().revision,
+        nearest.updater.checkpoint().revision,
+        nearest.updater.n_behind(),
+    ) == (
         70,
         40,
         30,
@@ -102,7 +106,7 @@ def test_what_does_not_show_yet_is_found_and_the_seal_waits_for_it(open_store, p
     assert missed(opened) == []
     assert opened.store.catch_up() == 0  # nothing is handed over twice
     pinecone.show()
-    assert (nearest.updater.seal().revision, nearest.updater.n_behind()) == (70, 0)
+    assert (nearest.updater.checkpoint().revision, nearest.updater.n_behind()) == (70, 0)
     assert missed(opened) == []
     assert opened.store.indexes.fault == ""
 
@@ -111,19 +115,19 @@ def test_an_answer_that_sees_less_than_an_earlier_one_did_is_not_believed(open_s
     opened = filled(open_store, pinecone.address, n=40)
     opened.add(*IDS[40:])
     opened.store.catch_up()
-    assert nearest_of(opened).updater.seal().revision == 70
+    assert nearest_of(opened).updater.checkpoint().revision == 70
     (namespace,) = pinecone.namespaces.values()
     namespace.position = 1  # another of its replicas answers from here on
     namespace.shown = {key: vector for key, vector in namespace.shown.items() if int(key.partition(":")[0]) <= 40}
     pinecone.is_late = True
     assert missed(opened) == []
-    assert nearest_of(opened).updater.seal().revision == 40
+    assert nearest_of(opened).updater.checkpoint().revision == 40
 
 
 def test_without_positions_nothing_is_believed(open_store, pinecone):
     pinecone.sends_positions = False
     opened = filled(open_store, pinecone.address)
-    assert nearest_of(opened).updater.seal() == IndexSeal()
+    assert nearest_of(opened).updater.checkpoint() == IndexCheckpoint()
     assert opened.store.indexes.fault == (
         f"{pinecone.address} cannot be used: the reply lacks the position of the write, so its visibility is unknown"
     )
@@ -273,7 +277,7 @@ def test_no_key_and_no_sdk_are_said_with_what_to_do(open_store, pinecone, monkey
 def test_a_key_may_end_with_a_line(open_store, pinecone, monkeypatch):
     monkeypatch.setenv("PINECONE_API_KEY", f"{KEY}\n")
     opened = filled(open_store, pinecone.address)
-    assert nearest_of(opened).updater.seal().n_keys == 70
+    assert nearest_of(opened).updater.checkpoint().n_keys == 70
     assert opened.store.indexes.fault == ""
 
 
@@ -382,7 +386,7 @@ def test_half_an_index_that_somebody_emptied_is_not_believed(open_store, pinecon
     opened.add(*IDS[:40])
     pinecone.most_upserts = 1
     opened.store.catch_up()
-    assert (nearest_of(opened).updater.seal().revision, nearest_of(opened).updater.seal().n_keys) == (20, 0)
+    assert (nearest_of(opened).updater.checkpoint().revision, nearest_of(opened).updater.checkpoint().n_keys) == (20, 0)
     pinecone.most_upserts = sys.maxsize
     (namespace,) = pinecone.namespaces.values()
     namespace.shown.clear()
@@ -425,7 +429,7 @@ def test_a_copy_of_a_store_has_an_index_of_its_own(open_store, pinecone, store_p
     opened.store.close()
     shutil.copytree(store_place, tmp_path / "copy")
     copy = open_store(tmp_path / "copy", index=pinecone.address, **FEW)
-    assert nearest_of(copy).updater.seal() == IndexSeal()
+    assert nearest_of(copy).updater.checkpoint() == IndexCheckpoint()
     copy.edit("r3", "another text")
     copy.store.catch_up()
     assert copy.nearest("another text") == ["r3"]
@@ -496,13 +500,13 @@ def test_a_restored_store_does_not_forget_what_a_service_has_of_it(open_store, p
     assert missed(opened, IDS[:40]) == []
 
 
-def test_a_query_for_a_seal_that_was_replaced_is_refused(open_store, pinecone):
+def test_a_query_for_a_checkpoint_that_was_replaced_is_refused(open_store, pinecone):
     opened = filled(open_store, pinecone.address)
     index = nearest_of(opened).index
-    seal = index.seal()
+    checkpoint = index.checkpoint()
     index.clear()
-    with pytest.raises(IndexUnreachable, match="the index has been cleared or rebuilt since its seal was read"):
-        index.query([1.0] * DIMENSION, 3, seal=seal)
+    with pytest.raises(IndexUnreachable, match="the index has been cleared or rebuilt since its checkpoint was read"):
+        index.query([1.0] * DIMENSION, 3, checkpoint=checkpoint)
 
 
 def test_a_ledger_is_known_by_its_file_system_and_machine_too(open_store, engine):

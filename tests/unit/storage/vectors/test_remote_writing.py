@@ -14,7 +14,7 @@ import pytest
 
 from atlas.core.errors import InvalidInput, NotFound, StoreUnavailable
 from atlas.core.index_address import IndexAddress, Service
-from atlas.storage.following_index import IndexSeal
+from atlas.storage.following_index import IndexCheckpoint
 from atlas.storage.maintenance.doctor import examine
 from atlas.storage.maintenance.purge import apply_purge, plan_purge
 from atlas.storage.vectors.remote import index as remote_index
@@ -41,7 +41,7 @@ def test_half_a_write_is_written_again(open_store, pinecone):
     pinecone.troubles = [Trouble(), Trouble(), Trouble(body=b'{"upsertedCount": 3}')]
     assert opened.store.catch_up() == 0
     assert opened.store.indexes.fault == f"{pinecone.address} cannot be used: the service stored 3 of 70 vectors"
-    assert nearest_of(opened).updater.seal() == IndexSeal()
+    assert nearest_of(opened).updater.checkpoint() == IndexCheckpoint()
     assert opened.store.catch_up() == 70
     assert nearest_of(opened).index.count() == 70
 
@@ -156,7 +156,7 @@ def test_a_service_that_refuses_leaves_no_names_behind(open_store, pinecone):
         pinecone.troubles = [Trouble(), Trouble(status=403)]
         assert opened.store.catch_up() == 0
         names.add(noted_of(opened).namespace)
-        assert noted_of(opened).dropped == ()
+        assert noted_of(opened).dropped_namespaces == ()
     assert opened.store.catch_up() == 70
     assert names == {noted_of(opened).namespace} == set(pinecone.namespaces)
 
@@ -375,14 +375,14 @@ def test_a_write_without_the_lease_is_refused(open_store, pinecone, monkeypatch)
 
 
 @pytest.mark.parametrize("revision", [63, 1_060])
-def test_a_seal_in_the_ledger_that_it_cannot_have_written_is_none(open_store, pinecone, revision):
+def test_a_checkpoint_in_the_ledger_that_it_cannot_have_written_is_none(open_store, pinecone, revision):
     opened = filled(open_store, pinecone.address, n=60)
     opened.add(*IDS[60:])
     notes = opened.store.ledger.notes
     ((name, text),) = notes.read(index_notes.INDEX).items()
     notes.write({index_notes.INDEX + name: text.replace('"revision": 60', f'"revision": {revision}')})
-    assert nearest_of(opened).updater.seal() == IndexSeal()
+    assert nearest_of(opened).updater.checkpoint() == IndexCheckpoint()
     assert missed(opened) == []  # what is asked has it built anew, and so has doctor
     assert not any(finding.problem and not finding.is_fixed for finding in examine(opened.store, fix=True))
-    assert nearest_of(opened).updater.seal().revision == 70
+    assert nearest_of(opened).updater.checkpoint().revision == 70
     assert missed(opened) == []
