@@ -334,9 +334,9 @@ class Collection(ABC):
         return None
 
     def similarities(self, n: int) -> tuple[Vector, Vector]:
-        """Return the cosines of all pairs among n sampled records, and of each with the nearest different text.
+        """Return the cosines of all pairs among n sampled records, and of each of them with its nearest neighbour.
 
-        An empty result means that the model's defaults apply.
+        Neighbours with the same text do not count. An empty result means that the model's defaults apply.
         """
         return np.zeros(0, np.float32), np.zeros(0, np.float32)
 

@@ -20,6 +20,7 @@ from atlas.protocols.infra import Clock, Where
 from atlas.storage.following_index import FollowingIndex
 from atlas.storage.history import History, Purges, Reword
 from atlas.storage.records import (
+    ChangeId,
     Check,
     CopyContents,
     Matches,
@@ -31,7 +32,6 @@ from atlas.storage.records import (
     RestoredHistory,
     Scope,
     Seqs,
-    Tip,
     VectorChange,
 )
 
@@ -454,8 +454,8 @@ class LedgerEngine(Protocol):
     def n_changed(self, collection: str, since: int) -> int:
         """Return the number of live records added or changed after a revision."""
 
-    def has_change(self, tip: Tip) -> bool:
-        """Return whether the history contains a change, and therefore all earlier ones."""
+    def has_change(self, change: ChangeId) -> bool:
+        """Return whether the history contains a change. If so, it also contains all earlier changes."""
 
     def is_in_history(self, collection: str, position: Position) -> bool:
         """Return whether the history is consistent with a collection having once had this position."""

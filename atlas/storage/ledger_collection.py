@@ -216,7 +216,7 @@ class LedgerCollection(Collection):
         return self.parts.late.projection_for_new_texts() if self.parts.late is not None else None
 
     def similarities(self, n: int) -> tuple[Vector, Vector]:
-        """Return the cosines of all pairs among n sampled records, and of each with the nearest different text."""
+        """Return the cosines of all pairs among n sampled records, and of each of them with its nearest neighbour."""
         return similarities.sample_similarities(self._ledger, self._name, self.parts.nearest, n)
 
     def sample_texts(self, n: int) -> dict[str, str]:

@@ -202,16 +202,16 @@ class OperationDraft:
 
 
 @dataclass(frozen=True, slots=True)
-class Tip:
-    """The newest change of a ledger, with a name that is unique among all ledgers."""
+class ChangeId:
+    """A change in a ledger's history, identified by its number and a name that is unique among all ledgers."""
 
     number: int = 0
     name: str = ""
-    """Name made of the change's operation and record."""
+    """The id of the change's operation, and the id of the changed record."""
 
 
-NO_TIP = Tip()
-"""The tip of an empty ledger, or of a follower before its first read."""
+NO_CHANGE = ChangeId()
+"""The newest change of an empty ledger, or of a follower before its first read."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -223,7 +223,7 @@ class Position:
     model: tuple[str, int] | None = None
     """Name and dimension of the ledger's embedding model at this position, or None if unknown."""
 
-    tip: Tip = NO_TIP
+    newest_change: ChangeId = NO_CHANGE
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -13,7 +13,14 @@ from atlas.storage.engine import DOMAIN_NAMES, DOMAIN_NAMES_STATE, Progress
 from atlas.storage.records import COPY_NOTE
 from atlas.storage.sql.connection import Connection
 from atlas.storage.sql.marks import TEXTS
-from atlas.storage.sql.meta import read_ledger_id, read_notes, read_revision, read_tip, renew_ledger_id, write_notes
+from atlas.storage.sql.meta import (
+    read_ledger_id,
+    read_newest_change,
+    read_notes,
+    read_revision,
+    renew_ledger_id,
+    write_notes,
+)
 from atlas.storage.sql.records import read_collections
 
 TABLES: dict[str, str] = {
@@ -89,7 +96,7 @@ def begin_copy(source: Connection, target: Connection) -> None:
 def _copy_state(source: Connection) -> str:
     """Return a string that identifies a ledger, its newest change and its usage counts."""
     uses = source.execute("SELECT count(*), coalesce(sum(n_uses + n_retrieved), 0) FROM usage").fetchone()
-    return json.dumps([read_ledger_id(source), read_revision(source), read_tip(source).name, *map(int, uses)])
+    return json.dumps([read_ledger_id(source), read_revision(source), read_newest_change(source).name, *map(int, uses)])
 
 
 def _report_progress(on_progress: Progress | None, n_done: int, total: int) -> None:

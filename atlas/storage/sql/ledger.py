@@ -20,6 +20,7 @@ from atlas.storage.damage import UnreadableRow, parse_row
 from atlas.storage.engine import Copies, Progress, SharedState
 from atlas.storage.following_index import FollowingIndex
 from atlas.storage.records import (
+    ChangeId,
     Check,
     Moment,
     OperationDraft,
@@ -28,7 +29,6 @@ from atlas.storage.records import (
     RecordDescription,
     RestoredHistory,
     Seqs,
-    Tip,
     VectorChange,
 )
 from atlas.storage.sql import meta
@@ -325,10 +325,10 @@ class SqlLedger:
             ).fetchone()
         return int(row[0])
 
-    def has_change(self, tip: Tip) -> bool:
-        """Return whether the history contains a change, and therefore all earlier ones."""
+    def has_change(self, change: ChangeId) -> bool:
+        """Return whether the history contains a change. If so, it also contains all earlier changes."""
         with self.database.read() as connection:
-            return meta.has_change(connection, tip)
+            return meta.has_change(connection, change)
 
     def is_in_history(self, collection: str, position: Position) -> bool:
         """Return whether the history is consistent with a collection having once had this position."""

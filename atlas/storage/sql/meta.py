@@ -12,7 +12,7 @@ from collections.abc import Mapping, Sequence
 from atlas.core.errors import InvalidInput, PlanOutdated
 from atlas.core.types import new_id
 from atlas.storage.damage import UnreadableRow
-from atlas.storage.records import NO_TIP, Moment, Position, Tip
+from atlas.storage.records import NO_CHANGE, ChangeId, Moment, Position
 from atlas.storage.sql.connection import Connection, Database, TextArray
 
 _SET = "INSERT INTO meta VALUES (?, ?) ON CONFLICT (name) DO UPDATE SET value = excluded.value"
@@ -82,22 +82,24 @@ def read_revision(connection: Connection) -> int:
 
 
 _NAME = "operation || ' ' || record_id"
-_TIP = f"(SELECT max(seq) FROM changes), (SELECT {_NAME} FROM changes ORDER BY seq DESC LIMIT 1)"
+_NEWEST_CHANGE = f"(SELECT max(seq) FROM changes), (SELECT {_NAME} FROM changes ORDER BY seq DESC LIMIT 1)"
 _POSITION = f"""
     SELECT
         (SELECT value FROM meta WHERE name = 'ledger_id'),
         (SELECT max(revision) FROM records WHERE collection = ?),
         (SELECT value FROM meta WHERE name = 'embedding_model'),
         (SELECT value FROM meta WHERE name = 'embedding_dimension'),
-        {_TIP}
+        {_NEWEST_CHANGE}
 """
 """Query for a `Position`. A single statement, because every search runs it."""
 
 
 def read_position(connection: Connection, collection: str) -> Position:
     """Return the latest revision of a collection, with the ledger's id, model and newest change."""
-    ledger_id, revision, model, dimension, *tip = connection.execute(_POSITION, (collection,)).fetchone()
-    return Position(ledger_id, revision or 0, (model, int(dimension)) if model else None, _make_tip(*tip))
+    ledger_id, revision, model, dimension, *newest_change = connection.execute(_POSITION, (collection,)).fetchone()
+    return Position(
+        ledger_id, revision or 0, (model, int(dimension)) if model else None, _make_change_id(*newest_change)
+    )
 
 
 def read_moment(connection: Connection) -> Moment:
@@ -108,19 +110,19 @@ def read_moment(connection: Connection) -> Moment:
     return Moment(row[0], int(row[1]))
 
 
-def read_tip(connection: Connection) -> Tip:
+def read_newest_change(connection: Connection) -> ChangeId:
     """Return the newest change in any collection of a ledger."""
-    return _make_tip(*connection.execute(f"SELECT {_TIP}").fetchone())
+    return _make_change_id(*connection.execute(f"SELECT {_NEWEST_CHANGE}").fetchone())
 
 
-def _make_tip(number: int | None, name: str | None) -> Tip:
-    return Tip(number, name) if number and name else NO_TIP
+def _make_change_id(number: int | None, name: str | None) -> ChangeId:
+    return ChangeId(number, name) if number and name else NO_CHANGE
 
 
-def has_change(connection: Connection, tip: Tip) -> bool:
-    """Return whether a ledger's history contains a change, and therefore all earlier ones."""
-    row = connection.execute(f"SELECT {_NAME} FROM changes WHERE seq = ?", (tip.number,)).fetchone()
-    return row is not None and row[0] == tip.name
+def has_change(connection: Connection, change: ChangeId) -> bool:
+    """Return whether a ledger's history contains a change. If so, it also contains all earlier changes."""
+    row = connection.execute(f"SELECT {_NAME} FROM changes WHERE seq = ?", (change.number,)).fetchone()
+    return row is not None and row[0] == change.name
 
 
 def contradicts_position(connection: Connection, collection: str, position: Position) -> bool:
@@ -131,7 +133,7 @@ def contradicts_position(connection: Connection, collection: str, position: Posi
     row = connection.execute(
         "SELECT 1 FROM changes c JOIN records r ON r.collection = c.collection AND r.id = c.record_id "
         "WHERE c.seq > ? AND c.collection = ? AND c.aspect = 'record' AND r.revision <= ? LIMIT 1",
-        (position.tip.number, collection, position.revision),
+        (position.newest_change.number, collection, position.revision),
     ).fetchone()
     return row is not None
 

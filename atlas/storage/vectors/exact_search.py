@@ -44,45 +44,45 @@ class ExactSearch:
         self.memory = InMemoryVectors(dimension)
         """Vectors of all records, once a query has needed them."""
 
-        self.loading = BackgroundTask("atlas-vectors", self._load_quietly)
+        self.loading = BackgroundTask("atlas-vectors", self._load_or_log)
         self._loaded: InMemoryVectors | None = None
-        """Vectors that were read in the background, for the next query. Reading takes no lock, so forks are safe."""
+        """Vectors read in the background, until a query uses them. Reading takes no lock, so forks are safe."""
 
         self._n_read = 0.0
         """Records that queries have read from the ledger since the vectors were last read into memory."""
 
         self._is_closed = threading.Event()
 
-    def is_preferred(self, now: Position) -> bool:
-        """Return whether exact search is faster than an index."""
-        if not self._count.exceeds(self._exact_max_rows, now):
+    def is_preferred(self, position: Position) -> bool:
+        """Return whether exact search is faster than an index for a collection at this position."""
+        if not self._count.exceeds(self._exact_max_rows, position):
             return True
-        return self._is_in_memory(now) and not self._count.exceeds(MAX_RESIDENT, now)
+        return self._is_in_memory(position) and not self._count.exceeds(MAX_RESIDENT, position)
 
-    def query(self, vector: Vector, k: int, now: Position) -> Neighbours:
+    def query(self, vector: Vector, k: int, position: Position) -> Neighbours:
         """Return the k nearest records."""
-        self._follower.refresh(self.memory, now)
+        self._follower.refresh(self.memory, position)
         return self.memory.query(vector, k)
 
-    def query_subset(self, vector: Vector, k: int, seqs: Seqs, now: Position) -> Neighbours:
+    def query_subset(self, vector: Vector, k: int, seqs: Seqs, position: Position) -> Neighbours:
         """Return the k nearest of these records."""
-        is_large_share = self._count.exceeds(MAX_RESIDENT, now) and len(seqs) >= now.revision // 10
-        if is_large_share or self.is_preferred(now):
-            self._follower.refresh(self.memory, now)
+        is_large_share = self._count.exceeds(MAX_RESIDENT, position) and len(seqs) >= position.revision // 10
+        if is_large_share or self.is_preferred(position):
+            self._follower.refresh(self.memory, position)
             return self.memory.query(vector, k, only_seqs=seqs)
-        self._count_read(len(seqs), now)
+        self._count_read(len(seqs), position)
         return rank_by_best_window(exact_similarities(self._ledger, vector, seqs).items(), k)
 
-    def similarities(self, vector: Vector, seqs: Seqs, now: Position) -> dict[int, float]:
+    def similarities(self, vector: Vector, seqs: Seqs, position: Position) -> dict[int, float]:
         """Return the similarities of a few records, keyed by record number. Records without vectors are left out."""
-        if not self._is_in_memory(now):
+        if not self._is_in_memory(position):
             return exact_similarities(self._ledger, vector, seqs)
-        self._follower.refresh(self.memory, now)
+        self._follower.refresh(self.memory, position)
         return dict(self.memory.query(vector, len(seqs), only_seqs=seqs))
 
-    def count_index_query(self, now: Position) -> None:
+    def count_index_query(self, position: Position) -> None:
         """Count a query that the index answered as if it had read 1/`MANY_QUERIES` of the records."""
-        self._count_read(now.revision / MANY_QUERIES, now)
+        self._count_read(position.revision / MANY_QUERIES, position)
 
     def load(self) -> None:
         """Read all vectors in batches, so that queries can run in between.
@@ -93,9 +93,9 @@ class ExactSearch:
         memory, is_complete = InMemoryVectors(self._dimension), False
         while not (is_complete or self._is_closed.is_set()):
             with self._ledger.reading():
-                now = self._follower.position()
-                self._follower.refresh(memory, now, limit=BATCH)
-                is_complete = memory.last_revision >= now.revision
+                position = self._follower.position()
+                self._follower.refresh(memory, position, limit=BATCH)
+                is_complete = memory.last_revision >= position.revision
         if is_complete:
             self._loaded = memory
 
@@ -116,22 +116,22 @@ class ExactSearch:
         """Drop the vectors in memory."""
         self.memory, self._loaded = InMemoryVectors(self._dimension), None
 
-    def _is_in_memory(self, now: Position) -> bool:
+    def _is_in_memory(self, position: Position) -> bool:
         """Return whether all vectors are in memory, except for a few that are quick to read."""
-        is_same_ledger = self.memory.base.ledger_id == now.ledger_id
-        return is_same_ledger and 0 <= now.revision - self.memory.last_revision <= self._exact_max_rows
+        is_same_ledger = self.memory.start.ledger_id == position.ledger_id
+        return is_same_ledger and 0 <= position.revision - self.memory.last_revision <= self._exact_max_rows
 
-    def _count_read(self, n_records: float, now: Position) -> None:
-        """Count records that a query has read from the ledger.
+    def _count_read(self, n_records: float, position: Position) -> None:
+        """Count the records that a query has read from the ledger.
 
-        Once queries have read as many as the collection has, all vectors are loaded into memory.
+        Once queries have read as many records as the collection has, all vectors are loaded in the background.
         """
         self._n_read += n_records
-        if self._n_read >= now.revision and not self._count.exceeds(MAX_RESIDENT, now):
+        if self._n_read >= position.revision and not self._count.exceeds(MAX_RESIDENT, position):
             self._n_read = 0.0
             self.loading.begin()
 
-    def _load_quietly(self) -> None:
+    def _load_or_log(self) -> None:
         try:
             self.load()
         except AtlasError as error:  # the store was closed, or is damaged, which the next query reports
@@ -143,6 +143,5 @@ def exact_similarities(ledger: LedgerEngine, vector: Vector, seqs: Seqs) -> dict
     owners, vectors = ledger.vectors.read_by_seq(seqs)
     if not len(owners):
         return {}
-    return dict(
-        rank_by_best_window(zip(owners.tolist(), dot_products(vectors, vector).tolist(), strict=True), len(seqs))
-    )
+    windows = zip(owners.tolist(), dot_products(vectors, vector).tolist(), strict=True)
+    return dict(rank_by_best_window(windows, len(seqs)))

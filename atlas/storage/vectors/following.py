@@ -9,7 +9,7 @@ import numpy as np
 
 from atlas.storage.engine import LedgerEngine
 from atlas.storage.following_index import FollowingIndex, IndexCheckpoint, IndexUnreachable, IndexUnusable
-from atlas.storage.records import Position, Tip, VectorChange
+from atlas.storage.records import ChangeId, Position, VectorChange
 from atlas.storage.vectors.in_memory import InMemoryVectors
 
 logger = logging.getLogger(__name__)
@@ -24,8 +24,8 @@ class Follower:
     def __init__(self, ledger: LedgerEngine, collection: str) -> None:
         self._ledger = ledger
         self._collection = collection
-        self._possible_checkpoint = IndexCheckpoint()
-        """The last checkpoint whose revision was found in the history. It stays valid after later writes."""
+        self._reached_checkpoint = IndexCheckpoint()
+        """The last checkpoint that `_was_reached` has found in the history. It stays valid after later writes."""
 
     def catch_up(self, index: FollowingIndex, timeout_seconds: float) -> int:
         """Update the index from the ledger, unless another process does so, and return the number of records added."""
@@ -33,7 +33,7 @@ class Follower:
             if not is_locked:
                 return 0
             try:
-                return self._follow(index)
+                return self._update(index)
             except IndexUnreachable as error:  # a later call updates it
                 logger.warning("the index of %s cannot be brought up to date now: %s", self._collection, error)
                 return 0
@@ -41,126 +41,135 @@ class Follower:
                 logger.info("building the index of %s again: %s", self._collection, error)
                 index.clear()
             try:
-                return self._follow(index)
+                return self._update(index)
             except IndexUnusable as error:  # such as a full disk: queries work without the index
                 logger.warning("the index of %s cannot be built: %s", self._collection, error)
                 return 0
 
-    def checkpoint_problem(self, checkpoint: IndexCheckpoint, now: Position) -> str:
+    def checkpoint_problem(self, checkpoint: IndexCheckpoint, position: Position) -> str:
         """Return why a checkpoint is invalid, such as `has no index`, or an empty string if the checkpoint is valid.
 
         Vectors are not counted here, because opening the index counts them.
         """
-        if checkpoint.ledger_id != now.ledger_id:
+        if checkpoint.ledger_id != position.ledger_id:
             return "has no index"
         if not checkpoint.change_name:
             return "has an index of an earlier version, which may lack records"
-        if not self.has_passed(_tip_of(checkpoint), now):
+        if not self._contains_change(_position_of(checkpoint).newest_change, position):
             return "has an index that does not match the ledger's history"
-        return "" if self._is_possible(checkpoint) else "has an index at a position that the ledger never had"
+        return "" if self._was_reached(checkpoint) else "has an index at a position that the ledger never had"
 
     def position(self) -> Position:
         """Return the current position of the ledger."""
         return self._ledger.position(self._collection)
 
-    def refresh(self, memory: InMemoryVectors, now: Position, *, base: int = 0, limit: int | None = None) -> None:
-        """Read the ledger's changes into memory, or the next `limit` of them.
+    def refresh(
+        self, memory: InMemoryVectors, position: Position, *, start_revision: int = 0, limit: int | None = None
+    ) -> None:
+        """Read the ledger's changes up to a position into memory.
 
         Args:
-            base: The revision after which the vectors in memory begin.
+            start_revision: The revision after which the vectors in memory begin.
+            limit: Number of changes after which to stop, or None to read all.
         """
-        is_same_base = memory.base.ledger_id == now.ledger_id and memory.base.revision == base
-        is_in_history = memory.last_revision == base or self.has_passed(memory.tip, now)
-        if not is_same_base or not is_in_history:
-            memory.clear(Position(now.ledger_id, base))
-        while memory.last_revision < now.revision and (
-            entries := self._ledger.vector_changes(self._collection, memory.last_revision, BATCH)
+        is_same_start = memory.start.ledger_id == position.ledger_id and memory.start.revision == start_revision
+        is_in_history = memory.last_revision == start_revision or self._contains_change(memory.newest_change, position)
+        if not is_same_start or not is_in_history:
+            memory.clear(Position(position.ledger_id, start_revision))
+        while memory.last_revision < position.revision and (
+            changes := self._ledger.vector_changes(self._collection, memory.last_revision, BATCH)
         ):
-            memory.apply(entries)
-            if limit is not None and len(entries) >= limit:
+            memory.apply(changes)
+            if limit is not None and len(changes) >= limit:
                 break
-        memory.tip = now.tip
+        memory.newest_change = position.newest_change
 
-    def has_passed(self, tip: Tip, now: Position) -> bool:
-        """Return whether the ledger contains a change, and therefore all changes before it."""
-        if tip == now.tip:
-            return True
-        return self._ledger.has_change(tip)
+    def _contains_change(self, change: ChangeId, position: Position) -> bool:
+        """Return whether the ledger, which is at a position, contains a change. If so, it contains all earlier ones."""
+        return change == position.newest_change or self._ledger.has_change(change)
 
-    def _is_possible(self, checkpoint: IndexCheckpoint) -> bool:
-        """Return whether a checkpoint's revision and change belong together in the ledger's history.
+    def _was_reached(self, checkpoint: IndexCheckpoint) -> bool:
+        """Return whether the ledger once had a checkpoint's revision and newest change at the same time.
 
         A checkpoint that is ahead of the index's content would hide the records in between.
         """
-        if checkpoint != self._possible_checkpoint:
-            if not self._ledger.is_in_history(
-                self._collection, Position(checkpoint.ledger_id, checkpoint.revision, tip=_tip_of(checkpoint))
-            ):
+        if checkpoint != self._reached_checkpoint:
+            if not self._ledger.is_in_history(self._collection, _position_of(checkpoint)):
                 return False
-            self._possible_checkpoint = checkpoint
+            self._reached_checkpoint = checkpoint
         return True
 
-    def _validate(self, checkpoint: IndexCheckpoint) -> IndexCheckpoint:
-        """Return the checkpoint, or an empty checkpoint if it is invalid."""
+    def _valid_checkpoint(self, index: FollowingIndex) -> IndexCheckpoint:
+        """Return the checkpoint of an index's last writer, or an empty one if it is invalid."""
+        checkpoint = index.writer_checkpoint()
         return IndexCheckpoint() if self.checkpoint_problem(checkpoint, self.position()) else checkpoint
 
-    def _follow(self, index: FollowingIndex) -> int:
+    def _update(self, index: FollowingIndex) -> int:
         """Write missing vectors to the index, set its checkpoint, and return the number of written records."""
-        checkpoint = self._validate(index.writer_checkpoint())
+        checkpoint = self._valid_checkpoint(index)
         n_written = 0
         n_vectors = None
         if checkpoint == IndexCheckpoint():
             index.clear()
-        position = Position(checkpoint.ledger_id, checkpoint.revision, tip=_tip_of(checkpoint))
+        position = _position_of(checkpoint)
         while True:
             with self._ledger.reading():  # changes and totals in one snapshot of the ledger
-                position, entries = self._next_changes(position)
-                if not entries:
+                position, changes = self._next_changes(position)
+                if not changes:
                     n_vectors = self._ledger.vectors.count(self._collection) if n_written and index.is_counted else None
                     break
             if not n_written:
                 index.begin(checkpoint, self.position().revision - checkpoint.revision)
-            _apply_changes(index, entries)
-            n_written += len(entries)
+            _write_changes(index, changes)
+            n_written += len(changes)
             if index.is_resumable:
                 _set_checkpoint(index, position)
         if n_written:
             _set_checkpoint(index, position, n_vectors)
         return n_written
 
-    def _next_changes(self, position: Position) -> tuple[Position, list[VectorChange]]:
-        """Return the position after the next changes, and the changes. The initial position has no ledger id."""
-        now = self.position()
-        is_in_history = position.ledger_id == now.ledger_id and self.has_passed(position.tip, now)
-        if position.ledger_id and not is_in_history:
+    def _next_changes(self, start: Position) -> tuple[Position, list[VectorChange]]:
+        """Return the next changes after a position, and the position after them.
+
+        Args:
+            start: Without a ledger id, the changes are read from the beginning.
+        """
+        current = self.position()
+        is_in_history = start.ledger_id == current.ledger_id and self._contains_change(start.newest_change, current)
+        if start.ledger_id and not is_in_history:
             raise IndexUnusable("the ledger was restored from a copy while the index followed it")
-        entries = self._ledger.vector_changes(self._collection, position.revision, BATCH)
-        return Position(now.ledger_id, entries[-1].revision if entries else position.revision, tip=now.tip), entries
+        changes = self._ledger.vector_changes(self._collection, start.revision, BATCH)
+        last_revision = changes[-1].revision if changes else start.revision
+        return Position(current.ledger_id, last_revision, newest_change=current.newest_change), changes
 
 
-def _tip_of(checkpoint: IndexCheckpoint) -> Tip:
-    return Tip(checkpoint.change, checkpoint.change_name)
+def _position_of(checkpoint: IndexCheckpoint) -> Position:
+    """Return the ledger's position at a checkpoint."""
+    newest_change = ChangeId(checkpoint.change, checkpoint.change_name)
+    return Position(checkpoint.ledger_id, checkpoint.revision, newest_change=newest_change)
 
 
 def _set_checkpoint(index: FollowingIndex, position: Position, n_keys: int | None = None) -> None:
+    change = position.newest_change
     index.set_checkpoint(
-        position.ledger_id, position.revision, change=position.tip.number, change_name=position.tip.name, n_keys=n_keys
+        position.ledger_id, position.revision, change=change.number, change_name=change.name, n_keys=n_keys
     )
 
 
-def _apply_changes(index: FollowingIndex, entries: Sequence[VectorChange]) -> None:
-    deleted_keys = [key for entry in entries for key in _keys_of(entry.seq, entry.n_windows, len(entry.vectors))]
-    live = [entry for entry in entries if len(entry.vectors)]
-    if deleted_keys:
-        index.remove(deleted_keys)
+def _write_changes(index: FollowingIndex, changes: Sequence[VectorChange]) -> None:
+    """Write the current vectors of changed records to an index, and remove the keys of their former windows."""
+    former_keys = [key for change in changes for key in _keys_of(change.seq, len(change.vectors), change.n_windows)]
+    live = [change for change in changes if len(change.vectors)]
+    if former_keys:
+        index.remove(former_keys)
     if live:
-        keys = [key for entry in live for key in _keys_of(entry.seq, len(entry.vectors))]
-        index.upsert(keys, np.concatenate([entry.vectors for entry in live]))
+        keys = [key for change in live for key in _keys_of(change.seq, 0, len(change.vectors))]
+        index.upsert(keys, np.concatenate([change.vectors for change in live]))
 
 
-def _keys_of(seq: int, n_windows: int, first: int = 0) -> list[str]:
-    """Return the index keys of a record's windows, beginning with the window `first`."""
-    return [f"{seq}:{window}" for window in range(first, n_windows)]
+def _keys_of(seq: int, first_window: int, end_window: int) -> list[str]:
+    """Return the index keys of a record's windows from `first_window` up to, but excluding, `end_window`."""
+    return [f"{seq}:{window}" for window in range(first_window, end_window)]
 
 
 def seq_of_key(key: str) -> int:

@@ -8,7 +8,7 @@ import numpy as np
 import numpy.typing as npt
 
 from atlas.core.types import Vector, Vectors
-from atlas.storage.records import NO_TIP, Position, Seqs, VectorChange
+from atlas.storage.records import NO_CHANGE, Position, Seqs, VectorChange
 
 Neighbours = list[tuple[int, float]]
 """Numbers of records with the similarity of their best window, highest first."""
@@ -22,15 +22,15 @@ class InMemoryVectors:
 
     def __init__(self, dimension: int) -> None:
         self._dimension = dimension
-        self.tip = NO_TIP
+        self.newest_change = NO_CHANGE
         """The newest change of the ledger at the last read."""
 
         self.clear(Position("", 0))
 
-    def clear(self, base: Position) -> None:
-        """Drop all vectors, and start again at a position."""
-        self.base = base
-        self.last_revision = base.revision
+    def clear(self, start: Position) -> None:
+        """Drop all vectors. Later changes are those after the position `start`."""
+        self.start = start
+        self.last_revision = start.revision
         """The newest revision that was read."""
 
         self._matrix: Vectors = np.zeros((0, self._dimension), np.float32)
@@ -45,23 +45,23 @@ class InMemoryVectors:
 
         self._free: list[int] = []
 
-    def apply(self, entries: Sequence[VectorChange]) -> None:
+    def apply(self, changes: Sequence[VectorChange]) -> None:
         """Apply changes, oldest first."""
-        for entry in entries:
-            self._free += self._rows.get(entry.seq, [])
+        for change in changes:
+            self._free += self._rows.get(change.seq, [])
         self._owners[self._free] = 0
-        for entry in entries:
-            self._rows[entry.seq] = [self._allocate_row() for _ in entry.vectors]
+        for change in changes:
+            self._rows[change.seq] = [self._allocate_row() for _ in change.vectors]
         self._grow()
-        live = [entry for entry in entries if len(entry.vectors)]
+        live = [change for change in changes if len(change.vectors)]
         if live:
-            rows = [row for entry in live for row in self._rows[entry.seq]]
-            self._matrix[rows] = np.concatenate([entry.vectors for entry in live])
-            self._owners[rows] = np.repeat([entry.seq for entry in live], [len(entry.vectors) for entry in live])
-        self.last_revision = entries[-1].revision
+            rows = [row for change in live for row in self._rows[change.seq]]
+            self._matrix[rows] = np.concatenate([change.vectors for change in live])
+            self._owners[rows] = np.repeat([change.seq for change in live], [len(change.vectors) for change in live])
+        self.last_revision = changes[-1].revision
 
     def covers(self, seq: int) -> bool:
-        """Return whether a record has changed since the base position. Its current vectors are then in memory."""
+        """Return whether a record has changed since the start position. Its current vectors are then in memory."""
         return seq in self._rows
 
     def query(self, vector: Vector, k: int, only_seqs: Seqs | None = None) -> Neighbours:
@@ -73,13 +73,12 @@ class InMemoryVectors:
         owners, similarities = self._compare(vector, only_seqs)
         n_windows = k
         while True:
-            nearest = top_indices(similarities, n_windows)
-            neighbours = rank_by_best_window(
-                zip(owners[nearest].tolist(), similarities[nearest].tolist(), strict=True), k
-            )
+            nearest_rows = top_indices(similarities, n_windows)
+            windows = zip(owners[nearest_rows].tolist(), similarities[nearest_rows].tolist(), strict=True)
+            neighbours = rank_by_best_window(windows, k)
             if len(neighbours) >= k or n_windows >= len(similarities):
                 return neighbours
-            n_windows *= 4
+            n_windows *= 4  # several windows were of the same record
 
     def _compare(self, vector: Vector, only_seqs: Seqs | None) -> tuple[Seqs, Vector]:
         """Return the record numbers and similarities of the compared rows."""
@@ -103,6 +102,7 @@ class InMemoryVectors:
         return self._n_rows - 1
 
     def _grow(self) -> None:
+        """Enlarge the matrix if it has fewer rows than are in use."""
         n_before = len(self._matrix)
         if self._n_rows > n_before:
             n_more = max(2 * n_before, self._n_rows, MIN_ROWS) - n_before
@@ -110,12 +110,16 @@ class InMemoryVectors:
             self._owners = np.concatenate([self._owners, np.zeros(n_more, np.int64)])
 
 
-def rank_by_best_window(hits: Iterable[tuple[int, float]], k: int) -> Neighbours:
-    """Return the k nearest records, nearest first, given the similarity of each of their windows."""
-    highest: dict[int, float] = {}
-    for seq, similarity in hits:
-        highest[seq] = max(similarity, highest.get(seq, -2.0))
-    return sorted(highest.items(), key=lambda item: -item[1])[:k]
+def rank_by_best_window(windows: Iterable[tuple[int, float]], k: int) -> Neighbours:
+    """Return the k records whose most similar window is nearest, nearest first.
+
+    Args:
+        windows: Record number and similarity of each window.
+    """
+    best_similarities: dict[int, float] = {}
+    for seq, similarity in windows:
+        best_similarities[seq] = max(similarity, best_similarities.get(seq, -2.0))
+    return sorted(best_similarities.items(), key=lambda item: -item[1])[:k]
 
 
 def top_indices(values: npt.NDArray[np.float32], k: int) -> npt.NDArray[np.intp]:

@@ -46,7 +46,7 @@ class IndexedSearch:
         self._longest_tail = longest_tail
         self._tail = InMemoryVectors(dimension)
 
-    def query(self, vector: Vector, k: int, now: Position, only_seqs: Seqs | None = None) -> Neighbours | None:
+    def query(self, vector: Vector, k: int, position: Position, only_seqs: Seqs | None = None) -> Neighbours | None:
         """Return the k nearest records, or None if the index cannot be used now.
 
         Args:
@@ -58,7 +58,7 @@ class IndexedSearch:
             return None
         for _ in range(2):
             try:
-                return self._query_index_and_tail(vector, k, now, only_seqs)
+                return self._query_index_and_tail(vector, k, position, only_seqs)
             except IndexBehind:  # the next attempt uses an earlier checkpoint
                 continue
             except IndexUnreachable as error:
@@ -70,19 +70,21 @@ class IndexedSearch:
         """Drop the tail."""
         self._tail = InMemoryVectors(self._dimension)
 
-    def _query_index_and_tail(self, vector: Vector, k: int, now: Position, only_seqs: Seqs | None) -> Neighbours | None:
+    def _query_index_and_tail(
+        self, vector: Vector, k: int, position: Position, only_seqs: Seqs | None
+    ) -> Neighbours | None:
+        """Return the k nearest records, or None if the index is too far behind, invalid, locked or damaged."""
         checkpoint = self._index.checkpoint()
-        if now.revision - checkpoint.revision > self._longest_tail or self._follower.checkpoint_problem(
-            checkpoint, now
-        ):
+        tail_length = position.revision - checkpoint.revision
+        if tail_length > self._longest_tail or self._follower.checkpoint_problem(checkpoint, position):
             return None
-        self._refresh_tail(checkpoint, now)
+        self._refresh_tail(checkpoint, position)
         with self._index.locked(LOCK_SECONDS, to_write=False) as is_locked:
             checkpoint = self._index.checkpoint()
             if (
                 not is_locked
-                or self._follower.checkpoint_problem(checkpoint, now)
-                or checkpoint.revision < self._tail.base.revision
+                or self._follower.checkpoint_problem(checkpoint, position)
+                or checkpoint.revision < self._tail.start.revision
             ):
                 return None  # another process is writing, has deleted or has rebuilt it
             try:
@@ -95,16 +97,19 @@ class IndexedSearch:
                 self._index.clear()
                 return None
 
-    def _refresh_tail(self, checkpoint: IndexCheckpoint, now: Position) -> None:
+    def _refresh_tail(self, checkpoint: IndexCheckpoint, position: Position) -> None:
         """Read the changes after the checkpoint.
 
         The tail may begin before the checkpoint, because its records replace the same records of the index.
         """
-        base = self._tail.base
-        is_usable = base.ledger_id == now.ledger_id and 0 <= checkpoint.revision - base.revision <= self._longest_tail
-        self._follower.refresh(self._tail, now, base=base.revision if is_usable else checkpoint.revision)
+        start = self._tail.start
+        n_earlier = checkpoint.revision - start.revision
+        is_reusable = start.ledger_id == position.ledger_id and 0 <= n_earlier <= self._longest_tail
+        start_revision = start.revision if is_reusable else checkpoint.revision
+        self._follower.refresh(self._tail, position, start_revision=start_revision)
 
     def _search_index(self, checkpoint: IndexCheckpoint, vector: Vector, k: int, only_seqs: Seqs | None) -> Neighbours:
+        """Return the k nearest records of the index that have not changed since the checkpoint."""
         n_hits = min(2 * k, self._index.max_hits)
         while True:
             if only_seqs is not None and isinstance(self._index, FilteredIndex):
@@ -120,11 +125,10 @@ class IndexedSearch:
             n_hits = min(4 * n_hits, self._index.max_hits)
 
     def _drop_changed(self, hits: Iterable[tuple[str, float]], vector: Vector) -> Iterable[tuple[int, float]]:
-        """Return the hits as (record number, similarity), without records that have changed since the checkpoint."""
+        """Return the record number and similarity of each hit whose record has not changed since the checkpoint."""
         similarities = [(seq_of_key(key), similarity) for key, similarity in hits]
-        current = [(seq, similarity) for seq, similarity in similarities if not self._tail.covers(seq)]
+        unchanged = [(seq, similarity) for seq, similarity in similarities if not self._tail.covers(seq)]
         if not self._index.is_remote:
-            return current
-        return exact_similarities(
-            self._ledger, vector, np.unique(np.array([seq for seq, _ in current], np.int64))
-        ).items()
+            return unchanged
+        seqs = np.unique(np.array([seq for seq, _ in unchanged], np.int64))
+        return exact_similarities(self._ledger, vector, seqs).items()

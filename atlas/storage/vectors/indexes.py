@@ -27,8 +27,8 @@ class StoreIndexes:
     def __init__(self, ledger: LedgerEngine, settings: Settings) -> None:
         self._ledger = ledger
         self._is_opened_read_only = ledger.read_only
-        self._seconds = settings.index_timeout_seconds
-        self._remote = opening.RemoteIndexes(settings.index, seconds=self._seconds) if settings.index else None
+        self._timeout_seconds = settings.index_timeout_seconds
+        self._remote = opening.RemoteIndexes(settings.index, seconds=self._timeout_seconds) if settings.index else None
 
     @property
     def location(self) -> str:
@@ -71,12 +71,12 @@ class StoreIndexes:
             NotFound: The service never had an index of this store.
         """
         check_role(Role.CURATOR, "leave an index in its service")
-        known_address = str(read_index_address(address))
-        if known_address == self.location:
+        parsed_address = str(read_index_address(address))
+        if parsed_address == self.location:
             raise InvalidInput(
-                f"{known_address} is the service in use; set ATLAS_INDEX to another one, or unset it, and try again"
+                f"{parsed_address} is the service in use; set ATLAS_INDEX to another one, or unset it, and try again"
             )
-        return opening.abandon(self._ledger, known_address)
+        return opening.abandon(self._ledger, parsed_address)
 
     def drop(self, collection: str, dimension: int, index: FollowingIndex | None) -> None:
         """Delete all indexes of a collection, current and former.
@@ -87,7 +87,7 @@ class StoreIndexes:
         Raises:
             StoreUnavailable: Vectors remain in a service, for example because it does not answer.
         """
-        if remaining := opening.clear_everywhere(self._ledger, collection, seconds=self._seconds):
+        if remaining := opening.clear_everywhere(self._ledger, collection, seconds=self._timeout_seconds):
             raise StoreUnavailable(
                 f"the index of {collection} cannot be removed from {'; '.join(remaining)}; try again once they answer"
             )

@@ -17,28 +17,30 @@ N_NEAREST = 16
 
 
 def sample_similarities(ledger: LedgerEngine, collection: str, nearest: VectorSearch, n: int) -> tuple[Vector, Vector]:
-    """Return the cosines of all pairs among n sampled records, and of each with the nearest different text.
+    """Return the cosines of all pairs among n sampled records, and of each of them with its nearest neighbour.
 
-    The records are spread evenly over the order in which they were added, so the sample of a store is always the same.
+    Neighbours with the same text do not count. The records are spread evenly over the order in which they were added,
+    so the sample of a store is always the same.
     """
     seqs = sample_seqs(ledger, collection, n)
     owners, windows = ledger.vectors.read_by_seq(seqs)
     _, first_windows = np.unique(owners, return_index=True)
     vectors = windows[first_windows]
-    pairs = vectors @ vectors.T if len(vectors) else np.zeros((0, 0), np.float32)
-    unrelated = pairs[np.triu_indices(len(vectors), 1)]
-    neighbour_cosines = [_nearest_other(nearest, vector) for vector in vectors]
-    return unrelated.astype(np.float32), np.array(
-        [value for value in neighbour_cosines if value is not None], np.float32
+    cosines = vectors @ vectors.T if len(vectors) else np.zeros((0, 0), np.float32)
+    pair_cosines = cosines[np.triu_indices(len(vectors), 1)]
+    neighbour_cosines = [_nearest_cosine(nearest, vector) for vector in vectors]
+    return pair_cosines.astype(np.float32), np.array(
+        [cosine for cosine in neighbour_cosines if cosine is not None], np.float32
     )
 
 
 def sample_seqs(ledger: LedgerEngine, collection: str, n: int) -> Seqs:
-    """Return the sequence numbers of at most n records, spread evenly over the order in which they were added."""
+    """Return the numbers of at most n records, spread evenly over the order in which they were added."""
     seqs = np.sort(ledger.matching_seqs(collection))
     return seqs[np.unique(np.linspace(0, max(len(seqs) - 1, 0), min(n, len(seqs))).astype(np.int64))]
 
 
-def _nearest_other(nearest: VectorSearch, vector: Vector) -> float | None:
+def _nearest_cosine(nearest: VectorSearch, vector: Vector) -> float | None:
+    """Return the cosine of a vector with the nearest record of another text, or None if there is none nearby."""
     neighbours = nearest.query(vector, N_NEAREST)
     return next((similarity for _, similarity in neighbours if similarity < SAME_TEXT_COSINE), None)

@@ -35,7 +35,7 @@ class IndexUpdater:
         self._follower = follower
         self._count = count
         self._exact_max_rows = exact_max_rows
-        self._background = BackgroundTask("atlas-index", self._catch_up_quietly)
+        self._background = BackgroundTask("atlas-index", self._catch_up_or_log)
         """Background update of a remote index, also after a failure."""
 
         self._next_check = float("-inf")
@@ -45,7 +45,7 @@ class IndexUpdater:
         return self._follower.catch_up(self._index, timeout_seconds) if self._index is not None else 0
 
     def catch_up_if_behind(self, lag_rows: int) -> None:
-        """Update the index if it is more than `lag_rows` revisions behind the ledger.
+        """Update the index if it lags more than `lag_rows` revisions behind the ledger.
 
         An index in a service is updated in the background.
         """
@@ -79,32 +79,32 @@ class IndexUpdater:
         """Return whether queries need the index and it is more than `lag_rows` revisions behind."""
         if self._index is None:
             return False
-        now = self._follower.position()
-        if not self._count.exceeds(self._exact_max_rows, now):
+        position = self._follower.position()
+        if not self._count.exceeds(self._exact_max_rows, position):
             return False
         checkpoint = self._index.writer_checkpoint()
-        return (
-            now.revision - (0 if self._follower.checkpoint_problem(checkpoint, now) else checkpoint.revision) > lag_rows
-        )
+        is_invalid = bool(self._follower.checkpoint_problem(checkpoint, position))
+        indexed_revision = 0 if is_invalid else checkpoint.revision
+        return position.revision - indexed_revision > lag_rows
 
     def n_behind(self) -> int:
         """Return the number of changes that are missing in the index. 0 if queries do not need the index."""
         if self._index is None:
             return 0
-        now = self._follower.position()
-        if not self._count.exceeds(self._exact_max_rows, now):
+        position = self._follower.position()
+        if not self._count.exceeds(self._exact_max_rows, position):
             return 0
-        return max(0, now.revision - self.checkpoint().revision)
+        return max(0, position.revision - self.checkpoint().revision)
 
     def checkpoint(self) -> IndexCheckpoint:
         """Return the index's checkpoint, or an empty checkpoint if it disagrees with the ledger."""
-        return IndexCheckpoint() if self.checkpoint_problem() else self._checkpoint()
+        return IndexCheckpoint() if self.checkpoint_problem() else self._read_checkpoint()
 
     def checkpoint_problem(self) -> str:
         """Return why the index is not used, such as `has no index`, or an empty string."""
-        return self._follower.checkpoint_problem(self._checkpoint(), self._follower.position())
+        return self._follower.checkpoint_problem(self._read_checkpoint(), self._follower.position())
 
-    def _checkpoint(self) -> IndexCheckpoint:
+    def _read_checkpoint(self) -> IndexCheckpoint:
         return self._index.checkpoint() if self._index is not None else IndexCheckpoint()
 
     def _is_far_behind(self, index: FollowingIndex) -> bool:
@@ -114,7 +114,7 @@ class IndexUpdater:
         self._next_check = time.monotonic() + LOOK_SECONDS
         return self.is_behind(self._exact_max_rows)
 
-    def _catch_up_quietly(self) -> None:
+    def _catch_up_or_log(self) -> None:
         try:
             if self._index is not None:
                 self._index.count()  # raises while the index is out of use, before anything is caught up

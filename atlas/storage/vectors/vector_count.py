@@ -6,7 +6,7 @@ from atlas.storage.engine import LedgerEngine
 from atlas.storage.records import Position
 
 RECOUNTS = 25
-"""Number of counts during as many writes as the limit."""
+"""Number of times that vectors are counted during as many writes as the limit."""
 
 
 class VectorCount:
@@ -16,13 +16,17 @@ class VectorCount:
         self._ledger = ledger
         self._collection = collection
         self._results: dict[int, tuple[tuple[str, int], bool]] = {}
-        """The ledger's state at the last count, and whether the count exceeded the limit, keyed by limit."""
+        """The period of the last count, and whether there were more vectors than the limit, keyed by limit."""
 
-    def exceeds(self, limit: int, now: Position) -> bool:
-        """Return whether there are more vectors than the limit. Counting takes milliseconds, so it is done rarely."""
-        state = now.ledger_id, now.revision // max(1, limit // RECOUNTS)
-        counted_state, _ = self._results.get(limit, (None, False))
-        if counted_state != state:
-            self._results[limit] = state, self._ledger.vectors.has_more_than(self._collection, limit)
+    def exceeds(self, limit: int, position: Position) -> bool:
+        """Return whether there are more vectors than the limit.
+
+        Counting takes milliseconds. So the result is counted again only after many writes, and is otherwise cached.
+        """
+        n_writes_between_counts = max(1, limit // RECOUNTS)
+        period = position.ledger_id, position.revision // n_writes_between_counts
+        counted_period, _ = self._results.get(limit, (None, False))
+        if counted_period != period:
+            self._results[limit] = period, self._ledger.vectors.has_more_than(self._collection, limit)
         _, is_exceeded = self._results[limit]
         return is_exceeded

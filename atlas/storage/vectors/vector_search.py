@@ -52,8 +52,8 @@ class VectorSearch:
         self._count = count
         self._exact_max_rows = exact_max_rows
         self._lock = threading.RLock()
-        self._is_idle = False
-        """True if no query was running when this process was forked."""
+        self._is_locked_for_fork = False
+        """True if the lock was acquired for a fork, because no query was running."""
 
         fork_safety.register(self)
 
@@ -66,11 +66,11 @@ class VectorSearch:
         if k <= 0:
             return []
         with self._lock, self._ledger.reading():  # one snapshot for model and vectors
-            now = self._begin()
-            k = min(k, now.revision)  # the number of records is at most the revision
-            if (hits := self._query_index(vector, k, now)) is None:
-                return self.exact.query(vector, k, now)
-            self.exact.count_index_query(now)
+            position = self._prepare_query()
+            k = min(k, position.revision)  # the number of records is at most the revision
+            if (hits := self._query_index(vector, k, position)) is None:
+                return self.exact.query(vector, k, position)
+            self.exact.count_index_query(position)
             return hits
 
     def query_subset(self, vector: Vector, k: int, seqs: Seqs) -> Neighbours:
@@ -82,9 +82,9 @@ class VectorSearch:
         if k <= 0 or not len(seqs):
             return []
         with self._lock, self._ledger.reading():
-            now = self._begin()
-            hits = self._query_index(vector, k, now, only_seqs=seqs) if len(seqs) > MAX_COMPARED else None
-            return self.exact.query_subset(vector, k, seqs, now) if hits is None else hits
+            position = self._prepare_query()
+            hits = self._query_index(vector, k, position, only_seqs=seqs) if len(seqs) > MAX_COMPARED else None
+            return self.exact.query_subset(vector, k, seqs, position) if hits is None else hits
 
     def similarities(self, vector: Vector, seqs: Seqs) -> dict[int, float]:
         """Return the similarities of a few records, keyed by record number. Records without vectors are left out.
@@ -95,7 +95,7 @@ class VectorSearch:
         if not len(seqs):
             return {}
         with self._lock, self._ledger.reading():
-            return self.exact.similarities(vector, seqs, self._begin())
+            return self.exact.similarities(vector, seqs, self._prepare_query())
 
     def is_exact(self) -> bool:
         """Return whether the collection is small enough for queries to compare every vector."""
@@ -116,11 +116,11 @@ class VectorSearch:
 
     def before_fork(self) -> None:
         """Acquire the lock during the fork, unless a query is running."""
-        self._is_idle = self._lock.acquire(blocking=False)
+        self._is_locked_for_fork = self._lock.acquire(blocking=False)
 
     def after_fork(self, *, in_child: bool) -> None:
-        """Release the lock. If a query was running during the fork, drop half-read vectors in the child."""
-        if self._is_idle:
+        """Release the lock. If a query was running during the fork, drop its partly read vectors in the child."""
+        if self._is_locked_for_fork:
             self._lock.release()
         elif in_child:
             self._lock = threading.RLock()
@@ -128,27 +128,32 @@ class VectorSearch:
             if self.indexed is not None:
                 self.indexed.forget()
 
-    def _begin(self) -> Position:
-        """Return the ledger's position in the query's snapshot, and use vectors that were read in the background."""
-        now = self._ledger.position(self._collection)
-        if now.model is not None and now.model != self._model:
-            raise model_mismatch(now.model, self._model)
+    def _prepare_query(self) -> Position:
+        """Return the collection's position in the query's snapshot of the ledger.
+
+        If all vectors were read into memory in the background, queries use them from now on, and the index is closed.
+        """
+        position = self._ledger.position(self._collection)
+        if position.model is not None and position.model != self._model:
+            raise model_mismatch(position.model, self._model)
         if self.exact.use_loaded_vectors():
             self._close_index()
-        return now
+        return position
 
     def _close_index(self) -> None:
-        """Close the index, because its vectors are in memory now, unless another process is writing it."""
+        """Close the index, unless another process is writing it. Its vectors are in memory, so it is not needed."""
         if self.index is not None:
             with self.index.locked(LOCK_SECONDS, to_write=False) as is_locked:
                 if is_locked:
                     self.index.close()
 
-    def _query_index(self, vector: Vector, k: int, now: Position, only_seqs: Seqs | None = None) -> Neighbours | None:
-        """Return the nearest records by the index and its tail, or None if every vector must be compared."""
-        if self.indexed is None or not self._count.exceeds(self._exact_max_rows, now):
+    def _query_index(
+        self, vector: Vector, k: int, position: Position, only_seqs: Seqs | None = None
+    ) -> Neighbours | None:
+        """Return the k nearest records from the index and its tail, or None if exact search is needed or faster."""
+        if self.indexed is None or not self._count.exceeds(self._exact_max_rows, position):
             return None
         self.updater.retry()
-        if self.exact.is_preferred(now):
+        if self.exact.is_preferred(position):
             return None
-        return self.indexed.query(vector, k, now, only_seqs)
+        return self.indexed.query(vector, k, position, only_seqs)

@@ -24,7 +24,7 @@ from atlas.core.ranking.tuned import (
     SMALL,
 )
 from atlas.core.words import FUNCTION_WORDS
-from atlas.storage.records import NO_TIP, Matches, Position, Scope
+from atlas.storage.records import NO_CHANGE, Matches, Position, Scope
 from atlas.storage.sql.connection import CollectionStatistics, Connection, Database
 from atlas.storage.sql.meta import has_change, read_position
 from atlas.storage.sql.words.word_cache import WordCache, WordTable
@@ -51,7 +51,7 @@ class SqlWords:
         self._counts: dict[tuple[str, Term], tuple[int, Position]] = {}
         """Document frequency of each term and the position of the count. A lower bound for common terms."""
 
-        self._tip = NO_TIP
+        self._newest_change = NO_CHANGE
         """The newest change when counts were last cached."""
 
         self._cache = WordCache()
@@ -161,9 +161,9 @@ class SqlWords:
 
     def _get_counts(self, table: WordTable, terms: Sequence[Term]) -> dict[Term, int]:
         position = table.at
-        if position.tip != self._tip and not has_change(table.connection, self._tip):
+        if position.newest_change != self._newest_change and not has_change(table.connection, self._newest_change):
             self._counts = {}  # a copy of the file was restored, and these counts are newer
-        self._tip = position.tip
+        self._newest_change = position.newest_change
         cached = {term: self._counts.get((table.name, term)) for term in terms}
         counts = {
             term: count[0] for term, count in cached.items() if count and _is_accurate(count[0], count[1], position)

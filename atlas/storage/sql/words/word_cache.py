@@ -151,7 +151,10 @@ class _CachedTable:
             return version
         changed = _read_changes_since(table, self._at)
         if changed is None:
-            if table.at.ledger_id == self._at.ledger_id and table.at.tip.number < self._at.tip.number:
+            if (
+                table.at.ledger_id == self._at.ledger_id
+                and table.at.newest_change.number < self._at.newest_change.number
+            ):
                 return None
             self._begin(table)  # too many changes, or another history
             return 0
@@ -235,7 +238,7 @@ def _read_changes_since(table: WordTable, position: Position) -> Seqs | None:
         return np.zeros(0, np.int64)
     if position.ledger_id != current.ledger_id or position.revision > current.revision:
         return None
-    if position.tip != current.tip and not has_change(table.connection, position.tip):
+    if position.newest_change != current.newest_change and not has_change(table.connection, position.newest_change):
         return None
     rows = table.connection.execute(
         "SELECT seq FROM records WHERE collection = ? AND revision > ? LIMIT ?",

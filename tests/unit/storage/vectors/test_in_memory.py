@@ -66,7 +66,7 @@ def test_a_cleared_memory_finds_nothing_and_begins_at_the_given_position():
     memory.apply([change(1, vectors)])
     memory.clear(Position("ledger", 7))
     assert memory.query(vectors[0], 5) == []
-    assert (memory.last_revision, memory.base.ledger_id, memory.covers(1)) == (7, "ledger", False)
+    assert (memory.last_revision, memory.start.ledger_id, memory.covers(1)) == (7, "ledger", False)
     memory.apply([change(2, vectors[:1], 8)])
     assert found(memory.query(vectors[0], 5)) == [2]
 
