@@ -43,7 +43,7 @@ HNSW = {"space": "cosine"}
 LENGTH_BYTES = 4
 """Number of bytes in which hnswlib stores each vector's length."""
 
-_users: set[int] = set()
+_user_pids: set[int] = set()
 """Ids of processes that have used ChromaDB: this process, or its ancestors."""
 
 
@@ -62,8 +62,8 @@ class ChromaIndex(LocalIndex):
 
         self._collection: Any = None
         self._opened_checkpoint: IndexCheckpoint | None = None
-        self._mark = ""
-        """The text in place of the checkpoint while this instance writes, else empty."""
+        self._writing_mark = ""
+        """Random text that this instance puts in place of the checkpoint while it writes, else empty."""
 
         fork_safety.register(self)
 
@@ -120,13 +120,13 @@ class ChromaIndex(LocalIndex):
             n_stored = int(self._collection_to_write().count())
             if n_keys not in (None, n_stored):
                 raise IndexUnusable(f"the index contains {n_stored} vectors, but the ledger {n_keys}")
-            mark = self._mark
+            writing_mark = self._writing_mark
             self.close()
             _clear_unused_space(self._directory)
             checkpoint = IndexCheckpoint(
                 ledger_id=ledger_id,
                 revision=revision,
-                files=self._digest(),
+                files=self._checksum_files(),
                 n_keys=n_stored,
                 change=change,
                 change_name=change_name,
@@ -134,7 +134,7 @@ class ChromaIndex(LocalIndex):
             temporary = self._checkpoint_path.with_suffix(".tmp")
             temporary.write_text(json.dumps(asdict(checkpoint)), encoding="utf-8")
             restrict_permissions(self._directory.parent.parent, [self._directory.parent])
-            if self._checkpoint_path.read_text(encoding="utf-8") != mark:
+            if self._checkpoint_path.read_text(encoding="utf-8") != writing_mark:
                 raise IndexUnusable("the index's files were replaced while they were written")
             temporary.replace(self._checkpoint_path)
 
@@ -202,7 +202,7 @@ class ChromaIndex(LocalIndex):
     def close(self) -> None:
         """Close the files."""
         system, self._system = self._system, None
-        self._collection, self._opened_checkpoint, self._mark = None, None, ""
+        self._collection, self._opened_checkpoint, self._writing_mark = None, None, ""
         if system is not None:
             system.stop()
 
@@ -219,7 +219,7 @@ class ChromaIndex(LocalIndex):
         if in_child:
             fork_safety.keep_inherited(self._system)
             self._system = self._collection = self._opened_checkpoint = None
-            self._mark = ""
+            self._writing_mark = ""
             self._threads = threading.RLock()
 
     @property
@@ -228,7 +228,7 @@ class ChromaIndex(LocalIndex):
 
     def _collection_to_write(self) -> Any:
         """Return the collection, without a valid checkpoint until the writer sets a new one."""
-        if self._collection is None or not self._mark:
+        if self._collection is None or not self._writing_mark:
             self._open(self.checkpoint(), to_write=True)
         return self._collection
 
@@ -242,27 +242,27 @@ class ChromaIndex(LocalIndex):
         return self._collection
 
     def _open(self, checkpoint: IndexCheckpoint, *, to_write: bool = False) -> None:
-        """Open the files, which must match a checkpoint. For writing, replace the checkpoint with a mark."""
+        """Open the files, which must match a checkpoint. For writing, make the checkpoint invalid."""
         self.close()
         if self.checkpoint() != checkpoint:
             raise IndexUnusable("the index was deleted or replaced after its checkpoint was read")
-        if self._directory.exists() and checkpoint.files != self._digest():
+        if self._directory.exists() and checkpoint.files != self._checksum_files():
             raise IndexUnusable("the index files changed after they were last written")
         make_directory_in(self._directory.parent.parent, *self._directory.parts[-2:])
         if to_write or checkpoint == IndexCheckpoint():
-            self._mark = f"written by {uuid4().hex}"
-            self._checkpoint_path.write_text(self._mark, encoding="utf-8")
+            self._writing_mark = f"written by {uuid4().hex}"
+            self._checkpoint_path.write_text(self._writing_mark, encoding="utf-8")
         self._connect()
         if self._collection.count() != checkpoint.n_keys:
             raise IndexUnusable("the index contains another number of vectors than its last writer recorded")
-        self._opened_checkpoint = IndexCheckpoint() if self._mark else checkpoint
+        self._opened_checkpoint = IndexCheckpoint() if self._writing_mark else checkpoint
 
     def _connect(self) -> None:
         import chromadb  # slow to import: about a second
         from chromadb.api.shared_system_client import SharedSystemClient
         from chromadb.config import Settings
 
-        _users.add(os.getpid())
+        _user_pids.add(os.getpid())
         settings = Settings(anonymized_telemetry=False, is_persistent=True)
         # ChromaDB caches the components of a path, even if its files were replaced, or a full disk stopped their start.
         # So the cache is cleared. Then a client's `close` does not find the components, and `close` here stops them.
@@ -276,8 +276,8 @@ class ChromaIndex(LocalIndex):
             self._name, configuration={"hnsw": HNSW}, embedding_function=None
         )
 
-    def _digest(self) -> str:
-        """Compute a checksum over every file that ChromaDB reads without checking it.
+    def _checksum_files(self) -> str:
+        """Return a checksum over every file that ChromaDB reads without checking it.
 
         HNSW files without metadata are ignored: ChromaDB creates them again on each opening, for small collections.
         """
@@ -298,12 +298,12 @@ class ChromaIndex(LocalIndex):
                 raise IndexUnusable("ChromaDB cannot be used in a process forked from one that has used it")
             from chromadb.errors import ChromaError
 
-            handled = sys.exc_info()[1]
+            earlier_error = sys.exc_info()[1]
             try:
                 yield
             except (ChromaError, OSError, ValueError, RuntimeError, KeyError, AttributeError) as error:
                 self.close()
-                raise IndexUnusable(str(_find_cause(error, handled))) from error
+                raise IndexUnusable(str(_find_cause(error, earlier_error))) from error
             except BaseException as error:
                 self.close()
                 if type(error).__name__ == "PanicException":  # ChromaDB's Rust code derives it from BaseException
@@ -311,13 +311,13 @@ class ChromaIndex(LocalIndex):
                 raise
 
 
-def _find_cause(error: BaseException, handled: BaseException | None) -> BaseException:
+def _find_cause(error: BaseException, earlier_error: BaseException | None) -> BaseException:
     """Return the original cause of ChromaDB's error, such as a full disk, which later errors hide.
 
     Args:
-        handled: The exception that was being handled before, which is not the cause.
+        earlier_error: The exception that was already being handled before ChromaDB was called. It is not the cause.
     """
-    while error.__context__ is not None and error.__context__ is not handled:
+    while error.__context__ is not None and error.__context__ is not earlier_error:
         error = error.__context__
     return error
 
@@ -337,9 +337,9 @@ def _rename_former_collection(client: Any, name: str) -> None:
 
 
 def _clear_unused_space(directory: Path) -> None:
-    """Overwrite unused space in HNSW files.
+    """Overwrite the unused space at the end of HNSW files with zeros.
 
-    hnswlib writes uninitialised memory to a new file, which may contain any data of the process.
+    hnswlib fills it with uninitialised memory, which may contain any data of the process.
     """
     for header in directory.glob("*/header.bin"):
         _, _, _, n_vectors, n_bytes = struct.unpack("<i4Q", header.read_bytes()[:36])
@@ -351,4 +351,5 @@ def _clear_unused_space(directory: Path) -> None:
 
 
 def _is_forked() -> bool:
-    return bool(_users) and os.getpid() not in _users
+    """Return whether this process was forked from one that has used ChromaDB."""
+    return bool(_user_pids) and os.getpid() not in _user_pids

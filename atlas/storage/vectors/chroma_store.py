@@ -47,8 +47,8 @@ class ChromaVectorStore:
         self._client = client
         self._collection_name = collection_name
         self._stores: dict[str, ChromaVectorStore] = {}
-        self._opening = threading.RLock()
-        self._opened = None if collection_name is None else _open_collection(client, collection_name)
+        self._lock = threading.RLock()
+        self._opened_collection = None if collection_name is None else _open_collection(client, collection_name)
 
     def for_collection(self, name: str) -> ChromaVectorStore:
         """Return a store of one collection of the client, or this store if it is limited to one collection.
@@ -59,19 +59,19 @@ class ChromaVectorStore:
         """
         if self._collection_name is not None:
             return self
-        with self._opening:
+        with self._lock:
             if name not in self._stores:
-                _check_not_in_default(self._client, name)
+                _check_no_former_collection(self._client, name)
                 self._stores[name] = ChromaVectorStore(self._client, name)
             return self._stores[name]
 
     @property
     def _collection(self) -> Any:
-        """ChromaDB's collection. The collection is created if it does not exist."""
-        with self._opening:
-            if self._opened is None:
-                self._opened = _open_collection(self._client, DEFAULT_COLLECTION)
-            return self._opened
+        """ChromaDB's collection, which is created if it does not exist."""
+        with self._lock:
+            if self._opened_collection is None:
+                self._opened_collection = _open_collection(self._client, DEFAULT_COLLECTION)
+            return self._opened_collection
 
     async def add(
         self,
@@ -107,9 +107,9 @@ class ChromaVectorStore:
             if record_id not in rows:
                 raise NotFound(f"there is no record {record_id!r}; it may have been deleted")
         old_metadatas = [rows[record_id]["metadata"] or {} for record_id in ids]
-        # None removes a key.
-        merged = [dict.fromkeys(old) | new for old, new in zip(old_metadatas, metadatas, strict=True)]
-        await asyncio.to_thread(_write_batches, self._collection.update, ids, embeddings, merged, documents)
+        # ChromaDB keeps keys that are missing in an update, and removes those with the value None.
+        updates = [dict.fromkeys(old) | new for old, new in zip(old_metadatas, metadatas, strict=True)]
+        await asyncio.to_thread(_write_batches, self._collection.update, ids, embeddings, updates, documents)
 
     async def query(self, embedding: npt.ArrayLike, k: int, where: Where | None = None) -> QueryResult:
         """Return the k records nearest to a vector, nearest first.
@@ -144,7 +144,10 @@ class ChromaVectorStore:
             self._collection.get, ids=distinct, include=["embeddings", "metadatas", "documents"]
         )
         columns = zip(result["ids"], result["embeddings"], result["metadatas"], result["documents"], strict=True)
-        rows = {i: {"id": i, "embedding": e, "metadata": m, "document": d} for i, e, m, d in columns}
+        rows = {
+            record_id: {"id": record_id, "embedding": embedding, "metadata": metadata, "document": document}
+            for record_id, embedding, metadata, document in columns
+        }
         return [rows[record_id] for record_id in ids if record_id in rows]
 
     async def count(self, where: Where | None = None) -> int:
@@ -186,8 +189,8 @@ def _open_collection(client: Any, name: str) -> Any:
     return collection
 
 
-def _check_not_in_default(client: Any, name: str) -> None:
-    """Raise `InvalidInput` if an earlier version wrote the records of a new collection to `atlas`."""
+def _check_no_former_collection(client: Any, name: str) -> None:
+    """Raise `InvalidInput` if a collection does not exist, and an earlier version wrote its records to `atlas`."""
     names = {collection.name for collection in client.list_collections()}
     if name in names or DEFAULT_COLLECTION not in names:
         return
@@ -228,8 +231,8 @@ def _find_nearest(collection: Any, vector: Vector, k: int, where: dict[str, Any]
     """Return the k nearest records, comparing all records that pass a filter."""
     rows = list(_read_rows(collection, where, ["embeddings", "metadatas", "documents"]))
     vectors = np.asarray([row["embedding"] for row in rows], np.float32).reshape(len(rows), -1)
-    lengths = np.linalg.norm(vectors, axis=1) * np.linalg.norm(vector)
-    distances = 1.0 - vectors @ vector / lengths
+    products_of_lengths = np.linalg.norm(vectors, axis=1) * np.linalg.norm(vector)
+    distances = 1.0 - vectors @ vector / products_of_lengths
     order = np.argsort(distances, kind="stable")[:k]
     return QueryResult(
         ids=[rows[index]["id"] for index in order],

@@ -45,7 +45,7 @@ class Limits:
     hits: int
 
 
-AWAKE_SECONDS = 5.0
+REACHABLE_SECONDS = 5.0
 """Timeout of a server's first response."""
 
 CLOUD_HOST = "api.trychroma.com"
@@ -151,6 +151,7 @@ class ChromaService:
         self._lazy_client.close()
 
     def _call_collection(self, namespace: str, call: Callable[[Any], T]) -> T:
+        """Call a function with the collection of a namespace, and return its result. See `_call`."""
         return self._call(lambda client: call(client.collection(namespace)))
 
     def _call(self, call: Callable[[Client], T]) -> T:
@@ -158,7 +159,7 @@ class ChromaService:
         with extra("chroma", "an index in ChromaDB", IndexUnreachable):
             from chromadb.errors import ChromaError, NotFoundError
 
-        client = self._client()
+        client = self._get_client()
         try:
             return call(client)
         except NotFoundError as error:
@@ -167,7 +168,8 @@ class ChromaService:
             is_refused = isinstance(error, ChromaError) and error.code() < MIN_SERVER_ERROR
             raise (IndexUnreachable if is_refused else NoAnswer)(error_text(error, KEY)) from None
 
-    def _client(self) -> Client:
+    def _get_client(self) -> Client:
+        """Return the client, connecting if necessary, and convert errors as `_call` does."""
         try:
             return self._lazy_client.get()
         except IndexUnreachable:
@@ -179,25 +181,25 @@ class ChromaService:
         with extra("chroma", "an index in ChromaDB", IndexUnreachable):
             from chromadb.config import Settings
 
-        self._await_answer()  # a new client sends a request immediately, and would wait forever
+        self._check_reachable()  # a new client sends a request immediately, and would wait forever
         settings = Settings(anonymized_telemetry=False)
-        api = self._cloud(settings) if self._is_cloud else self._server(settings)
+        api = self._connect_to_cloud(settings) if self._is_cloud else self._connect_to_server(settings)
         session, admin_session = _http_clients(api)
         session.timeout = self._seconds  # there is no option for it, and a call could wait forever
         admin_session.close()  # it was needed to look up the database
         return Client(api)
 
-    def _await_answer(self) -> None:
-        """Send a trivial request with a timeout."""
+    def _check_reachable(self) -> None:
+        """Send a trivial request, and raise an error of httpx if there is no answer within a timeout."""
         import httpx  # comes with ChromaDB
 
         address = self._address
         scheme = "https" if address.is_secure else "http"
         host = f"[{address.host}]" if ":" in address.host else address.host or CLOUD_HOST
         host_and_port = f"{host}:{address.port}" if address.port else host
-        httpx.get(f"{scheme}://{host_and_port}/api/v2/heartbeat", timeout=AWAKE_SECONDS)
+        httpx.get(f"{scheme}://{host_and_port}/api/v2/heartbeat", timeout=REACHABLE_SECONDS)
 
-    def _server(self, settings: Settings) -> ClientAPI:
+    def _connect_to_server(self, settings: Settings) -> ClientAPI:
         import chromadb  # slow to import: about a second
 
         address = self._address
@@ -210,7 +212,7 @@ class ChromaService:
             database=address.database,
         )
 
-    def _cloud(self, settings: Settings) -> ClientAPI:
+    def _connect_to_cloud(self, settings: Settings) -> ClientAPI:
         import chromadb
 
         key = os.environ.get(KEY, "").strip()
@@ -228,6 +230,7 @@ class ChromaService:
 
 
 def _query_collection(collection: Any, *, vector: Vector, k: int) -> list[tuple[str, float]]:
+    """Return the keys and similarities of at most k nearest vectors, highest first."""
     result = collection.query(query_embeddings=vector[None], n_results=k, include=["distances"])
     nearest = zip(result["ids"][0], result["distances"][0], strict=True)
     return [(str(key), 1.0 - float(distance)) for key, distance in nearest]

@@ -6,7 +6,6 @@ import threading
 import time
 from collections.abc import Callable
 from concurrent.futures import Future
-from concurrent.futures import TimeoutError as Late
 from typing import TypeVar
 
 from atlas.storage.following_index import IndexUnreachable
@@ -30,7 +29,7 @@ class CircuitBreaker:
         self._paused_until = 0.0
 
     def is_paused(self) -> bool:
-        """Return whether the pause after a failure is not over."""
+        """Return whether the pause after a failure is still running."""
         return time.monotonic() < self._paused_until
 
     def call(self, request: Callable[[], T], *, seconds: float) -> T:
@@ -45,8 +44,8 @@ class CircuitBreaker:
         if self.is_paused():
             raise IndexUnreachable(self.fault)
         try:
-            answer = _call_with_timeout(seconds, request)
-        except Late:
+            answer = _call_with_timeout(request, seconds)
+        except TimeoutError:
             raise NoAnswer(self._record_failure(f"{self._address} did not answer within {seconds:g} s")) from None
         except IndexUnreachable as error:
             raise type(error)(self._record_failure(f"{self._address} cannot be used: {error}")) from error
@@ -54,14 +53,15 @@ class CircuitBreaker:
         return answer
 
     def _record_failure(self, fault: str) -> str:
+        """Store the reason of a failure, begin a pause, and return the reason."""
         self.fault = fault
         self._pause_seconds = min(MAX_PAUSE_SECONDS, max(MIN_PAUSE_SECONDS, 2 * self._pause_seconds))
         self._paused_until = time.monotonic() + self._pause_seconds
         return fault
 
 
-def _call_with_timeout(seconds: float, call: Callable[[], T]) -> T:
-    """Return the result of a call. A slow call continues in a daemon thread."""
+def _call_with_timeout(call: Callable[[], T], seconds: float) -> T:
+    """Return the result of a call, or raise `TimeoutError`. A slow call continues in a daemon thread."""
     answer: Future[T] = Future()
 
     def run() -> None:

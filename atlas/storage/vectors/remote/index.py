@@ -41,7 +41,7 @@ CLEARING_SECONDS = 10.0
 POLL_LEASE_SECONDS = 0.2
 """Polling interval while waiting for another writer."""
 
-NO_NAMESPACE = "atlas-none"
+MISSING_NAMESPACE = "atlas-none"
 """A name that no namespace has. Its keys are counted to check whether the service answers."""
 
 _KEY = re.compile(r"[0-9]{1,18}:[0-9]{1,9}")
@@ -72,26 +72,26 @@ class RemoteIndex:
         self._notes = notes
         self._name = name
         self._dimension = dimension
-        self._seconds = seconds
+        self._query_seconds = seconds
         self._threads = threading.RLock()
         self._n_locks = 0
         self._has_answered = False
-        """Whether the service has answered since this process acquired the lease."""
+        """True if the service has answered since this process acquired the lease."""
 
-        self._positions: dict[str, int] = {}
+        self._written_positions: dict[str, int] = {}
         """The service's position of this process's last write, keyed by namespace."""
 
-        self._known_positions: dict[str, int] = {}
-        """The visible position in the service's last answer, keyed by namespace."""
+        self._answer_positions: dict[str, int] = {}
+        """The position up to which writes were visible in the service's last answer, keyed by namespace."""
 
         self._resumes_at: float | None = None
         """Time after which an unanswered request cannot take effect any more, or None."""
 
         self._polled_at = float("-inf")
-        self._distrusted: set[str] = set()
-        """Namespaces that have lost writes before their checkpoints."""
+        self._damaged_namespaces: set[str] = set()
+        """Namespaces that are missing, have other settings, or have lost writes before their checkpoints."""
 
-        self._counted: set[str] = set()
+        self._checked_namespaces: set[str] = set()
         """Namespaces whose number of keys was correct at this process's last check."""
 
         fork_safety.register(self)
@@ -113,6 +113,7 @@ class RemoteIndex:
 
     @property
     def _may_resume(self) -> bool:
+        """True if a request had no answer, and cannot take effect any more."""
         return self._resumes_at is not None and time.monotonic() >= self._resumes_at
 
     @property
@@ -155,13 +156,13 @@ class RemoteIndex:
 
     def checkpoint(self) -> IndexCheckpoint:
         """Return the newest checkpoint whose writes are visible in the service. Empty if a write is unfinished."""
-        note = self._note()
+        note = self._read_note()
         pending = note.visible_checkpoint(self._visible_position(note))
         return pending.checkpoint if pending else IndexCheckpoint()
 
     def writer_checkpoint(self) -> IndexCheckpoint:
         """Return the checkpoint after which a writer continues, even if the latest writes are not visible yet."""
-        note = self._note()
+        note = self._read_note()
         return note.checkpoints[-1].checkpoint if note.checkpoints else IndexCheckpoint()
 
     def begin(self, checkpoint: IndexCheckpoint, n_changes: int = 0) -> None:
@@ -176,9 +177,9 @@ class RemoteIndex:
         with self._lock_for_writing() as note:
             if self.writer_checkpoint() != checkpoint:
                 raise IndexUnusable("another process has written the index since its checkpoint was read")
-            if checkpoint.n_keys and note.is_finished and note.namespace not in self._counted:
+            if checkpoint.n_keys and note.is_finished and note.namespace not in self._checked_namespaces:
                 self._check_count(note, checkpoint.n_keys)
-                self._counted.add(note.namespace)
+                self._checked_namespaces.add(note.namespace)
 
     def set_checkpoint(
         self, ledger_id: str, revision: int, *, change: int = 0, change_name: str = "", n_keys: int | None = None
@@ -194,18 +195,18 @@ class RemoteIndex:
         with self._lock_for_writing() as note:
             if n_keys is not None:
                 self._check_count(note, n_keys)
-                self._counted.add(note.namespace)
+                self._checked_namespaces.add(note.namespace)
             checkpoint = IndexCheckpoint(
                 ledger_id=ledger_id, revision=revision, n_keys=n_keys or 0, change=change, change_name=change_name
             )
-            last = note.checkpoints[-1].position if note.checkpoints else 0
-            position = max(last, self._positions.get(note.namespace, 0))
+            last_position = note.checkpoints[-1].position if note.checkpoints else 0
+            position = max(last_position, self._written_positions.get(note.namespace, 0))
             new_note = note.with_checkpoint(
-                PendingCheckpoint(position=position, checkpoint=checkpoint), self._known_position(note)
+                PendingCheckpoint(position=position, checkpoint=checkpoint), self._last_visible_position(note)
             )
-            visible_position = self._visible_position(new_note, asks_now=n_keys is not None)
-            visible_position = 0 if self._service.sees_at_once else visible_position
-            self._notes.write(replace(new_note, visible_position=visible_position, is_finished=n_keys is not None))
+            is_last = n_keys is not None
+            visible_position = 0 if self._service.sees_at_once else self._visible_position(new_note, asks_now=is_last)
+            self._notes.write(replace(new_note, visible_position=visible_position, is_finished=is_last))
 
     def upsert(self, keys: Sequence[str], vectors: Vectors) -> None:
         """Insert or replace vectors by key."""
@@ -214,8 +215,9 @@ class RemoteIndex:
         with self._lock_for_writing() as note:
             for part in _iterate_batches(len(keys), self._service.max_written(self._dimension)):
                 write = partial(self._service.upsert, note.namespace, keys[part], vectors[part])
-                position = self._change(write)
-                self._positions[note.namespace] = max(self._positions.get(note.namespace, 0), position)
+                position = self._send_write(write)
+                last_position = self._written_positions.get(note.namespace, 0)
+                self._written_positions[note.namespace] = max(last_position, position)
 
     def remove(self, keys: Sequence[str]) -> None:
         """Remove vectors by key, ignoring unknown keys.
@@ -226,7 +228,7 @@ class RemoteIndex:
             return
         with self._lock_for_writing() as note:
             for part in _iterate_batches(len(keys), self._service.max_removed):
-                self._change(partial(self._service.remove, note.namespace, keys[part]))
+                self._send_write(partial(self._service.remove, note.namespace, keys[part]))
 
     def query(self, vector: Vector, k: int, *, checkpoint: IndexCheckpoint | None = None) -> list[tuple[str, float]]:
         """Return at most k keys with their similarities, highest first. Approximate.
@@ -237,27 +239,27 @@ class RemoteIndex:
         Raises:
             IndexUnreachable: The writes are not visible yet, or the service did not answer, or returned too few hits.
         """
-        note = self._note()
+        note = self._read_note()
         if checkpoint is not None and checkpoint not in [pending.checkpoint for pending in note.checkpoints]:
             raise IndexUnreachable("the index has been cleared or rebuilt since its checkpoint was read")
         if k <= 0 or not note.is_made:
             return []
         n_hits = min(k, self.max_hits)
         try:
-            answer = self._ask(lambda: self._service.query(note.namespace, vector, n_hits), self._seconds)
+            answer = self._ask(lambda: self._service.query(note.namespace, vector, n_hits), self._query_seconds)
         except IndexUnreachable:
             raise
         except IndexUnusable as error:
             raise IndexUnreachable(f"the index must be rebuilt: {error}") from error
-        self._known_positions[note.namespace] = answer.sees_up_to
+        self._answer_positions[note.namespace] = answer.sees_up_to
         if checkpoint is not None:
             self._check_answer(answer, note, checkpoint, n_hits)
         return answer.hits
 
     def count(self) -> int:
         """Return the number of keys, which a service may update with a delay."""
-        note = self._note()
-        return self._ask(lambda: self._service.count(note.namespace or NO_NAMESPACE), 2 * self._seconds)
+        note = self._read_note()
+        return self._ask(lambda: self._service.count(note.namespace or MISSING_NAMESPACE), 2 * self._query_seconds)
 
     def clear(self) -> bool:
         """Delete all vectors. Return False if the service still has them, or another process may be writing."""
@@ -269,7 +271,7 @@ class RemoteIndex:
                 return False
             try:
                 self._notes.write(self._notes.read().drop_namespace())
-                return self._drop(self._notes.read())
+                return self._delete_dropped_namespaces(self._notes.read())
             except (StoreError, IndexUnreachable):  # the note cannot be written, or another process took over
                 return False
 
@@ -286,7 +288,7 @@ class RemoteIndex:
             self._threads, self._n_locks = threading.RLock(), 0
 
     def _acquire_lease(self, timeout_seconds: float) -> bool:
-        """Wait for the lease, and return False after the timeout. A locked ledger counts as another writer."""
+        """Wait for the lease, and return False after the timeout. A locked ledger is treated like another writer."""
         if self._may_resume:
             self._resumes_at = None
         until = time.monotonic() + timeout_seconds if timeout_seconds >= 0 else float("inf")
@@ -309,21 +311,22 @@ class RemoteIndex:
                 self._check_service()
                 note = self._notes.read()
                 if not note.is_made:
-                    note = self._make(note)
+                    note = self._create_namespace(note)
                 yield note
             except StoreError as error:
                 raise IndexUnreachable(f"the position of the index cannot be saved: {error}") from error
 
     def _check_service(self) -> None:
-        """Check once, with a short timeout, that the service answers. Writes have a long timeout."""
+        """Check with a short timeout that the service answers, once after each lease. Writes have a long timeout."""
         if not self._has_answered:
-            self._ask(lambda: self._service.count(NO_NAMESPACE), self._seconds)
+            self._ask(lambda: self._service.count(MISSING_NAMESPACE), self._query_seconds)
             self._has_answered = True
 
-    def _change(self, write: Callable[[], T]) -> T:
-        """Send a write. If there is no answer, later writes wait until this one cannot take effect any more.
+    def _send_write(self, write: Callable[[], T]) -> T:
+        """Send a write, and return its result.
 
-        Otherwise an old vector might overwrite a newer one of the same key, which no count would reveal.
+        Without an answer, later writes wait until this one cannot take effect any more. Otherwise an old vector might
+        overwrite a newer one of the same key, which no count would reveal.
         """
         self._notes.begin_write()
         try:
@@ -344,22 +347,22 @@ class RemoteIndex:
         if n_stored != n_keys:
             raise IndexUnusable(f"the index contains {n_stored} vectors, but the ledger {n_keys}")
 
-    def _make(self, note: IndexNote) -> IndexNote:
+    def _create_namespace(self, note: IndexNote) -> IndexNote:
         """Create a namespace, and return the new note. The name is noted first, in case the creation is interrupted."""
         new_note = replace(note, namespace=note.namespace or f"{_namespace_prefix(self._name)}-{new_id()[:12]}")
         self._notes.write(new_note)
-        self._drop(new_note)
+        self._delete_dropped_namespaces(new_note)
         self._ask(lambda: self._service.make(new_note.namespace, self._dimension), WRITING_SECONDS)
-        made_note = replace(self._notes.read(), is_made=True)
-        self._notes.write(made_note)
-        return made_note
+        final_note = replace(self._notes.read(), is_made=True)
+        self._notes.write(final_note)
+        return final_note
 
-    def _drop(self, note: IndexNote) -> bool:
-        """Delete unneeded namespaces, and return whether none is left."""
+    def _delete_dropped_namespaces(self, note: IndexNote) -> bool:
+        """Delete the note's dropped namespaces in the service, and return whether all were deleted."""
         remaining = list(note.dropped_namespaces)
         try:
             while remaining:
-                self._ask(lambda: self._service.drop(remaining[0]), self._seconds)  # the remaining work is done later
+                self._ask(lambda: self._service.drop(remaining[0]), self._query_seconds)
                 remaining.pop(0)
         except IndexUnusable:
             return False
@@ -368,41 +371,54 @@ class RemoteIndex:
                 self._notes.write(replace(note, dropped_namespaces=tuple(remaining)))
         return True
 
-    def _note(self) -> IndexNote:
-        """Return the note, without checkpoints if the service has lost writes before them."""
+    def _read_note(self) -> IndexNote:
+        """Return the note, without checkpoints if the namespace is damaged."""
         note = self._notes.read()
-        return replace(note, checkpoints=()) if note.namespace in self._distrusted else note
+        return replace(note, checkpoints=()) if note.namespace in self._damaged_namespaces else note
 
-    def _known_position(self, note: IndexNote) -> int:
+    def _last_visible_position(self, note: IndexNote) -> int:
+        """Return the position up to which writes were visible in the last answer, without asking the service."""
         if self._service.sees_at_once:
             return ALWAYS_VISIBLE
-        return self._known_positions.get(note.namespace, note.visible_position)
+        return self._answer_positions.get(note.namespace, note.visible_position)
 
     def _visible_position(self, note: IndexNote, *, asks_now: bool = False) -> int:
-        """Return the position up to which writes are visible. Ask the service if there are later writes."""
-        known_position = self._known_position(note)
-        is_retry_due = asks_now or time.monotonic() - self._polled_at > POLL_POSITION_SECONDS
+        """Return the position up to which writes are visible. If there are later writes, ask the service.
+
+        Args:
+            asks_now: Whether to ask even if the service was asked a moment ago.
+        """
+        last_visible_position = self._last_visible_position(note)
+        may_ask = asks_now or time.monotonic() - self._polled_at > POLL_POSITION_SECONDS
         if (
             not note.checkpoints
-            or note.checkpoints[-1].position <= known_position
-            or not is_retry_due
+            or note.checkpoints[-1].position <= last_visible_position
+            or not may_ask
             or self._circuit_breaker.is_paused()
         ):
-            return known_position
+            return last_visible_position
         self._polled_at = time.monotonic()
         any_vector = np.eye(1, self._dimension, dtype=np.float32)[0]
         try:
-            answer = self._ask(lambda: self._service.query(note.namespace, any_vector, 1), self._seconds)
+            answer = self._ask(lambda: self._service.query(note.namespace, any_vector, 1), self._query_seconds)
         except IndexUnusable:
-            return known_position
-        self._known_positions[note.namespace] = answer.sees_up_to
+            return last_visible_position
+        self._answer_positions[note.namespace] = answer.sees_up_to
         return answer.sees_up_to
 
     def _check_answer(self, answer: Answer, note: IndexNote, checkpoint: IndexCheckpoint, n_hits: int) -> None:
-        """Raise `IndexUnreachable` for an answer that contradicts a checkpoint, or `IndexBehind` if it lacks writes."""
+        """Check that an answer includes all writes before a checkpoint.
+
+        Args:
+            n_hits: The requested number of hits.
+
+        Raises:
+            IndexBehind: The answer lacks recent writes.
+            IndexUnreachable: The index lost its content, or the answer has too few hits or keys of another index.
+        """
         position = max(pending.position for pending in note.checkpoints if pending.checkpoint == checkpoint)
         if not answer.hits and not self.count():
-            self._distrusted.add(note.namespace)
+            self._damaged_namespaces.add(note.namespace)
             raise IndexUnreachable("the index lost its contents; it is not searched until it is rebuilt")
         if answer.sees_up_to < position:
             raise IndexBehind("the answer lacks recent writes")
@@ -414,18 +430,18 @@ class RemoteIndex:
             raise IndexUnreachable(f"the index answered with {len(answer.hits)} hits instead of {n_expected}")
 
     def _ask(self, call: Callable[[], T], seconds: float) -> T:
-        """Return the result of a request. Drop the checkpoints if the namespace is missing or has other settings."""
+        """Return the result of a request. A namespace that is missing or has other settings counts as damaged."""
         try:
             return self._circuit_breaker.call(call, seconds=seconds)
         except IndexUnreachable:
             raise
         except IndexUnusable:
-            self._distrusted.add(self._notes.read().namespace)
+            self._damaged_namespaces.add(self._notes.read().namespace)
             raise
 
 
-def _iterate_batches(n: int, size: int) -> Iterator[slice]:
-    for start in range(0, n, size):
+def _iterate_batches(n_items: int, size: int) -> Iterator[slice]:
+    for start in range(0, n_items, size):
         yield slice(start, start + size)
 
 

@@ -38,7 +38,7 @@ CLOCK_SECONDS = 60.0
 """Maximum clock skew between machines that share a ledger."""
 
 WRITING = "writing"
-"""The last word of a lease whose holder has sent a request that has no answer yet."""
+"""The last word of a lease whose holder may have sent a request that has no answer yet."""
 
 MAX_PENDING = 16
 """Maximum number of pending checkpoints."""
@@ -79,9 +79,9 @@ class IndexNote:
     is_finished: bool = True
     """True if the newest checkpoint is the last write, so that the keys can be counted."""
 
-    def visible_checkpoint(self, position: int) -> PendingCheckpoint | None:
-        """Return the newest checkpoint that is visible at a position, or None."""
-        return next((pending for pending in reversed(self.checkpoints) if pending.position <= position), None)
+    def visible_checkpoint(self, visible_position: int) -> PendingCheckpoint | None:
+        """Return the newest checkpoint whose writes are visible up to a position, or None."""
+        return next((pending for pending in reversed(self.checkpoints) if pending.position <= visible_position), None)
 
     def with_checkpoint(self, new: PendingCheckpoint, position: int) -> IndexNote:
         """Return this note with another checkpoint, and without those older than the visible one at a position."""
@@ -101,7 +101,7 @@ class IndexNote:
             dropped_namespaces=(*self.dropped_namespaces, self.namespace), kept_namespaces=self.kept_namespaces
         )
 
-    def keep_all(self) -> IndexNote:
+    def keep_namespaces(self) -> IndexNote:
         """Return this note with all namespaces marked as kept in the service, and without a current one."""
         return IndexNote(
             kept_namespaces=tuple(filter(None, (*self.kept_namespaces, *self.dropped_namespaces, self.namespace)))
@@ -121,11 +121,11 @@ class IndexNotes:
         self._name = f"{INDEX}{collection}:{address}"
         self._lease_name = f"{LEASE}{collection}:{address}"
         self._lease = ""
-        self._written = ""
-        """The text of the note as this writer last stored it."""
+        self._last_note_text = ""
+        """The text of the note as this writer last read or stored it."""
 
-        self._is_unsure = False
-        """True if the result of a sent request is unknown."""
+        self._has_unanswered_request = False
+        """True if a request was sent whose result is unknown."""
 
     @property
     def can_write(self) -> bool:
@@ -139,7 +139,7 @@ class IndexNotes:
     def acquire_lease(self) -> bool:
         """Try to acquire the lease, and return whether it was acquired."""
         lease_text = self._read_text(self._lease_name)
-        if lease_text and not self._is_expired(lease_text):
+        if lease_text and not self._may_be_taken_over(lease_text):
             return False
         lease = self._new_lease()
         try:
@@ -147,8 +147,8 @@ class IndexNotes:
         except (PlanOutdated, StoreError):  # another process was faster, or has locked the ledger
             return False
         self._lease = lease
-        self._written = self._read_text(self._name)
-        self._is_unsure = False
+        self._last_note_text = self._read_text(self._name)
+        self._has_unanswered_request = False
         return True
 
     def renew_lease(self) -> None:
@@ -175,31 +175,29 @@ class IndexNotes:
         Raises:
             IndexUnreachable: Another process has taken over the lease.
         """
-        note, self._is_unsure = self.read(), True
+        note, self._has_unanswered_request = self.read(), True
         try:
             self._write({self._name: self._encode(replace(note, is_finished=False))} if note.is_finished else {})
         except (IndexUnreachable, StoreError):  # no request will be sent
-            self._is_unsure = False
+            self._has_unanswered_request = False
             raise
 
     def end_write(self) -> None:
         """Record that the request has completed."""
-        self._is_unsure = False
+        self._has_unanswered_request = False
 
     def release_lease(self) -> bool:
-        """Release the lease, and return whether other writers may start immediately.
-
-        Other writers have to wait for the lease to expire if a sent request may still take effect.
-        """
-        lease, is_unsure = self._lease, self._is_unsure
-        self._lease, self._written, self._is_unsure = "", "", False
+        """Release the lease, and return True. Return False if it must expire: a sent request may still take effect."""
+        lease, has_unanswered_request = self._lease, self._has_unanswered_request
+        self._lease, self._last_note_text, self._has_unanswered_request = "", "", False
         try:
-            self._write_lease(lease, lease if is_unsure else None)
+            self._replace_lease(lease, lease if has_unanswered_request else None)
         except StoreError as error:  # it expires by itself
             logger.warning("the end of a lease on an index could not be recorded: %s", error)
-        return not is_unsure
+        return not has_unanswered_request
 
-    def _write_lease(self, lease: str, text: str | None) -> None:
+    def _replace_lease(self, lease: str, text: str | None) -> None:
+        """Replace this writer's lease, or delete it if the text is None, unless another process took it over."""
         try:
             self._ledger.notes.write({self._lease_name: text}, expected={self._lease_name: lease})
         except PlanOutdated:
@@ -207,18 +205,18 @@ class IndexNotes:
 
     def drop_checkpoints(self) -> None:
         """Drop all checkpoints, because a write may have been sent after the lease was lost."""
-        self._change(lambda note: replace(note, checkpoints=()))
+        self._change_without_lease(lambda note: replace(note, checkpoints=()))
 
     def abandon_namespaces(self) -> IndexNote:
         """Mark all namespaces as kept in the service, even if another process is writing, and return the note."""
-        return self._change(IndexNote.keep_all)
+        return self._change_without_lease(IndexNote.keep_namespaces)
 
-    def cleared_text(self, text: str) -> str:
-        """Return the text of a note whose namespace in a service was cleared."""
+    def drop_namespace_in(self, text: str) -> str:
+        """Return the text of a note with its namespace marked for deletion."""
         return self._encode(self._decode(text).drop_namespace())
 
-    def _change(self, change: Callable[[IndexNote], IndexNote]) -> IndexNote:
-        """Change the note without a lease, and return it. Retry after a concurrent change by another process."""
+    def _change_without_lease(self, change: Callable[[IndexNote], IndexNote]) -> IndexNote:
+        """Apply a function to the note, and return its result. Retry after a concurrent change by another process."""
         while True:
             text = self._read_text(self._name)
             new_note = change(self._decode(text))
@@ -227,35 +225,38 @@ class IndexNotes:
                 return new_note
 
     def _write(self, texts: Mapping[str, str]) -> None:
+        """Write notes by name and renew the lease, or raise `IndexUnreachable` if another process took it over."""
         lease = self._new_lease(self._lease.partition(" ")[0])
         expected: dict[str, str | None] = {self._lease_name: self._lease}
         if texts:
-            expected[self._name] = self._written or None
+            expected[self._name] = self._last_note_text or None
         try:
             self._ledger.notes.write({self._lease_name: lease, **texts}, expected=expected)
         except PlanOutdated as error:
             self.drop_checkpoints()
             raise IndexUnreachable("another process took over the lock, because this process stalled") from error
-        self._lease, self._written = lease, texts.get(self._name, self._written)
+        self._lease, self._last_note_text = lease, texts.get(self._name, self._last_note_text)
 
     def _new_lease(self, holder: str = "") -> str:
+        """Return the text of a new lease: its holder, by default this process, and the time at which it expires."""
         until = self._ledger.clock.now() + timedelta(seconds=LEASE_SECONDS)
         holder = holder or "/".join([_boot_id(), str(os.getpid()), new_id(), self._ledger.identity()])
         lease = f"{holder} {until.isoformat()}"
-        return f"{lease} {WRITING}" if self._is_unsure else lease
+        return f"{lease} {WRITING}" if self._has_unanswered_request else lease
 
-    def _is_expired(self, lease: str) -> bool:
-        """Return whether a lease has expired, or its holder is a dead process or the original of this copied ledger.
+    def _may_be_taken_over(self, lease: str) -> bool:
+        """Return whether a lease may be taken over.
 
-        A lease that ends implausibly late comes from a wrong clock. Only processes on this machine are checked.
+        It may if its time is over, if it ends implausibly late because of a wrong clock, if it was copied with the
+        ledger from another store, or if its holder was a process of this machine that has ended.
         """
-        machine, pid, _, identity = lease.partition(" ")[0].split("/")
-        if identity != self._ledger.identity():
+        boot_id, pid, _, ledger_identity = lease.partition(" ")[0].split("/")
+        if ledger_identity != self._ledger.identity():
             return True
         remaining = _expires_at(lease) - self._ledger.clock.now()
         if not timedelta() < remaining < timedelta(seconds=LEASE_SECONDS + CLOCK_SECONDS):
             return True
-        if lease.endswith(WRITING) or not machine or machine != _boot_id():
+        if lease.endswith(WRITING) or not boot_id or boot_id != _boot_id():
             return False
         return not Path(f"/proc/{pid}").exists()
 
@@ -266,13 +267,14 @@ class IndexNotes:
         return json.dumps({"ledger": self._ledger.identity(), **_encode_note(note)})
 
     def _decode(self, text: str) -> IndexNote:
+        """Return the note in a text, or an empty one if the text is empty or damaged."""
         try:
             encoded = json.loads(text) if text else {}
             if not encoded:
                 return IndexNote()
             note = _decode_note(encoded)
             is_of_this_ledger = encoded["ledger"] == self._ledger.identity()
-            return note if is_of_this_ledger else note.keep_all()
+            return note if is_of_this_ledger else note.keep_namespaces()
         except (ValueError, TypeError, KeyError, AttributeError, RecursionError):
             return IndexNote()
 
@@ -289,7 +291,7 @@ def restore_notes(ledger: LedgerEngine, notes: Mapping[str, str]) -> None:
         notes: The earlier notes whose names begin with `INDEX`.
     """
     indexes = {name: IndexNotes(ledger, *name.split(":", 1)) for name in notes}
-    ledger.notes.write({INDEX + name: index.cleared_text(notes[name]) for name, index in indexes.items()})
+    ledger.notes.write({INDEX + name: index.drop_namespace_in(notes[name]) for name, index in indexes.items()})
 
 
 def _encode_note(note: IndexNote) -> dict[str, Any]:

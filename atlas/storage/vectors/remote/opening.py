@@ -13,7 +13,7 @@ from atlas.storage.vectors.remote.index import RemoteIndex
 from atlas.storage.vectors.remote.notes import IndexNotes, list_index_addresses
 from atlas.storage.vectors.remote.service import VectorService
 
-MAX_PART_SECONDS = 60.0
+READ_SECONDS = 60.0
 """Read timeout of a connection. The timeout of a whole response is shorter."""
 
 
@@ -31,9 +31,9 @@ class RemoteIndexes:
         """
         index_address = read_index_address(address)
         self.location = str(index_address)
-        self._service = _make_service(index_address, seconds=max(seconds, MAX_PART_SECONDS))
+        self._service = _make_service(index_address, seconds=max(seconds, READ_SECONDS))
         self._circuit_breaker = CircuitBreaker(self.location)
-        self._seconds = seconds
+        self._query_seconds = seconds
 
     @property
     def fault(self) -> str:
@@ -43,7 +43,9 @@ class RemoteIndexes:
     def index(self, ledger: LedgerEngine, collection: str, dimension: int) -> RemoteIndex:
         """Return the index of a collection."""
         notes = IndexNotes(ledger, collection, self.location)
-        return RemoteIndex(self._service, self._circuit_breaker, notes, collection, dimension, seconds=self._seconds)
+        return RemoteIndex(
+            self._service, self._circuit_breaker, notes, collection, dimension, seconds=self._query_seconds
+        )
 
     def close(self) -> None:
         """Close the connections."""
@@ -68,12 +70,12 @@ def _make_service(address: IndexAddress | PluginIndexAddress, *, seconds: float)
 
 def list_kept_namespaces(ledger: LedgerEngine, collections: Iterable[str]) -> list[str]:
     """Return the namespaces of collections that are kept in services, each as `NAMESPACE at ADDRESS`."""
-    addresses = [
-        (address, collection) for collection in collections for address in list_index_addresses(ledger, collection)
+    indexes = [
+        (collection, address) for collection in collections for address in list_index_addresses(ledger, collection)
     ]
     return [
         f"{namespace} at {address}"
-        for address, collection in addresses
+        for collection, address in indexes
         for namespace in IndexNotes(ledger, collection, address).read().kept_namespaces
     ]
 
@@ -97,7 +99,7 @@ def abandon(ledger: LedgerEngine, address: str) -> list[str]:
 
 
 def clear_everywhere(ledger: LedgerEngine, collection: str, *, seconds: float) -> list[str]:
-    """Remove the indexes of a collection from every service. Return the services that still have an index."""
+    """Clear a collection's indexes in every service. Return the services that still have one, with the reason."""
     remaining = []
     for address in list_index_addresses(ledger, collection):
         indexes = RemoteIndexes(address, seconds=seconds)

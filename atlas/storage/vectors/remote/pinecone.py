@@ -116,10 +116,10 @@ class PineconeService:
         numbers = _round_vector(vector)
         result = self._call(lambda index: index.query(vector=numbers, top_k=k, namespace=namespace))
         hits = [(match.id, match.score) for match in result.matches]
-        sees_up_to = result.response_info.lsn_reconciled if result.response_info else None
-        if hits and sees_up_to is None:
+        position = result.response_info.lsn_reconciled if result.response_info else None
+        if hits and position is None:
             raise IndexUnreachable("the answer lacks the position of the last write, so the index is not used")
-        return Answer(hits=hits, sees_up_to=NO_POSITION if sees_up_to is None else sees_up_to)
+        return Answer(hits=hits, sees_up_to=NO_POSITION if position is None else position)
 
     def count(self, namespace: str) -> int:
         """Return the number of keys in a namespace, which Pinecone counts with a delay, or 0 without a namespace."""
@@ -155,7 +155,7 @@ class PineconeService:
             raise (IndexUnreachable if is_refused else NoAnswer)(error_text(error, KEY)) from None
 
     def _call_or_default(self, call: Callable[[Index], T], default: T) -> T:
-        """Return a result of the SDK, or a default if there is no such namespace."""
+        """Call the SDK like `_call`, and return its result, or a default if the namespace does not exist."""
 
         def call_or_default(index: Index) -> T:
             from pinecone import NotFoundError
@@ -172,13 +172,13 @@ def _retry(call: Callable[[], T]) -> T:
     """Return the result of a call, which is repeated after transient errors."""
     from pinecone import ApiError
 
-    until, delay = time.monotonic() + RETRY_SECONDS, FIRST_DELAY_SECONDS
+    deadline, delay = time.monotonic() + RETRY_SECONDS, FIRST_DELAY_SECONDS
     while True:
         try:
             return call()
         except ApiError as error:
             delay = max(delay, getattr(error, "retry_after", None) or 0.0)
-            if error.status_code not in TRANSIENT_STATUSES or time.monotonic() + delay > until:
+            if error.status_code not in TRANSIENT_STATUSES or time.monotonic() + delay > deadline:
                 raise
         time.sleep(delay)
         delay *= 2
