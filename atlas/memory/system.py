@@ -418,7 +418,7 @@ class MemorySystemImpl(JudgementMixin, LossMixin, PromotionMixin, StoringMixin, 
         from atlas.memory.effects.memory_effect import memory_effect
 
         with self.storage.reading():
-            used_by = self.storage.ledger.usage.by_attempt()
+            used_by = self.storage.ledger.usage.records_by_attempt()
             return memory_effect(self.experience, list(self._memories.values()), used_by)
 
     amemory_effect = twin(memory_effect)

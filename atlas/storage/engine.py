@@ -137,7 +137,7 @@ class UsageTables(Protocol):
     def uses(self, collection: str, ids: Sequence[str]) -> dict[str, list[Use]]:
         """Return the uses of each record and of the records merged into it, oldest first, keyed by id."""
 
-    def by_attempt(self, attempt_ids: Sequence[str] | None = None) -> dict[str, list[tuple[str, str]]]:
+    def records_by_attempt(self, attempt_ids: Sequence[str] | None = None) -> dict[str, list[tuple[str, str]]]:
         """Return the (collection, record id) pairs of the records that each attempt used, keyed by attempt id.
 
         Args:
@@ -469,7 +469,7 @@ class LedgerEngine(Protocol):
     def bind_model(self, name: str, dimension: int, prompts: str = "") -> None:
         """Bind the store to an embedding model, unless it is bound to one."""
 
-    def draft(self, kind: str, *, actor: str, reason: str = "", undoes: str | None = None) -> OperationDraft:
+    def new_operation(self, kind: str, *, actor: str, reason: str = "", undoes: str | None = None) -> OperationDraft:
         """Return a new operation. Its first write adds it to the history."""
 
     def add(

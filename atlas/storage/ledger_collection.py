@@ -95,9 +95,9 @@ class LedgerCollection(Collection):
         unchanged_since: Mapping[str, Moment] | None = None,
     ) -> LedgerCollection:
         """Return a view of this collection whose writes belong to one operation, new or existing."""
-        draft = self._draft(kind, reason)
-        draft = replace(draft, id=operation_id or draft.id, unchanged_since=unchanged_since or {})
-        return LedgerCollection(self.parts, draft)
+        operation = self._new_operation(kind, reason)
+        operation = replace(operation, id=operation_id or operation.id, unchanged_since=unchanged_since or {})
+        return LedgerCollection(self.parts, operation)
 
     def exclude(self, ids: Sequence[str]) -> LedgerCollection:
         """Return a view of this collection whose searches skip these records. Word frequencies still include them."""
@@ -170,7 +170,7 @@ class LedgerCollection(Collection):
         """Replace records."""
         records = self._records(ids, embeddings, metadatas, documents)
         self._check_visible([*ids])
-        operation = self._operation or self._draft("edit")
+        operation = self._operation or self._new_operation("edit")
         model = self.parts.model
         self._ledger.update(
             self._name,
@@ -183,7 +183,7 @@ class LedgerCollection(Collection):
 
     def delete(self, ids: list[str]) -> int:
         """Delete records, keeping them in the history, and return the number of deleted ones."""
-        operation = self._operation or self._draft("delete")
+        operation = self._operation or self._new_operation("delete")
         return self._ledger.remove(self._name, self._visible_ids(ids), operation)
 
     def get(self, ids: list[str]) -> list[dict[str, Any]]:
@@ -412,25 +412,25 @@ class LedgerCollection(Collection):
     def mark(self, marks: Mapping[str, Marks]) -> None:
         """Replace the marks of records, or raise `NotFound` if a record does not exist."""
         self._check_visible([*marks])
-        operation = self._operation or self._draft("mark")
+        operation = self._operation or self._new_operation("mark")
         self._ledger.marks.write(self._name, marks, operation)
 
     def change_marks(self, ids: Sequence[str], change: Callable[[Marks], Marks]) -> int:
         """Apply a function to the marks of records, and return the number of changed records."""
         self._check_visible(ids)
-        operation = self._operation or self._draft("mark")
+        operation = self._operation or self._new_operation("mark")
         return self._ledger.marks.change(self._name, ids, change, operation)
 
     def release(self, ids: Sequence[str], unchanged_since: Moment | None = None) -> int:
         """Accept records that wait for review, and return their number."""
         self._check_visible(ids)
-        operation = self._operation or self._draft("accept")
+        operation = self._operation or self._new_operation("accept")
         return self._ledger.history.accept(self._name, ids, operation, unchanged_since)
 
     def quarantine(self, reasons: Mapping[str, str]) -> int:
         """Set each record's quarantine reason ('' ends the quarantine), and return the number of changed records."""
         self._check_visible([*reasons])
-        operation = self._operation or self._draft("quarantine")
+        operation = self._operation or self._new_operation("quarantine")
         return self._ledger.marks.quarantine(self._name, reasons, operation)
 
     def versions(self, record_id: str) -> list[Version]:
@@ -459,13 +459,13 @@ class LedgerCollection(Collection):
     ) -> int:
         """Delete records and return their number, unless the collection has changed since `moment`."""
         self.write_retrievals()
-        operation = self._operation or self._draft("delete")
+        operation = self._operation or self._new_operation("delete")
         return self._ledger.remove(self._name, self._visible_ids(ids), operation, unchanged_since=moment, usage=usage)
 
     def merge(self, merges: Sequence[Merge], moment: Moment, deleted_ids: Sequence[str] = ()) -> None:
         """Merge groups of records, or raise `PlanOutdated` if one of them has changed since `moment`."""
         self._check_visible([*(i for item in merges for i in (item.kept_id, *item.removed)), *deleted_ids])
-        operation = self._operation or self._draft("merge")
+        operation = self._operation or self._new_operation("merge")
         records = self._records(
             [item.kept_id for item in merges],
             [item.embedding for item in merges],
@@ -499,7 +499,7 @@ class LedgerCollection(Collection):
     def restore(self, ids: Sequence[str]) -> int:
         """Restore deleted records, and return the number of restored ones."""
         refuse_in_scope("restore deleted records")
-        operation = self._operation or self._draft("restore")
+        operation = self._operation or self._new_operation("restore")
         return self._ledger.history.restore(self._name, ids, operation)
 
     def _read_live(self, ids: Sequence[str], *, light: bool = False) -> dict[str, Record]:
@@ -547,7 +547,7 @@ class LedgerCollection(Collection):
         restored: Mapping[str, RestoredHistory] = MappingProxyType({}),
         unique_key: str = "",
     ) -> list[str]:
-        operation = self._operation or self._draft("store")
+        operation = self._operation or self._new_operation("store")
         model = self.parts.model
         added = self._ledger.add(
             self._name, records, operation, model=model, skip_known=skip_known, restored=restored, unique_key=unique_key
@@ -561,8 +561,8 @@ class LedgerCollection(Collection):
         check_actor_scope(metadatas)
         return as_records(ids, embeddings, metadatas, documents, dimension=self.parts.dimension)
 
-    def _draft(self, kind: str, reason: str = "") -> OperationDraft:
-        return self._ledger.draft(kind, actor=actor_name(self.parts.settings.actor), reason=reason)
+    def _new_operation(self, kind: str, reason: str = "") -> OperationDraft:
+        return self._ledger.new_operation(kind, actor=actor_name(self.parts.settings.actor), reason=reason)
 
 
 def _redact_use(use: Use) -> Use:

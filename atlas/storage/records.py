@@ -184,7 +184,7 @@ NO_MOMENT = Moment()
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class OperationDraft:
-    """An operation that is about to write."""
+    """The operation to which a write belongs. Its first change adds it to the history."""
 
     id: str
     kind: str

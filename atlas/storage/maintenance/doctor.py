@@ -189,7 +189,9 @@ def _fix_marks(store: Store) -> None:
     marks = store.ledger.marks
     if marks.orphaned_marks():
         why = "of records that never existed"
-        marks.drop_orphaned_marks(store.ledger.draft("mark", actor=actor_name(store.settings.actor), reason=why))
+        marks.drop_orphaned_marks(
+            store.ledger.new_operation("mark", actor=actor_name(store.settings.actor), reason=why)
+        )
     store.marks_files.write()
 
 

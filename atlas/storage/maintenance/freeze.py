@@ -49,7 +49,7 @@ def freeze(store: Store, name: str, *, reword: Reword | None = None) -> Path:
             last_purge = access_storage(store.path).last_purge()  # a purge during the copy makes the copy unusable
             frozen_at = store.ledger.clock.now().isoformat()
             store.ledger.copies.write(target / LEDGER)
-            purge = store.ledger.draft("purge", actor=actor_name(store.settings.actor), reason=OMISSION_REASON)
+            purge = store.ledger.new_operation("purge", actor=actor_name(store.settings.actor), reason=OMISSION_REASON)
             store.ledger.copies.leave_out_hidden(target / LEDGER, purge, reword)
             if (names := names_text(store).read()) is not None:
                 (target / NAMES).write_bytes(names)

@@ -104,9 +104,9 @@ def apply_purge(store: Store, plan: PurgePlan, *, reason: str = "", reword: Rewo
     Raises:
         PlanOutdated: A record or its marks have changed since the plan was made; the store was not changed.
     """
-    draft = store.ledger.draft("purge", actor=actor_name(store.settings.actor), reason=reason)
+    operation = store.ledger.new_operation("purge", actor=actor_name(store.settings.actor), reason=reason)
     keys = [(record.collection, record.id) for record in plan.records]
     unfinished = UnfinishedPurge(collections=sorted({collection for collection, _ in keys}))
-    store.ledger.purges.purge(keys, draft, unfinished, unchanged_since=plan.moment, reword=reword)
-    store.audit.add_event(PURGED, who=draft.actor, about=f"{len(keys):,} records, {draft.id}")
-    return PurgeResult(operation_id=draft.id, n_records=len(keys), problem=store.finish_purges())
+    store.ledger.purges.purge(keys, operation, unfinished, unchanged_since=plan.moment, reword=reword)
+    store.audit.add_event(PURGED, who=operation.actor, about=f"{len(keys):,} records, {operation.id}")
+    return PurgeResult(operation_id=operation.id, n_records=len(keys), problem=store.finish_purges())

@@ -361,7 +361,7 @@ class SqlLedger:
 
     # Writing
 
-    def draft(self, kind: str, *, actor: str, reason: str = "", undoes: str | None = None) -> OperationDraft:
+    def new_operation(self, kind: str, *, actor: str, reason: str = "", undoes: str | None = None) -> OperationDraft:
         """Return a new operation. Its first write adds it to the history."""
         check_kind(kind)
         check_store(self.database.directory)

@@ -243,11 +243,11 @@ class LedgerWriter:
 
     def _create_operation(self) -> None:
         """Create the operation with its first change, so that an operation without changes leaves no trace."""
-        draft = self.operation
+        operation = self.operation
         self.connection.execute(
             "INSERT INTO operations (id, kind, actor, created_at, reason, undoes) VALUES (?, ?, ?, ?, ?, ?) "
             "ON CONFLICT (id) DO NOTHING",
-            (draft.id, draft.kind, draft.actor, self._at, draft.reason, draft.undoes),
+            (operation.id, operation.kind, operation.actor, self._at, operation.reason, operation.undoes),
         )
 
     def load_rows(self, collection: str, ids: Sequence[str]) -> None:
@@ -356,13 +356,13 @@ class _Row:
     stored_at: str
 
 
-LAST_CHANGE = "FROM changes WHERE collection = ? AND record_id = ? AND aspect = ? ORDER BY seq DESC LIMIT 1"
+LAST_CHANGE_SQL = "FROM changes WHERE collection = ? AND record_id = ? AND aspect = ? ORDER BY seq DESC LIMIT 1"
 
 
 def current_state(connection: Connection, collection: str, record_id: str, aspect: str) -> int:
     """Return the number of the change that led to a record's current state. 0 before the first change."""
     row = connection.execute(
-        f"SELECT coalesce(state_after, seq) {LAST_CHANGE}",
+        f"SELECT coalesce(state_after, seq) {LAST_CHANGE_SQL}",
         (collection, record_id, aspect),
     ).fetchone()
     return int(row[0]) if row else 0

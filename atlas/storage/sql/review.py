@@ -13,7 +13,7 @@ from atlas.core.operations import NO_MARKS
 from atlas.storage.sql.connection import Connection
 from atlas.storage.sql.marks import change_marks, read_marks, write_marks_without_history
 from atlas.storage.sql.records import RECORD, LedgerWriter
-from atlas.storage.sql.usage import WAITING, change_uses
+from atlas.storage.sql.usage import WAITING, set_exclusion
 
 ACCEPT = "accept"
 """Kind of operations that accept waiting records."""
@@ -44,16 +44,20 @@ def accept(writer: LedgerWriter, collection: str, ids: Sequence[str]) -> int:
     }
     for record_id, marks in pending.items():
         change_marks(writer, collection, record_id, marks, replace(marks, held_for=""))
-    release_uses(writer.connection, writer.operation.id, counts=True)
+    count_accepted_uses(writer.connection, writer.operation.id, is_counted=True)
     return len(pending)
 
 
-def release_uses(connection: Connection, accept_id: str, *, counts: bool) -> None:
-    """Count the uses that came with the records accepted by an operation, or stop counting them."""
-    added_by = connection.execute(
+def count_accepted_uses(connection: Connection, accept_id: str, *, is_counted: bool) -> None:
+    """Count the uses that came with accepted records, or stop counting them.
+
+    Args:
+        accept_id: Id of the operation that accepted the records.
+    """
+    rows = connection.execute(
         "SELECT DISTINCT a.operation FROM changes c JOIN changes a ON a.collection = c.collection "
         "AND a.record_id = c.record_id AND a.aspect = ? AND a.before IS NULL WHERE c.operation = ?",
         (RECORD, accept_id),
     ).fetchall()
-    for (operation_id,) in added_by:
-        change_uses(connection, operation_id, WAITING, is_set=not counts)
+    for (operation_id,) in rows:  # of the operations that added the records
+        set_exclusion(connection, operation_id, WAITING, is_excluded=not is_counted)

@@ -61,32 +61,29 @@ class SqlUsage:
                 f"SELECT counts_for, {', '.join(USAGE_COLUMNS)} FROM ({usage_rows.text})", usage_rows.parameters
             ).fetchall()
             totals: dict[str, Usage] = {}
-            for record_id, *figures in rows:
-                totals[record_id] = _add_usage(totals.get(record_id, NO_USAGE), _decode_usage(*figures))
+            for record_id, *columns in rows:
+                totals[record_id] = _add_usage(totals.get(record_id, NO_USAGE), _decode_usage(*columns))
         return totals
 
     def uses(self, collection: str, ids: Sequence[str]) -> dict[str, list[Use]]:
         """Return the uses of each record and of records merged into it, oldest first, one per attempt, keyed by id."""
-        absorbed, columns = (
-            merged_usage_sql(collection, ids),
-            "record_id, kind, success, task_id, created_at, actor, seq",
-        )
+        with_clause = merged_usage_sql(collection, ids)
         with self._database.read() as connection:
             rows = connection.execute(
-                f"{absorbed.text}, counted AS (SELECT j.value AS counts_for, u.* FROM json_each(?) j "
+                f"{with_clause.text}, counted AS (SELECT j.value AS counts_for, u.* FROM json_each(?) j "
                 "CROSS JOIN events u ON u.collection = ? AND u.record_id = j.value "
                 "UNION ALL SELECT a.kept, u.* FROM absorbed a "
                 "CROSS JOIN events u ON u.collection = a.collection AND u.record_id = a.gone) "
-                f"SELECT counts_for, {columns} FROM counted "
+                "SELECT counts_for, record_id, kind, success, task_id, created_at, actor FROM counted "
                 "WHERE undone = 0 AND seq NOT IN (SELECT seq FROM repeated) ORDER BY seq",
-                (*absorbed.parameters, TextArray(ids), collection),
+                (*with_clause.parameters, TextArray(ids), collection),
             ).fetchall()
             uses: dict[str, list[Use]] = {record_id: [] for record_id in ids}
-            for counts_for, *event, _ in rows:
+            for counts_for, *event in rows:
                 uses[counts_for].append(_decode_use(*event))
         return uses
 
-    def by_attempt(self, attempt_ids: Sequence[str] | None = None) -> dict[str, list[tuple[str, str]]]:
+    def records_by_attempt(self, attempt_ids: Sequence[str] | None = None) -> dict[str, list[tuple[str, str]]]:
         """Return the (collection, record id) pairs of the records that each attempt used, keyed by attempt id.
 
         Deleted records are included. Uses without an attempt are left out.
@@ -95,14 +92,14 @@ class SqlUsage:
             attempt_ids: Attempts to look for, or None for all.
         """
         if attempt_ids is None:
-            wanted = Sql("kind > ? AND kind < ?", (f"{USE}{SEPARATOR}", f"{USE}{chr(ord(SEPARATOR) + 1)}"))
+            condition = Sql("kind > ? AND kind < ?", (f"{USE}{SEPARATOR}", f"{USE}{chr(ord(SEPARATOR) + 1)}"))
         else:
             kinds = TextArray(f"{USE}{SEPARATOR}{attempt_id}" for attempt_id in attempt_ids)
-            wanted = Sql("kind IN (SELECT value FROM json_each(?))", (kinds,))
+            condition = Sql("kind IN (SELECT value FROM json_each(?))", (kinds,))
         with self._database.read() as connection:
             rows = connection.execute(
-                f"SELECT kind, collection, record_id FROM events WHERE undone = 0 AND {wanted.text} ORDER BY seq",
-                wanted.parameters,
+                f"SELECT kind, collection, record_id FROM events WHERE undone = 0 AND {condition.text} ORDER BY seq",
+                condition.parameters,
             ).fetchall()
         records: dict[str, list[tuple[str, str]]] = {}
         for kind, collection, record_id in rows:
@@ -112,7 +109,7 @@ class SqlUsage:
     def check_unused(self, collection: str, expected: Mapping[str, Usage]) -> None:
         """Raise `PlanOutdated` if a record's usage differs from the expected usage. Call it inside a transaction."""
         usage = self.read(collection, list(expected))
-        if any(usage.get(record_id, NO_USAGE) != figures for record_id, figures in expected.items()):
+        if any(usage.get(record_id, NO_USAGE) != expected_usage for record_id, expected_usage in expected.items()):
             raise PlanOutdated(
                 "experiences that the plan removes have been used since it was made; nothing was done. Plan again"
             )
@@ -137,7 +134,7 @@ class SqlUsage:
         """
         kind, at = _event_kind(trajectory_id), self._clock.now().isoformat()
         with self._database.write() as connection:
-            if trajectory_id and _has_counted(connection, collection, record_id, kind):
+            if trajectory_id and _has_counted_use(connection, collection, record_id, kind):
                 return
             connection.execute(
                 "INSERT INTO events (collection, record_id, kind, success, task_id, created_at, actor, operation, "
@@ -204,16 +201,17 @@ def counted_usage_sql(collection: str, ids: Sequence[str] | None = None) -> Sql:
 
     Negative rows cancel uses that are counted twice.
     """
-    absorbed = merged_usage_sql(collection, ids)
+    with_clause = merged_usage_sql(collection, ids)
     condition = "" if ids is None else "AND own.record_id IN (SELECT value FROM json_each(?)) "
     parameters = (collection,) if ids is None else (collection, TextArray(ids))
     return Sql(
-        f"{absorbed.text} SELECT own.*, own.record_id AS counts_for FROM usage own WHERE own.collection = ? {condition}"
+        f"{with_clause.text} "
+        f"SELECT own.*, own.record_id AS counts_for FROM usage own WHERE own.collection = ? {condition}"
         "UNION ALL SELECT u.*, a.kept FROM absorbed a "
         "CROSS JOIN usage u ON u.collection = a.collection AND u.record_id = a.gone "
         "UNION ALL SELECT collection, kept, -count(*), -sum(success), NULL, 0, NULL, kept FROM repeated "
         "GROUP BY collection, kept",
-        (*absorbed.parameters, *parameters),
+        (*with_clause.parameters, *parameters),
     )
 
 
@@ -222,29 +220,29 @@ def total_sql(column: str) -> str:
     return f"coalesce(sum(u.{column}), 0)" if column.startswith("n_") else f"max(u.{column})"
 
 
-def change_uses(connection: Connection, operation_id: str, reason: int, *, is_set: bool) -> None:
-    """Exclude the uses of an operation from every count and list, or include them again.
+def set_exclusion(connection: Connection, operation_id: str, reason: int, *, is_excluded: bool) -> None:
+    """Set or remove a reason to exclude the uses of an operation from every count and list.
 
     Args:
         reason: `UNDONE` or `WAITING`. A use counts if neither is set.
-        is_set: Whether the reason is set or removed.
+        is_excluded: Whether to set the reason, or to remove it.
     """
     events = connection.execute(
         "SELECT seq, collection, record_id, kind, success, undone FROM events WHERE operation = ? "
-        f"AND (undone & ?) {'=' if is_set else '<>'} 0",
+        f"AND (undone & ?) {'=' if is_excluded else '<>'} 0",
         (operation_id, reason),
     ).fetchall()
-    for seq, collection, record_id, kind, success, before in events:
-        after = before ^ reason
-        if not after and kind != USE and _has_counted(connection, collection, record_id, kind):
+    for seq, collection, record_id, kind, success, reasons_before in events:
+        reasons_after = reasons_before ^ reason
+        if not reasons_after and kind != USE and _has_counted_use(connection, collection, record_id, kind):
             continue  # the attempt was recorded again meanwhile
-        connection.execute("UPDATE events SET undone = ? WHERE seq = ?", (after, seq))
-        if sign := (not after) - (not before):
-            _change_totals(connection, collection, record_id, sign, sign * success)
+        connection.execute("UPDATE events SET undone = ? WHERE seq = ?", (reasons_after, seq))
+        if n_added := (not reasons_after) - (not reasons_before):  # 1 or -1
+            _add_to_totals(connection, collection, record_id, n_added, n_added * success)
 
 
-def _change_totals(connection: Connection, collection: str, record_id: str, n: int, n_successes: int) -> None:
-    """Add to the totals of a record. Creates the row, which is missing if all uses were pending."""
+def _add_to_totals(connection: Connection, collection: str, record_id: str, n_uses: int, n_successes: int) -> None:
+    """Add to the totals of a record. Its row is created if all of its uses were pending."""
     connection.execute(
         "INSERT INTO usage (collection, record_id) VALUES (?, ?) ON CONFLICT DO NOTHING", (collection, record_id)
     )
@@ -252,7 +250,7 @@ def _change_totals(connection: Connection, collection: str, record_id: str, n: i
         "UPDATE usage SET n_uses = n_uses + ?3, n_successes = n_successes + ?4, last_used_at = (SELECT "
         "max(created_at) FROM events WHERE collection = ?1 AND record_id = ?2 AND undone = 0) "
         "WHERE collection = ?1 AND record_id = ?2",
-        (collection, record_id, n, n_successes),
+        (collection, record_id, n_uses, n_successes),
     )
 
 
@@ -264,14 +262,14 @@ def restore_usage(connection: Connection, collection: str, usage: Mapping[str, U
             (
                 collection,
                 record_id,
-                u.n_uses,
-                u.n_successes,
-                _to_text(u.last_used_at),
-                u.n_retrieved,
-                _to_text(u.last_retrieved_at),
+                totals.n_uses,
+                totals.n_successes,
+                _encode_time(totals.last_used_at),
+                totals.n_retrieved,
+                _encode_time(totals.last_retrieved_at),
             )
-            for record_id, u in usage.items()
-            if u != NO_USAGE
+            for record_id, totals in usage.items()
+            if totals != NO_USAGE
         ],
     )
 
@@ -282,7 +280,7 @@ def restore_uses(connection: Connection, collection: str, uses: Mapping[str, Seq
         "SELECT DISTINCT record_id FROM events WHERE collection = ? AND record_id IN (SELECT value FROM json_each(?))",
         (collection, TextArray(uses)),
     ).fetchall()
-    known_ids = {record_id for (record_id,) in rows}
+    ids_with_uses = {record_id for (record_id,) in rows}
     connection.executemany(
         "INSERT INTO events (collection, record_id, kind, success, task_id, created_at, actor) "
         "VALUES (?, ?, ?, ?, ?, ?, ?)",
@@ -298,12 +296,13 @@ def restore_uses(connection: Connection, collection: str, uses: Mapping[str, Seq
             )
             for record_id, uses_of_record in uses.items()
             for use in uses_of_record
-            if record_id not in known_ids
+            if record_id not in ids_with_uses
         ],
     )
 
 
-def _has_counted(connection: Connection, collection: str, record_id: str, kind: str) -> bool:
+def _has_counted_use(connection: Connection, collection: str, record_id: str, kind: str) -> bool:
+    """Return whether a use of a record that is not excluded has this kind, which names its attempt."""
     row = connection.execute(
         "SELECT 1 FROM events WHERE collection = ? AND record_id = ? AND kind = ? AND undone = 0 LIMIT 1",
         (collection, record_id, kind),
@@ -312,6 +311,7 @@ def _has_counted(connection: Connection, collection: str, record_id: str, kind: 
 
 
 def _event_kind(trajectory_id: str) -> str:
+    """Return the kind of a use, which includes the id of its attempt, if any."""
     return f"{USE}{SEPARATOR}{trajectory_id}" if trajectory_id else USE
 
 
@@ -358,5 +358,5 @@ def _decode_time(text: str | None) -> datetime | None:
     return parse_time(text) if text else None
 
 
-def _to_text(at: datetime | None) -> str | None:
+def _encode_time(at: datetime | None) -> str | None:
     return at.isoformat() if at else None

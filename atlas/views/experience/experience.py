@@ -192,7 +192,7 @@ def experience_detail(
 
 
 def _used_records(memory: MemorySystem, attempt_id: str) -> Iterator[RecordLink]:
-    used = memory.storage.ledger.usage.by_attempt([attempt_id]).get(attempt_id, ())
+    used = memory.storage.ledger.usage.records_by_attempt([attempt_id]).get(attempt_id, ())
     for kind in (STRATEGY, CONCEPT, EXPERIENCE, JOURNAL):
         records = kind.records(memory)
         titles = records.titles([record_id for collection, record_id in used if collection == records.collection_name])

@@ -109,7 +109,7 @@ def ids_with_memory(memory: MemorySystem, rows: Iterable[Mapping[str, Any]]) -> 
     """Return the ids of the attempts that were given records of the memories or used some, of rows as a store lists."""
     attempts = {row["id"]: row["metadata"] for row in rows}
     attempt_ids = [metadata.get("trajectory_id", "") for metadata in attempts.values()]
-    used = memory.storage.ledger.usage.by_attempt(attempt_ids)
+    used = memory.storage.ledger.usage.records_by_attempt(attempt_ids)
     return frozenset(
         each
         for each, metadata in attempts.items()

@@ -170,7 +170,9 @@ def test_a_purged_text_leaves_no_vector_in_the_index(opened, index):
     opened.delete("r7")
     ledger = opened.store.ledger
     left = UnfinishedPurge(collections=(THINGS,))
-    ledger.purges.purge([(THINGS, "r7")], ledger.draft("purge", actor="t"), left, unchanged_since=ledger.moment())
+    ledger.purges.purge(
+        [(THINGS, "r7")], ledger.new_operation("purge", actor="t"), left, unchanged_since=ledger.moment()
+    )
     assert opened.store.finish_purges() == ""
     assert index.count() == 59
     assert len(opened.nearest("r8", 60)) == 59

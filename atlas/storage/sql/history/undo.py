@@ -19,15 +19,15 @@ from atlas.storage.sql.history.operations import read_operation, read_operations
 from atlas.storage.sql.marks import change_marks, check_may_change, read_marks
 from atlas.storage.sql.meta import PURGED_IMAGE, PURGED_PREFIX
 from atlas.storage.sql.records import (
-    LAST_CHANGE,
+    LAST_CHANGE_SQL,
     MARKS,
     RECORD,
     LedgerWriter,
     current_state,
     record_from_image,
 )
-from atlas.storage.sql.review import ACCEPT, release_uses
-from atlas.storage.sql.usage import UNDONE, change_uses
+from atlas.storage.sql.review import ACCEPT, count_accepted_uses
+from atlas.storage.sql.usage import UNDONE, set_exclusion
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -62,7 +62,7 @@ def undo(database: Database, clock: Clock, operation_id: str, *, actor: str, rea
     """
     with database.write() as connection:
         operation = read_operation(connection, operation_id)
-        draft = OperationDraft(
+        undo_operation = OperationDraft(
             id=new_id(),
             kind=UNDO,
             actor=actor,
@@ -70,14 +70,15 @@ def undo(database: Database, clock: Clock, operation_id: str, *, actor: str, rea
             undoes=operation.id,
             is_reviewed=is_under_review(),
         )
-        writer = LedgerWriter(connection, draft, clock.now())
+        writer = LedgerWriter(connection, undo_operation, clock.now())
         n_purged = _undo_operation(writer, operation)
         writer.close()
         if n_purged:
             connection.execute(
-                "UPDATE operations SET reason = reason || ? WHERE id = ?", (_purge_suffix(n_purged), draft.id)
+                "UPDATE operations SET reason = reason || ? WHERE id = ?",
+                (_describe_purged(n_purged), undo_operation.id),
             )
-        return read_operation(connection, draft.id)
+        return read_operation(connection, undo_operation.id)
 
 
 def undo_many(
@@ -97,34 +98,39 @@ def undo_many(
     try:
         with database.write() as connection:
             operations = _operations_to_undo(connection, where)
-            draft = OperationDraft(id=new_id(), kind=UNDO, actor=actor, reason=reason, is_reviewed=is_under_review())
-            writer = LedgerWriter(connection, draft, clock.now())
+            undo_operation = OperationDraft(
+                id=new_id(), kind=UNDO, actor=actor, reason=reason, is_reviewed=is_under_review()
+            )
+            writer = LedgerWriter(connection, undo_operation, clock.now())
             if expected is None:
                 raise _PreviewFinished(_undo_all(writer, operations))
             return _undo_expected(writer, operations, expected)
     except _PreviewFinished as preview:
-        return preview.undone_many
+        return preview.result
 
 
 class _PreviewFinished(Exception):
-    def __init__(self, done: BulkUndo) -> None:
-        self.undone_many = done
+    """Signal that a preview is finished, which rolls its transaction back."""
+
+    def __init__(self, result: BulkUndo) -> None:
+        self.result = result
 
 
 def _operations_to_undo(connection: Connection, where: Operations) -> list[Operation]:
     """Return the matching operations to undo, newest first."""
     matches = read_operations(connection, where, limit=-1, offset=0)
-    ids = {operation.id for operation in matches}
-    pending = [operation for operation in matches if not operation.undone_by]
+    matching_ids = {operation.id for operation in matches}
+    operations_in_effect = [operation for operation in matches if not operation.undone_by]
     # An undo whose operations all match stays, because undoing it would redo them.
     return [
         operation
-        for operation in pending
-        if operation.kind != UNDO or not ids.issuperset(undone_operation_ids(operation))
+        for operation in operations_in_effect
+        if operation.kind != UNDO or not matching_ids.issuperset(undone_operation_ids(operation))
     ]
 
 
 def _undo_expected(writer: LedgerWriter, operations: Sequence[Operation], expected: BulkUndo) -> BulkUndo:
+    """Undo exactly the operations of a preview, or raise `PlanOutdated` if one of them can no longer be undone."""
     expected_ids, refused_ids = (set(ids) for ids in expected.outcome)
     # Only among the matching operations, so that a forged plan cannot undo operations of others.
     result = _undo_all(writer, [operation for operation in operations if operation.id in expected_ids])
@@ -143,6 +149,7 @@ def _undo_expected(writer: LedgerWriter, operations: Sequence[Operation], expect
 
 
 def _undo_all(writer: LedgerWriter, operations: Iterable[Operation]) -> BulkUndo:
+    """Undo all operations that can be undone. The result lists the others with the reason."""
     undone, refused = list[Operation](), list[tuple[Operation, str]]()
     for operation in operations:
         try:
@@ -170,31 +177,36 @@ def _undo_operation(writer: LedgerWriter, operation: Operation) -> int:
             f"the operation {operation.kind} {operation.id[:8]} was undone already, by {operation.undone_by[:8]}; "
             f"to do it again: atlas undo {operation.undone_by[:8]}"
         )
-    purged = _read_purges(connection, operation.id)
+    purge_ids = _read_purge_ids(connection, operation.id)
     all_changes = list(_read_changes(connection, operation.id))
-    changes = [change for change in all_changes if (change.collection, change.record_id) not in purged]
-    _check_not_purged(connection, operation, changes, purged)
+    changes = [change for change in all_changes if (change.collection, change.record_id) not in purge_ids]
+    _check_not_purged(connection, operation, changes, purge_ids)
     _check_unchanged_since(connection, operation, changes)
-    _check_own(writer, operation, changes)
+    _check_may_undo(writer, operation, changes)
     reverter = _ChangeReverter(connection=connection, writer=writer)
     for change in changes:
         reverter.revert(change)
-    for original, counts in _iterate_originals(connection, operation):
-        _set_counted(connection, original, counts=counts)
+    for original, is_in_effect in _iterate_originals(connection, operation):
+        _count_uses(connection, original, is_counted=is_in_effect)
     _write_undo_state(connection, operation, writer.operation.id)
-    return len(purged)
+    return len(purge_ids)
 
 
-def _check_own(writer: LedgerWriter, operation: Operation, changes: Iterable[_Change]) -> None:
-    """Raise `NotAllowed` if the undo would change records of other actors, unless it takes back own additions."""
-    kinds = {origin.kind for origin, _ in _iterate_originals(writer.connection, operation)}
-    draft = replace(writer.operation, changes_own_only=any(map(changes_own_only, kinds)))
+def _check_may_undo(writer: LedgerWriter, operation: Operation, changes: Iterable[_Change]) -> None:
+    """Raise `NotAllowed` if the actor may not undo the changes of an operation.
+
+    Whether the undo may change records of other actors depends on the kinds of the original operations.
+    """
+    kinds = {original.kind for original, _ in _iterate_originals(writer.connection, operation)}
+    restricted_operation = replace(writer.operation, changes_own_only=any(map(changes_own_only, kinds)))
     for change in changes:
-        check_may_change(writer.connection, draft, change.collection, [change.record_id])
+        check_may_change(writer.connection, restricted_operation, change.collection, [change.record_id])
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _ChangeReverter:
+    """Reverter of single changes, which writes them as parts of an undo."""
+
     connection: Connection
     writer: LedgerWriter
 
@@ -223,19 +235,18 @@ class _ChangeReverter:
         )
 
 
-def _purge_suffix(n_purged: int) -> str:
-    """Return the end of an undo's reason: the number of records that cannot be restored, because they were purged."""
-    if not n_purged:
-        return ""
+def _describe_purged(n_purged: int) -> str:
+    """Return a clause for the reason of an undo, such as `; without 1 record that was purged later`."""
     return f"; without {n_purged:,} {'record that was' if n_purged == 1 else 'records that were'} purged later"
 
 
 def _check_not_purged(
-    connection: Connection, operation: Operation, changes: list[_Change], purged: Mapping[tuple[str, str], str]
+    connection: Connection, operation: Operation, changes: list[_Change], purge_ids: Mapping[tuple[str, str], str]
 ) -> None:
-    if changes or not purged:
+    """Raise `UndoRefused` if all records of an operation were purged, so that no changes remain."""
+    if changes or not purge_ids:
         return
-    (_, record_id), purge_id = next(iter(purged.items()))
+    (_, record_id), purge_id = next(iter(purge_ids.items()))
     purge = read_operation(connection, purge_id)
     reason = f"the record {record_id} was purged later, by {purge.actor} on {purge.created_at:%Y-%m-%d %H:%M} UTC"
     if purge.id == operation.id:
@@ -246,20 +257,25 @@ def _check_not_purged(
 def blocker(connection: Connection, operation_id: str) -> Operation | None:
     """Return the later operation on the same records that has to be undone first, or None if there is none."""
     operation = read_operation(connection, operation_id)
-    purged = _read_purges(connection, operation.id)
-    changes = [c for c in _read_changes(connection, operation.id) if (c.collection, c.record_id) not in purged]
+    purge_ids = _read_purge_ids(connection, operation.id)
+    all_changes = _read_changes(connection, operation.id)
+    changes = [change for change in all_changes if (change.collection, change.record_id) not in purge_ids]
     conflict = _find_conflict(connection, changes)
     return _read_last_operation(connection, conflict) if conflict is not None else None
 
 
 def _check_unchanged_since(connection: Connection, operation: Operation, changes: list[_Change]) -> None:
+    """Raise `UndoRefused` if one of the changed records, or its marks, has changed again since the operation."""
     conflict = _find_conflict(connection, changes)
     if conflict is not None:
         raise _conflict_error(connection, operation, conflict)
 
 
 def _find_conflict(connection: Connection, changes: list[_Change]) -> _Change | None:
-    """Return the latest change whose record or marks have changed again since, or None."""
+    """Return the latest change after which the record or its marks have changed again, or None.
+
+    Undoing an addition deletes the record. So new marks of an added record are a conflict too.
+    """
     last_changes: dict[tuple[str, str, str], _Change] = {}
     for change in changes:  # latest first
         last_changes.setdefault((change.collection, change.record_id, change.aspect), change)
@@ -268,13 +284,14 @@ def _find_conflict(connection: Connection, changes: list[_Change]) -> _Change | 
             return change
     first_changes = {(change.collection, change.record_id, change.aspect): change for change in changes}
     for key, change in last_changes.items():
-        is_removal = change.aspect == RECORD and first_changes[key].before is None
-        if is_removal and (*key[:2], MARKS) not in last_changes and _has_new_marks(connection, change):
+        is_addition = change.aspect == RECORD and first_changes[key].before is None
+        if is_addition and (*key[:2], MARKS) not in last_changes and _has_new_marks(connection, change):
             return replace(change, aspect=MARKS)
     return None
 
 
 def _conflict_error(connection: Connection, operation: Operation, change: _Change) -> UndoRefused:
+    """Return the error for an operation that cannot be undone, because of a conflict with one of its changes."""
     last = _read_last_operation(connection, change)
     return UndoRefused(
         f"the operation {operation.kind} {operation.id[:8]} cannot be undone: the record {change.record_id} was "
@@ -283,17 +300,26 @@ def _conflict_error(connection: Connection, operation: Operation, change: _Chang
     )
 
 
-def _set_counted(connection: Connection, origin: Operation, *, counts: bool) -> None:
-    if origin.kind == ACCEPT:
-        release_uses(connection, origin.id, counts=counts)
+def _count_uses(connection: Connection, operation: Operation, *, is_counted: bool) -> None:
+    """Count the uses that depend on an operation, or stop counting them."""
+    if operation.kind == ACCEPT:
+        count_accepted_uses(connection, operation.id, is_counted=is_counted)
     else:
-        change_uses(connection, origin.id, UNDONE, is_set=not counts)
+        set_exclusion(connection, operation.id, UNDONE, is_excluded=not is_counted)
 
 
 def _iterate_originals(
     connection: Connection, operation: Operation, is_in_effect: bool = False
 ) -> Iterator[tuple[Operation, bool]]:
-    """Yield each original operation that undoing an operation affects, and whether it is in effect afterwards."""
+    """Yield each original operation that an undo affects, and whether it is in effect after the undo.
+
+    For an ordinary operation, this is the operation itself. For an undo, these are the operations that it had undone,
+    and which undoing it redoes.
+
+    Args:
+        operation: The operation to undo.
+        is_in_effect: Whether `operation` is in effect after the undo.
+    """
     if operation.kind != UNDO:
         yield operation, is_in_effect
     for operation_id in undone_operation_ids(operation):
@@ -332,7 +358,7 @@ def _read_changes(connection: Connection, operation_id: str) -> Iterator[_Change
 
 
 def _has_new_marks(connection: Connection, change: _Change) -> bool:
-    """Return whether a record's marks have changed since a change of the record."""
+    """Return whether the marks of a record have changed after a change of the record itself."""
     row = connection.execute(
         "SELECT coalesce(state_after, seq) FROM changes WHERE collection = ? AND record_id = ? AND aspect = ? "
         "AND seq < ? ORDER BY seq DESC LIMIT 1",
@@ -344,13 +370,13 @@ def _has_new_marks(connection: Connection, change: _Change) -> bool:
 def _read_last_operation(connection: Connection, change: _Change) -> Operation:
     """Return the operation that touched a change's record last."""
     row = connection.execute(
-        f"SELECT operation {LAST_CHANGE}",
+        f"SELECT operation {LAST_CHANGE_SQL}",
         (change.collection, change.record_id, change.aspect),
     ).fetchone()
     return read_operation(connection, row[0])
 
 
-def _read_purges(connection: Connection, operation_id: str) -> dict[tuple[str, str], str]:
+def _read_purge_ids(connection: Connection, operation_id: str) -> dict[tuple[str, str], str]:
     """Return the ids of the purges of an operation's records, keyed by collection and record id."""
     rows = connection.execute(
         "SELECT c.collection, c.record_id, m.value FROM changes c "
@@ -358,4 +384,4 @@ def _read_purges(connection: Connection, operation_id: str) -> dict[tuple[str, s
         "|| ':' || c.record_id WHERE c.operation = ?",
         (operation_id,),
     ).fetchall()
-    return {(collection, record_id): purge for collection, record_id, purge in rows}
+    return {(collection, record_id): purge_id for collection, record_id, purge_id in rows}

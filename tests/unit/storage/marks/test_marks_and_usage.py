@@ -174,7 +174,7 @@ def test_an_attempt_counts_once_for_a_record(open_store):
     named = {i: [use.trajectory_id for use in of] for i, of in things.uses(["a", "b"]).items()}
     assert named == {"a": ["one", "two"], "b": ["one", "", ""]}
     assert {i: usage.n_uses for i, usage in things.usage(["a", "b"]).items()} == {"a": 2, "b": 3}
-    by_attempt = opened.store.ledger.usage.by_attempt
+    by_attempt = opened.store.ledger.usage.records_by_attempt
     assert by_attempt() == {"one": [(THINGS, "a"), (THINGS, "b")], "two": [(THINGS, "a")]}
     assert by_attempt(["two", "unknown"]) == {"two": [(THINGS, "a")]}
     assert by_attempt([]) == {}

@@ -48,7 +48,9 @@ def test_a_write_that_does_not_fit_is_refused_as_a_whole(open_store):
     leave_pages(ledger, 20)
     before = ledger.revision()
     with pytest.raises(StoreUnavailable, match=r"the disk of .*atlas\.sqlite is full .*nothing was written"):
-        ledger.add(THINGS, records("a", "b", "c", size=200_000), ledger.draft("store", actor="t"), model=MODEL.name)
+        ledger.add(
+            THINGS, records("a", "b", "c", size=200_000), ledger.new_operation("store", actor="t"), model=MODEL.name
+        )
     assert opened.ids() == ["old"]
     assert ledger.revision() == before
     assert len(opened.store.history()) == 1
@@ -60,7 +62,7 @@ def test_writing_goes_on_once_there_is_room(open_store):
     opened.add("old")
     ledger = opened.store.ledger
     leave_pages(ledger, 5)
-    draft = ledger.draft("store", actor="t")
+    draft = ledger.new_operation("store", actor="t")
     with pytest.raises(StoreUnavailable, match="full"):
         ledger.add(THINGS, records("a", size=200_000), draft, model=MODEL.name)
     leave_pages(ledger, 10_000)
@@ -73,7 +75,7 @@ def test_writing_goes_on_once_there_is_room(open_store):
 def test_an_undo_that_does_not_fit_changes_nothing(open_store):
     opened = open_store()
     ledger = opened.store.ledger
-    ledger.add(THINGS, records("a", size=200_000), ledger.draft("store", actor="t"), model=MODEL.name)
+    ledger.add(THINGS, records("a", size=200_000), ledger.new_operation("store", actor="t"), model=MODEL.name)
     deletion = opened.delete("a")
     with ledger.database.write() as connection:
         connection.execute("CREATE TABLE filler AS SELECT randomblob(300000) AS content")

@@ -333,7 +333,7 @@ def test_of_a_marks_file_that_was_lost_the_history_gives_what_it_has_and_doctor_
         assert problems(store)["marks"].endswith("until they are marked again: a, b")
         Opened(store).mark(b=Marks(note="only"))
         assert problems(store)["marks"].endswith("marked again: a")
-        store.ledger.marks.change(THINGS, ["a"], lambda marks: marks, store.ledger.draft("mark", actor="t"))
+        store.ledger.marks.change(THINGS, ["a"], lambda marks: marks, store.ledger.new_operation("mark", actor="t"))
         assert problems(store) == {}
         assert store.ledger.marks.read(THINGS) == kept | {"b": Marks(note="only")}
 
