@@ -171,16 +171,16 @@ class Retriever:
         result = self.store.candidates(None, query, n_candidates(k) if domain else k, where, with_buried=False)
         candidates = build_candidates(result, {}, {})
         shares = {candidate.item: candidate.words for candidate in candidates}
-        preferred = {candidate.item for candidate in candidates if domain and candidate.domain == domain}
-        ordered = sorted(shares, key=lambda item: -shares[item] - SAME_DOMAIN * (item in preferred))
+        preferred_ids = {candidate.item for candidate in candidates if domain and candidate.domain == domain}
+        ordered_ids = sorted(shares, key=lambda item: -shares[item] - SAME_DOMAIN * (item in preferred_ids))
         thresholds = (
             self._calibration.thresholds_for_words(self.weights())
             if threshold is None
             else RelevanceThresholds(min_best=threshold)
         )
         minimum = max(thresholds.min_relevance(max(shares.values(), default=0.0)), threshold or 0.0)
-        shown_ids = [record_id for record_id in ordered if shares[record_id] >= minimum]
-        n_hidden = sum(shares[record_id] < minimum for record_id in ordered[:k])
+        shown_ids = [record_id for record_id in ordered_ids if shares[record_id] >= minimum]
+        n_hidden = sum(shares[record_id] < minimum for record_id in ordered_ids[:k])
         return RankedRecords(hits=[*map(hit_without_signals, shown_ids[:k])], n_hidden=n_hidden, threshold=minimum)
 
     def calibrate(self) -> None:
@@ -198,10 +198,10 @@ class Retriever:
 
     def shown_hits(self, query: str, hits: Sequence[Hit[str]], strictness: float) -> list[Hit[str]]:
         """Return the hits of a search that are shown at this strictness."""
-        measured, weights = self._calibration.measurement(), self.weights()
-        language = measured.language(query)
-        thresholds = self._calibration.thresholds(measured, weights, language, strictness)
-        best_relevance = _best_relevance(hits, measured.weights_for_language(weights, language))
+        measurement, weights = self._calibration.measurement(), self.weights()
+        language = measurement.language(query)
+        thresholds = self._calibration.thresholds(measurement, weights, language, strictness)
+        best_relevance = _best_relevance(hits, measurement.weights_for_language(weights, language))
         return list(filter(thresholds.shown_predicate(best_relevance), hits))
 
     def n_to_read(self, search: Search) -> int:
@@ -242,8 +242,8 @@ class Retriever:
         """Return hits for the k records nearest to a vector, nearest first."""
         result = self.store.candidates(vector, None, n_candidates(k), where, with_buried=with_buried)
         rules = self._scoring_rules(threshold=0.0)
-        by_meaning = replace(rules, weights=replace(self.weights(), words=0.0))
-        return self._rank(self._build_candidates(result), by_meaning)[:k]
+        meaning_only = replace(rules, weights=replace(self.weights(), words=0.0))
+        return self._rank(self._build_candidates(result), meaning_only)[:k]
 
     def passage(self, row: Mapping[str, Any], query: str) -> str | None:
         """Return the passage of a record's text nearest to a query, or None if the text was embedded as a whole.
@@ -260,8 +260,8 @@ class Retriever:
 
     def encode(self, query: str) -> Vector:
         """Return the vector of a query."""
-        encode = getattr(self.embedder, "encode_query", self.embedder.encode)
-        vector: Vector = encode(query[:QUERY_CHARACTERS])
+        encode_query = getattr(self.embedder, "encode_query", self.embedder.encode)
+        vector: Vector = encode_query(query[:QUERY_CHARACTERS])
         return vector
 
     def _is_filled(self) -> bool:
@@ -276,47 +276,47 @@ class Retriever:
             threshold: Threshold of the search, or None for the store's own level.
             query: Text whose language selects the level.
         """
-        weights, measured = self.weights(), self._calibration.measurement()
-        language = measured.language(query)
+        weights, measurement = self.weights(), self._calibration.measurement()
+        language = measurement.language(query)
         thresholds = RelevanceThresholds(min_best=0.0, min_each=threshold or 0.0)
         if threshold is None:
-            thresholds = self._calibration.thresholds(measured, weights, language)
+            thresholds = self._calibration.thresholds(measurement, weights, language)
         return ScoringRules(
-            weights=measured.weights_for_language(weights, language), scale=measured.scale, thresholds=thresholds
+            weights=measurement.weights_for_language(weights, language), scale=measurement.scale, thresholds=thresholds
         )
 
     def _find_candidates(self, search: Search, k: int, rules: ScoringRules, n_withheld: int) -> list[Candidate[str]]:
-        n, returned = n_candidates(k), None
+        n_fetched, select_returned = n_candidates(k), None
         weights, scale, thresholds = rules.weights, rules.scale, rules.thresholds
         # With grouped attempts, few records, or context from nearby entries, candidates far below the best can be hits.
-        may_be_far = search.distinct or thresholds.spares_words or self.context
-        if not may_be_far:
+        keeps_all = search.distinct or thresholds.shows_word_matches or self.context
+        if not keeps_all:
             # No record can be moved up past another by more than the sum of all nudges.
             slack = weights.nudges + (SAME_DOMAIN if search.domain else 0.0) + TOLERANCE
-            returned = most_relevant(self.n_to_read(search) + n_withheld, weights, scale, slack=slack)
-        compared = None
+            select_returned = most_relevant(self.n_to_read(search) + n_withheld, weights, scale, slack=slack)
+        select_compared = None
         if self.store.has_token_vectors and self.compares_tokens:
-            compared = most_relevant(N_COMPARED, weights, scale)
+            select_compared = most_relevant(N_COMPARED, weights, scale)
         while True:
             result = self.store.candidates(
                 search.vector,
                 search.query,
-                n,
+                n_fetched,
                 search.where,
                 with_buried=search.with_buried,
                 context=self.context,
-                returned=returned,
-                compared=compared,
+                returned=select_returned,
+                compared=select_compared,
             )
             candidates = self._build_candidates(result)
-            if not search.distinct or len(candidates) < n or n >= MAX_CANDIDATES:
+            if not search.distinct or len(candidates) < n_fetched or n_fetched >= MAX_CANDIDATES:
                 return candidates
             ranked = self._rank(candidates, rules, distinct=True, domain=search.domain)
             is_shown = thresholds.shown_predicate(_best_relevance(ranked, weights))
             n_shown = sum(is_shown(hit) for hit in ranked)
             if n_shown >= k or not n_shown:  # further candidates are less relevant
                 return candidates
-            n *= 4  # duplicates filled the list, so fetch more candidates
+            n_fetched *= 4  # duplicates filled the list, so fetch more candidates
 
     def _build_candidates(self, result: Candidates) -> list[Candidate[str]]:
         """Return the store's search results as candidates, with the usage and marks that the ranking needs."""

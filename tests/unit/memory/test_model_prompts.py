@@ -10,7 +10,7 @@ from atlas.embedding import onnx_cache
 from atlas.embedding.prompts import NO_PROMPTS, Prompts
 from atlas.embedding.scale import measure_scale
 from atlas.embedding.sentence_transformers import BUNDLED, SentenceTransformerEmbedder
-from atlas.memory.base.calibration.scale import USUAL_SCALES, usual_scale
+from atlas.memory.base.calibration.scale import MODEL_SCALES, model_scale
 from atlas.memory.open import reembed_store
 from atlas.storage.store import EmbeddingModel, Store
 from atlas.testing import HashEmbedder
@@ -129,14 +129,14 @@ def test_a_new_store_of_the_bundled_model_writes_no_prompts(tmp_path):
 
 
 def test_an_unknown_model_is_measured_on_its_own_foreign_pairs(models):
-    mean = usual_scale(embedder_by_torch(model_directory(models / "mean")))
-    cls = usual_scale(embedder_by_torch(model_directory(models / "cls", pooling="cls")))
-    known = USUAL_SCALES[BUNDLED]
+    mean = model_scale(embedder_by_torch(model_directory(models / "mean")))
+    cls = model_scale(embedder_by_torch(model_directory(models / "cls", pooling="cls")))
+    known = MODEL_SCALES[BUNDLED]
     assert mean.near == pytest.approx(known.near, abs=0.03)
     assert mean.unrelated == pytest.approx(known.unrelated, abs=0.06)
     assert abs(cls.unrelated - mean.unrelated) > 0.02
-    assert usual_scale(SentenceTransformerEmbedder(BUNDLED)) == known
-    assert usual_scale(HashEmbedder()).near == 0.7
+    assert model_scale(SentenceTransformerEmbedder(BUNDLED)) == known
+    assert model_scale(HashEmbedder()).near == 0.7
 
 
 def test_the_level_of_a_store_follows_the_scale_of_its_model(place):

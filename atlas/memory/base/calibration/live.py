@@ -36,7 +36,7 @@ from atlas.infra.duck_typing import get_member
 from atlas.infra.locks import SharedLock, lock_of
 from atlas.memory.base.calibration.encoding import decode_measurement, encode_measurement
 from atlas.memory.base.calibration.measurement import Answers, LevelMeasurement, RelevanceThresholds
-from atlas.memory.base.calibration.scale import USUAL_SCALES, calibrate, median_cosine, usual_scale
+from atlas.memory.base.calibration.scale import MODEL_SCALES, calibrate, median_cosine, model_scale
 from atlas.memory.base.scoring import Calibration, Values
 from atlas.protocols.infra import WholeEmbedder
 from atlas.storage.collection import Collection
@@ -61,10 +61,10 @@ class LiveCalibration:
 
     store: Collection
     embedder: WholeEmbedder
-    _usual: Calibration | None = None
-    """The usual similarities of the model, or None before first use."""
+    _model_scale: Calibration | None = None
+    """The typical cosines of the model, or None before `load_scale`."""
 
-    _measured: LevelMeasurement | None = None
+    _latest_measurement: LevelMeasurement | None = None
     _counted_at: Moment = NO_MOMENT
     """Moment at which the records were last counted."""
 
@@ -72,9 +72,9 @@ class LiveCalibration:
     _latest_thresholds: dict[str, tuple[LevelMeasurement, RankingWeights, RelevanceThresholds]] = field(
         default_factory=dict
     )
-    """The latest thresholds of each language, preceded by the measurement and weights that determine them."""
+    """The measurement, the weights and the thresholds computed from both, keyed by language."""
 
-    _measuring: threading.Thread | None = None
+    _measuring_thread: threading.Thread | None = None
     _lock: SharedLock = field(init=False)
 
     def __post_init__(self) -> None:
@@ -85,8 +85,8 @@ class LiveCalibration:
 
         Unknown cosines are measured once, if the embedder has a method for it.
         """
-        if self._usual is None:
-            self._usual = usual_scale(self.embedder)
+        if self._model_scale is None:
+            self._model_scale = model_scale(self.embedder)
 
     def prepare(self) -> None:
         """Load the stored measurement or make one. Call it outside of read transactions, because it may run models.
@@ -97,16 +97,16 @@ class LiveCalibration:
         if self._is_unusable():
             with self._lock:
                 if self._is_unusable():  # checked again, because another thread may have measured it
-                    self._set_measurement(self._read_stored() or self._measure_and_save_later())
+                    self._set_measurement(self._read_stored_measurement() or self._measure_and_save_later())
         elif self._is_outgrown and not self._is_measuring():
-            self._measuring = threading.Thread(target=self._measure_again, name="atlas-calibration", daemon=True)
-            self._measuring.start()
+            self._measuring_thread = threading.Thread(target=self._measure_again, name="atlas-calibration", daemon=True)
+            self._measuring_thread.start()
 
     def measure_and_save(self) -> None:
-        """Measure the store and save the measurement, unless the stored one was made at about the present size."""
+        """Load the stored measurement, or measure the store and save the result if there is none that fits."""
         self.load_scale()
         with self._lock:
-            measurement = self._read_stored()
+            measurement = self._read_stored_measurement()
             self._set_measurement(measurement or self._measure())
         if measurement is None:
             self._save(self.measurement())
@@ -116,12 +116,12 @@ class LiveCalibration:
 
         If there is none, or if a small store has grown, a partial measurement is made here, without running a model.
         """
-        if self._measured is not None and not self._is_outgrown and not self._is_measuring():
-            self._is_outgrown = self._has_outgrown(self._measured)
-        if self._measured is None or (self._is_outgrown and self._measured.is_small):
-            self._set_measurement(self._read_stored() or self._measure(runs_queries=False))
-        assert self._measured is not None
-        return self._measured
+        if self._latest_measurement is not None and not self._is_outgrown and not self._is_measuring():
+            self._is_outgrown = self._has_outgrown(self._latest_measurement)
+        if self._latest_measurement is None or (self._is_outgrown and self._latest_measurement.is_small):
+            self._set_measurement(self._read_stored_measurement() or self._measure(runs_queries=False))
+        assert self._latest_measurement is not None
+        return self._latest_measurement
 
     def costs(self, weights: RankingWeights, strictness: float | None = None) -> LevelCosts | None:
         """Return the level with its error rates, or None before the first measurement.
@@ -129,11 +129,11 @@ class LiveCalibration:
         Args:
             strictness: Strictness of the search, or None for the store's.
         """
-        measured = self._measured or self._read_stored()
-        return measured.costs(self._apply_strictness(weights, strictness)) if measured else None
+        measurement = self._latest_measurement or self._read_stored_measurement()
+        return measurement.costs(self._apply_strictness(weights, strictness)) if measurement else None
 
     def thresholds(
-        self, measured: LevelMeasurement, weights: RankingWeights, language: str, strictness: float | None = None
+        self, measurement: LevelMeasurement, weights: RankingWeights, language: str, strictness: float | None = None
     ) -> RelevanceThresholds:
         """Return the default thresholds that decide which hits a search shows. The latest ones are cached.
 
@@ -142,20 +142,24 @@ class LiveCalibration:
             strictness: Strictness of the search, or None for the store's.
         """
         weights = self._apply_strictness(weights, strictness)
-        last = self._latest_thresholds.get(language)
-        if last is None or last[0] is not measured or last[1] != weights:
-            last = self._latest_thresholds[language] = measured, weights, measured.thresholds(weights, language)
-        return last[2]
+        cached = self._latest_thresholds.get(language)
+        if cached is not None:
+            cached_measurement, cached_weights, thresholds = cached
+            if cached_measurement is measurement and cached_weights == weights:
+                return thresholds
+        thresholds = measurement.thresholds(weights, language)
+        self._latest_thresholds[language] = measurement, weights, thresholds
+        return thresholds
 
     def thresholds_for_words(self, weights: RankingWeights) -> RelevanceThresholds:
         """Return the default thresholds that decide which hits a keyword search shows.
 
         No model is run. Without a stored measurement, the level is `MIN_WORD_SHARE`.
         """
-        if self._measured is None and (stored := self._read_stored()):
+        if self._latest_measurement is None and (stored := self._read_stored_measurement()):
             self._set_measurement(stored)
         weights = self._apply_strictness(weights)
-        level = self._measured.words_level if self._measured is not None else MIN_WORD_SHARE
+        level = self._latest_measurement.words_level if self._latest_measurement is not None else MIN_WORD_SHARE
         return RelevanceThresholds(
             min_best=min(1.0, weights.strictness * level), near_best=min(1.0, weights.strictness * MIN_SHARE_OF_BEST)
         )
@@ -165,70 +169,78 @@ class LiveCalibration:
         factor = self.store.strictness() if strictness is None else strictness
         return weights if factor == 1.0 else replace(weights, strictness=weights.strictness * factor)
 
-    def _set_measurement(self, measured: LevelMeasurement) -> None:
-        self._measured = measured
-        self._counted_at = measured.at
+    def _set_measurement(self, measurement: LevelMeasurement) -> None:
+        self._latest_measurement = measurement
+        self._counted_at = measurement.at
         self._is_outgrown = False
 
     def _is_unusable(self) -> bool:
         """Return whether there is no measurement, only a partial one, or one of a small store that has grown since."""
-        measurement = self._measured
+        measurement = self._latest_measurement
         if measurement is None or not measurement.is_whole:
             return True
         return self._is_outgrown and measurement.is_small
 
     def _is_measuring(self) -> bool:
-        return self._measuring is not None and self._measuring.is_alive()
+        return self._measuring_thread is not None and self._measuring_thread.is_alive()
 
     def _has_outgrown(self, measurement: LevelMeasurement) -> bool:
         """Return whether the number of records differs much from the number that was measured.
 
         Records are counted only after enough changes to make such a difference possible.
         """
-        now = self.store.moment()
-        if now.ledger_id != measurement.at.ledger_id or now.change < measurement.at.change:
+        moment = self.store.moment()
+        if moment.ledger_id != measurement.at.ledger_id or moment.change < measurement.at.change:
             return True
-        if now.change - self._counted_at.change < (GROWTH - 1) * measurement.n_records:
+        if moment.change - self._counted_at.change < (GROWTH - 1) * measurement.n_records:
             return False
-        self._counted_at = now
+        self._counted_at = moment
         with acting_on_all_records():
             return not _is_similar_count(self.store.n_upper_bound(), measurement.n_records)
 
     def _measure_again(self) -> None:
         try:
-            measured = self._measure()
-            self._set_measurement(measured)
-            self._save(measured)
+            measurement = self._measure()
+            self._set_measurement(measurement)
+            self._save(measurement)
         except AtlasError as error:  # the store was closed, or is damaged, which the next search reports
             logger.debug("the store could not be measured: %s", error)
             self._is_outgrown = False
 
     @acting_on_all_records()
-    def _read_stored(self) -> LevelMeasurement | None:
-        """Return the stored measurement, or None if it was made with another model or at another size."""
+    def _read_stored_measurement(self) -> LevelMeasurement | None:
+        """Return the stored measurement, or None if it does not fit the store.
+
+        It fits if it was made with the same model, in the same ledger, and at a similar number of records.
+        """
         try:
             measurement = decode_measurement(self.store.read_measurement())
         except (ValueError, TypeError, KeyError, ArithmeticError):
             return None
         if measurement is None or measurement.model != self._similarity_source():
             return None
-        now = self.store.moment()
-        is_of_this_ledger = now.ledger_id == measurement.at.ledger_id and measurement.at.change <= now.change
+        moment = self.store.moment()
+        is_of_this_ledger = moment.ledger_id == measurement.at.ledger_id and measurement.at.change <= moment.change
         if not is_of_this_ledger:
             return None
         return measurement if _is_similar_count(self.store.n_upper_bound(), measurement.n_records) else None
 
     @acting_on_all_records()
     def _measure(self, *, runs_queries: bool = True) -> LevelMeasurement:
+        """Return a new measurement of the store.
+
+        Args:
+            runs_queries: Whether to run sample queries. False makes a partial measurement, without running a model.
+        """
         moment = self.store.moment()
         unrelated, neighbours = self.store.similarities(N_SAMPLED)
         n_records = self.store.n_upper_bound()
         texts = self.store.sample_texts(N_OWN_QUERIES)
         languages = detect_languages(list(texts.values()))
         has_level = len(neighbours) > 0 and (n_records >= SMALL or languages != (ENGLISH,))
-        answers = self._run_queries(texts, languages) if runs_queries and has_level else {}
+        answers = self._measure_answers(texts, languages) if runs_queries and has_level else {}
         return LevelMeasurement(
-            scale=calibrate(unrelated, neighbours, self._usual_scale()),
+            scale=calibrate(unrelated, neighbours, self._model_scale_or_default()),
             n_records=n_records,
             model=self._similarity_source(),
             at=moment,
@@ -248,16 +260,18 @@ class LiveCalibration:
         threading.Thread(target=self._save, args=(measurement,), name="atlas-calibration", daemon=True).start()
         return measurement
 
-    def _save(self, measured: LevelMeasurement) -> None:
-        if not measured.answers:
+    def _save(self, measurement: LevelMeasurement) -> None:
+        if not measurement.answers:
             return  # measuring it again takes no time
         try:
-            self.store.write_measurement(encode_measurement(measured))
+            self.store.write_measurement(encode_measurement(measurement))
         except AtlasError as error:
             logger.debug("the measurement could not be saved: %s", error)
 
-    def _run_queries(self, texts: Mapping[str, str], languages: Sequence[str]) -> dict[str, tuple[Any, ...]]:
-        """Return fields of a measurement: the best hits for sample queries. Empty if the queries cannot be embedded.
+    def _measure_answers(self, texts: Mapping[str, str], languages: Sequence[str]) -> dict[str, tuple[Any, ...]]:
+        """Run sample queries, and return the fields of `LevelMeasurement` that contain the best hits.
+
+        Return an empty dictionary if the queries cannot be embedded.
 
         Args:
             texts: Texts of a sample of records, keyed by id.
@@ -278,7 +292,7 @@ class LiveCalibration:
                 logger.warning("the usual level is used, because the foreign queries could not be embedded: %r", error)
                 return {}
             vectors_of_queries.extend(vectors)
-            answers_by_query += map(self._measure_nearest, batch, vectors)
+            answers_by_query += map(self._answers_by_id, batch, vectors)
         own_answers = answers_by_query[len(query_languages) :]
         self_answers = tuple(
             answers.pop(record_id, (0.0, 0.0)) for record_id, answers in zip(texts, own_answers, strict=True)
@@ -300,15 +314,15 @@ class LiveCalibration:
             languages: The language of each foreign query.
             vectors: The vectors of the foreign queries, followed by others.
         """
-        scale, by_language = self._usual_scale(), dict[str, list[Vector]]()
+        scale, by_language = self._model_scale_or_default(), dict[str, list[Vector]]()
         for language, vector in zip(languages, vectors, strict=False):
             by_language.setdefault(language, []).append(vector)
         by_language.pop(ENGLISH, None)
         cosines = {language: median_cosine(own_vectors) for language, own_vectors in by_language.items()}
         return tuple(language for language, cosine in cosines.items() if scale.rescale(cosine) > MAX_NEARNESS)
 
-    def _usual_scale(self) -> Calibration:
-        return self._usual or USUAL_SCALES.get(self.embedder.model_name, Calibration())
+    def _model_scale_or_default(self) -> Calibration:
+        return self._model_scale or MODEL_SCALES.get(self.embedder.model_name, Calibration())
 
     def _query_vectors(self, texts: list[str]) -> Sequence[Vector] | Vectors:
         """Return the vectors of queries, shape (n, dim).
@@ -317,15 +331,15 @@ class LiveCalibration:
         """
         encode_query = get_member(self.embedder, "encode_query")
         if self.store.has_token_vectors and encode_query:
-            if remember := get_member(self.embedder, "remember_queries"):
-                remember(texts)
+            if cache_queries := get_member(self.embedder, "remember_queries"):
+                cache_queries(texts)
             return [encode_query(text) for text in texts]
-        encode_together = get_member(self.embedder, "encode_queries") or self.embedder.encode_batch
-        together: Vectors = encode_together(texts)
-        return together
+        encode_batch = get_member(self.embedder, "encode_queries") or self.embedder.encode_batch
+        vectors: Vectors = encode_batch(texts)
+        return vectors
 
-    def _measure_nearest(self, text: str, vector: Vector) -> dict[str, tuple[float, float]]:
-        """Return, for each record near a query, its similarity and its share of the query's words, keyed by id."""
+    def _answers_by_id(self, text: str, vector: Vector) -> dict[str, tuple[float, float]]:
+        """Return similarity and share of the query's words for each record near a query, keyed by the record's id."""
         candidates = self.store.candidates(
             vector, text, N_FOREIGN_CANDIDATES, compared=select_all if self.store.has_token_vectors else None
         )
@@ -335,7 +349,7 @@ class LiveCalibration:
 
 
 def _best_answers(answers: Mapping[str, tuple[float, float]]) -> Answers:
-    """Return the best answers by similarity and by words. Which of them is best depends on the weights."""
+    """Return the best answers by similarity and the best by words. The weights decide later which one is best."""
     by_meaning = sorted(answers.values(), key=lambda answer: -answer[0])[:N_ANSWERS]
     by_words = sorted(answers.values(), key=lambda answer: -answer[1])[:N_ANSWERS]
     return tuple(dict.fromkeys([*by_meaning, *by_words]))
@@ -346,6 +360,6 @@ def select_all(similarities: Values, words: Values) -> npt.NDArray[np.bool_]:
     return np.ones(len(similarities), bool)
 
 
-def _is_similar_count(n: int, measured: int) -> bool:
-    """Return whether a number of records is close to the measured number."""
-    return (n < SMALL) == (measured < SMALL) and measured / GROWTH <= n <= measured * GROWTH
+def _is_similar_count(n_records: int, n_measured: int) -> bool:
+    """Return whether a number of records is close to the number that was measured."""
+    return (n_records < SMALL) == (n_measured < SMALL) and n_measured / GROWTH <= n_records <= n_measured * GROWTH

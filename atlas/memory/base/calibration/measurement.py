@@ -42,7 +42,7 @@ class RelevanceThresholds:
     near_best: float = 0.0
     """Minimum relevance of each shown hit, as a share of the best hit's relevance."""
 
-    spares_words: bool = False
+    shows_word_matches: bool = False
     """True to show every hit whose share of the query's words is at least `MIN_WORD_SHARE`."""
 
     def shown_predicate(self, best_relevance: float) -> Callable[[Hit[Any]], bool]:
@@ -51,7 +51,7 @@ class RelevanceThresholds:
         is_best_relevant = best_relevance >= self.min_best
 
         def is_shown(hit: Hit[Any]) -> bool:
-            if self.spares_words and hit.words >= MIN_WORD_SHARE:
+            if self.shows_word_matches and hit.words >= MIN_WORD_SHARE:
                 return True
             return is_best_relevant and hit.relevance >= minimum
 
@@ -114,10 +114,10 @@ class LevelMeasurement:
         if language in levels:
             return levels[language]
         own_weights = self.weights_for_language(weights, language)
-        comparable = [
+        levels_with_same_weights = [
             level for name, level in levels.items() if self.weights_for_language(weights, name) == own_weights
         ]
-        return max(comparable, default=SMALL_LEVEL if self.is_small else HIGHEST_LEVEL)
+        return max(levels_with_same_weights, default=SMALL_LEVEL if self.is_small else HIGHEST_LEVEL)
 
     def language(self, query: str) -> str:
         """Return the language of a query, or an empty string if all records are in one language."""
@@ -177,17 +177,22 @@ class LevelMeasurement:
         )
 
     def _values_per_query(
-        self, languages: Sequence[str], weights: RankingWeights, values: Callable[[RankingWeights], Values]
+        self, languages: Sequence[str], weights: RankingWeights, compute: Callable[[RankingWeights], Values]
     ) -> Values:
-        """Return a value for each query, computed by `values` with the weights for the query's language."""
-        by_words = [self.uses_only_words(language) for language in languages]
+        """Return the value of each query, computed with the weights for the query's language.
+
+        Args:
+            languages: Language of each query.
+            compute: Function from weights to the values of all queries.
+        """
+        is_by_words = [self.uses_only_words(language) for language in languages]
         without_meaning = next((self.weights_for_language(weights, name) for name in self.languages_by_words), weights)
-        return np.where(by_words, values(without_meaning), values(weights))
+        return np.where(is_by_words, compute(without_meaning), compute(weights))
 
     def _own_relevances(self, weights: RankingWeights) -> Values:
-        """Return the estimated relevance of the best hit for each of the store's own queries."""
-        to_own_text = self._best_relevances([(answer,) for answer in self.self_answers], weights)
-        return estimate_own_relevance(to_own_text, self._best_relevances(self.own_answers, weights))
+        """Return the estimated relevance of the best hit for each own query."""
+        self_relevances = self._best_relevances([(answer,) for answer in self.self_answers], weights)
+        return estimate_own_relevance(self_relevances, self._best_relevances(self.own_answers, weights))
 
     def _best_relevances(self, answers: Sequence[Answers], weights: RankingWeights) -> Values:
         """Return the relevance of the best hit for each query, or 0 for a query without hits."""
@@ -206,8 +211,8 @@ class LevelMeasurement:
         """
         if not self.answers:
             return MIN_WORD_SHARE
-        best = [max((words for _, words in query_answers), default=0.0) for query_answers in self.answers]
-        return float(np.clip(np.quantile(best, FOREIGN_SHARE), MIN_WORD_SHARE, HIGHEST_WORDS_LEVEL))
+        best_shares = [max((words for _, words in query_answers), default=0.0) for query_answers in self.answers]
+        return float(np.clip(np.quantile(best_shares, FOREIGN_SHARE), MIN_WORD_SHARE, HIGHEST_WORDS_LEVEL))
 
     def thresholds(self, weights: RankingWeights, language: str = "") -> RelevanceThresholds:
         """Return the default thresholds that decide which hits a search shows."""
@@ -215,5 +220,5 @@ class LevelMeasurement:
         return RelevanceThresholds(
             min_best=min(1.0, strictness * self.level(weights, language)),
             near_best=min(1.0, strictness * MIN_SHARE_OF_BEST),
-            spares_words=self.is_small and not self.answers,
+            shows_word_matches=self.is_small and not self.answers,
         )

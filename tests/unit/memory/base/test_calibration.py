@@ -17,7 +17,7 @@ from atlas.memory.base.calibration import live as live_calibration
 from atlas.memory.base.calibration.encoding import VERSION
 from atlas.memory.base.calibration.live import LiveCalibration
 from atlas.memory.base.calibration.measurement import LevelMeasurement, RelevanceThresholds
-from atlas.memory.base.calibration.scale import USUAL_SCALES, calibrate
+from atlas.memory.base.calibration.scale import MODEL_SCALES, calibrate
 from atlas.memory.base.scoring import Calibration
 from atlas.storage.records import MEASUREMENTS
 from atlas.testing import HashEmbedder, HashTokenEmbedder
@@ -113,7 +113,7 @@ def test_a_store_of_texts_without_neighbours_does_not_take_what_is_far_for_near(
 
 def test_a_scale_begins_with_what_is_usual_with_the_model(tmp_path):
     with opened(tmp_path, embedder=HashEmbedder(384, "all-MiniLM-L6-v2")) as memory:
-        assert live(memory).measurement().scale == USUAL_SCALES["all-MiniLM-L6-v2"]
+        assert live(memory).measurement().scale == MODEL_SCALES["all-MiniLM-L6-v2"]
 
 
 def test_it_is_measured_once_and_again_when_the_store_has_grown(memory):
@@ -142,7 +142,7 @@ def test_a_store_that_has_grown_is_measured_again_in_the_background(memory):
     memory.experience.store_many(attempts(30, 30))
     memory.experience.retrieve("cancel the flight of passenger 7", 3)
     memory.experience.retrieve("cancel the flight of passenger 8", 3)
-    calibration._measuring.join()
+    calibration._measuring_thread.join()
     assert (before.n_records, calibration.measurement().n_records) == (30, 60)
 
 
@@ -165,7 +165,7 @@ def test_a_damaged_measurement_is_not_taken_and_made_again(memory):
     memory.experience.store_many(attempts(30))
     for damaged in DAMAGED:
         memory.storage.ledger.notes.write({MEASUREMENTS + "atlas_experiences": damaged})
-        assert live(memory)._read_stored() is None, damaged
+        assert live(memory)._read_stored_measurement() is None, damaged
     assert settled(memory).measurement().n_records == 30
     assert json.loads(memory.experience.collection.read_measurement())["n_records"] == 30
 
@@ -208,8 +208,8 @@ def test_that_of_another_model_is_not_taken(memory):
     memory.experience.store_many(attempts(30))
     settled(memory)
     other = LiveCalibration(memory.experience.collection, HashEmbedder(model_name="other"))
-    assert other._read_stored() is None
-    assert live(memory)._read_stored() is not None
+    assert other._read_stored_measurement() is None
+    assert live(memory)._read_stored_measurement() is not None
 
 
 def test_a_read_only_store_is_measured_without_writing(tmp_path):
@@ -277,7 +277,7 @@ def test_a_small_store_is_asked_in_other_languages_than_english(memory):
     measured = settled(memory).measurement()
     assert measured.is_small
     assert set(measured.languages) == {"de"}
-    assert not measured.thresholds(RankingWeights()).spares_words
+    assert not measured.thresholds(RankingWeights()).shows_word_matches
     assert memory.experience.retrieve("wer hat die Rechnung bezahlt", 2).hits
     memory.experience.delete(memory.experience.ids())
     memory.experience.store_many(attempts(3))
