@@ -21,34 +21,37 @@ MIN_LIMIT = 50
 
 
 def newest_rows(store: Collection, where: Mapping[str, Any], limit: int) -> list[Row]:
-    """Return rows without vectors and content, newest first. Of equal times, the row inserted last comes first."""
+    """Return rows without vectors and content, newest first. Of equal times, the last inserted row comes first."""
     if limit <= 0:
         return []
     n_scanned = SCAN_FACTOR * max(limit, MIN_LIMIT)
     rows = store.scan(order_by="created_at", descending=True, limit=n_scanned)
-    passes = parse_where(where)
-    passing = [row for row in _drop_oldest_instant(rows, n_scanned) if matches(passes, row["metadata"])]
+    condition = parse_where(where)
+    passing = [row for row in _drop_incomplete_time(rows, n_scanned) if matches(condition, row["metadata"])]
     if len(rows) == n_scanned and len(passing) < limit:
         instants = sorted(store.column("created_at", where).values(), reverse=True)[:limit]
         passing = store.scan({**where, "created_at": {"$gte": instants[-1]}}) if instants else []
     last_added_first = passing[::-1]
-    return sorted(last_added_first, key=_instant, reverse=True)[:limit]
+    return sorted(last_added_first, key=_created_at, reverse=True)[:limit]
 
 
 def next_sort_key(store: Collection, at: str) -> str:
     """Return the sort key of a new record. No existing key is greater, even if the clock was set back."""
     latest = store.scan(order_by="created_at", descending=True, limit=1)
-    return max([at, *map(_instant, latest)])
+    return max([at, *map(_created_at, latest)])
 
 
-def _drop_oldest_instant(rows: Sequence[Row], n_scanned: int) -> list[Row]:
-    """Return the rows without those of the oldest time, which a limited scan may have read only in part."""
+def _drop_incomplete_time(rows: Sequence[Row], n_scanned: int) -> list[Row]:
+    """Return the rows without those of the oldest time, unless the scan returned all rows.
+
+    A scan that reached its limit may have read only some of the rows of that time.
+    """
     if len(rows) != n_scanned:
         return list(rows)
-    last = min(map(_instant, rows))
-    return [row for row in rows if _instant(row) > last]
+    oldest = min(map(_created_at, rows))
+    return [row for row in rows if _created_at(row) > oldest]
 
 
-def _instant(row: Row) -> str:
-    at: str = row["metadata"]["created_at"]
-    return at
+def _created_at(row: Row) -> str:
+    created_at: str = row["metadata"]["created_at"]
+    return created_at

@@ -32,14 +32,14 @@ class MarksChange:
         buried: bool | None,
         note: str | None,
     ) -> Self:
-        """Return a change made from a caller's arguments, with whitespace stripped from tags.
+        """Return a change from a caller's arguments, with whitespace around tags removed.
 
         Raises:
             InvalidInput: A tag is empty, or the tags are a string instead of a list.
         """
         return cls(
-            add_tags=_tags("add_tags", add_tags),
-            remove_tags=_tags("remove_tags", remove_tags),
+            add_tags=_parse_tags("add_tags", add_tags),
+            remove_tags=_parse_tags("remove_tags", remove_tags),
             pinned=pinned,
             buried=buried,
             note=note,
@@ -80,7 +80,7 @@ def check_own_under_review(marks: Mapping[str, Marks], action: str) -> None:
         )
 
 
-def _tags(name: str, tags: Sequence[str]) -> tuple[str, ...]:
+def _parse_tags(name: str, tags: Sequence[str]) -> tuple[str, ...]:
     if isinstance(tags, str):
         raise InvalidInput(f"expected a list of tags for {name}, got the string {tags!r}; put it in a list")
     stripped = tuple(tag.strip() for tag in tags)

@@ -23,7 +23,7 @@ T = TypeVar("T")
 TOLERANCE = 1e-9
 """Tolerance for rounding errors in a sum."""
 
-MIN_MENTIONED = 0.001
+MIN_EXPLAINED_NUDGE = 0.001
 """Smallest nudge that an explanation mentions."""
 
 NEARNESS = (
@@ -118,29 +118,29 @@ def explain(hit: Hit[Any]) -> str:
     sentences = [f"Relevance {hit.relevance:.2f}: {', '.join(_describe_relevance(hit))}."]
     if "meaning" not in hit.signals:
         sentences.append("Only words count for this query.")
-    nudges = {name: value for name, value in hit.signals.items() if name in NUDGES and value >= MIN_MENTIONED}
+    nudges = {name: value for name, value in hit.signals.items() if name in NUDGES and value >= MIN_EXPLAINED_NUDGE}
     if nudges:
         sentences.append(f"{_join_names(list(nudges)).capitalize()} moved it up by {sum(nudges.values()):.3f}.")
     if "domain" in hit.signals:
         sentences.append(f"Its domain is the requested one, which moved it up by {hit.signals['domain']:.3f}.")
     if "reranker" in hit.signals:
         sentences.append(f"The reranker moved it up by {hit.signals['reranker']:.3f}.")
-    if hit.signals.get("diversity", 0.0) <= -MIN_MENTIONED:
+    if hit.signals.get("diversity", 0.0) <= -MIN_EXPLAINED_NUDGE:
         sentences.append(f"It is similar to a hit above it, which moved it down by {-hit.signals['diversity']:.3f}.")
     return " ".join(sentences)
 
 
 def _describe_relevance(hit: Hit[Any]) -> list[str]:
     """Return a phrase for each signal that contributes to a hit's relevance."""
-    parts = []
+    phrases = []
     if "meaning" in hit.signals:
         wording = next(wording for bound, wording in NEARNESS if hit.meaning >= bound)
-        parts.append(f"{wording} (similarity {hit.similarity:.2f})")
+        phrases.append(f"{wording} (similarity {hit.similarity:.2f})")
     if "words" in hit.signals:
-        parts.append(_describe_share(hit.words))
+        phrases.append(_describe_share(hit.words))
     if "context" in hit.signals:
-        parts.append(f"the entries just after it add {hit.context:.0%}")
-    return [*parts[:-1], f"and {parts[-1]}"] if len(parts) > 1 else parts
+        phrases.append(f"the entries just after it add {hit.context:.0%}")
+    return [*phrases[:-1], f"and {phrases[-1]}"] if len(phrases) > 1 else phrases
 
 
 def _describe_share(share: float) -> str:
@@ -172,15 +172,15 @@ def maximal_marginal_relevance(vectors: Vectors, relevance: Sequence[float], *, 
     Source:
         Carbonell & Goldstein, SIGIR 1998.
     """
-    nearest = np.zeros(len(vectors))
-    is_left = np.ones(len(vectors), bool)
-    order = []
+    max_similarity = np.zeros(len(vectors))
+    is_unselected = np.ones(len(vectors), bool)
+    selected = []
     for _ in range(len(vectors)):
-        values = (1 - diversity) * np.asarray(relevance) - diversity * nearest
-        order.append(int(np.argmax(np.where(is_left, values, -np.inf))))
-        is_left[order[-1]] = False
-        nearest = np.maximum(nearest, vectors @ vectors[order[-1]])
-    return order
+        values = (1 - diversity) * np.asarray(relevance) - diversity * max_similarity
+        selected.append(int(np.argmax(np.where(is_unselected, values, -np.inf))))
+        is_unselected[selected[-1]] = False
+        max_similarity = np.maximum(max_similarity, vectors @ vectors[selected[-1]])
+    return selected
 
 
 def diversify(hits: Sequence[Hit[T]], vectors: Vectors, diversity: float) -> list[Hit[T]]:
@@ -195,18 +195,18 @@ def diversify(hits: Sequence[Hit[T]], vectors: Vectors, diversity: float) -> lis
         diversity: Share of its rank value that a near-copy loses, in [0, 1).
     """
     values = np.array([hit.rank_value for hit in hits])
-    loss = np.zeros(len(hits))
-    is_left = np.ones(len(hits), bool)
-    order = []
+    reductions = np.zeros(len(hits))
+    is_unselected = np.ones(len(hits), bool)
+    selected = []
     for _ in hits:
-        best_index = int(np.argmax(np.where(is_left, values - loss, -np.inf)))
-        order.append(
-            replace(hits[best_index], signals={**hits[best_index].signals, "diversity": -float(loss[best_index])})
+        best_index = int(np.argmax(np.where(is_unselected, values - reductions, -np.inf)))
+        selected.append(
+            replace(hits[best_index], signals={**hits[best_index].signals, "diversity": -float(reductions[best_index])})
         )
-        is_left[best_index] = False
-        is_copy = is_left & (vectors @ vectors[best_index] >= NEAR_COPY)
-        loss[is_copy] = diversity * np.maximum(0.0, values[is_copy])
-    return order
+        is_unselected[best_index] = False
+        is_copy = is_unselected & (vectors @ vectors[best_index] >= NEAR_COPY)
+        reductions[is_copy] = diversity * np.maximum(0.0, values[is_copy])
+    return selected
 
 
 def check_threshold(threshold: float) -> None:

@@ -37,7 +37,7 @@ def rerank(hits: Sequence[Hit[str]], query: str, documents: Mapping[str, str], r
         scores = [float(score) for score in call(reranker.rerank, query, texts)]
     except Exception as error:  # noqa: BLE001 - the query is answered without it, and `problems` has the error
         return RerankedHits(list(hits), (f"the reranker failed, and was skipped: {_error_text(error)}",))
-    if problem := _problem(scores, len(hits_to_rerank)):
+    if problem := _score_problem(scores, len(hits_to_rerank)):
         return RerankedHits(list(hits), (f"the reranker's scores were ignored: {problem}",))
     scored_hits = {
         hit.item: replace(hit, signals={**hit.signals, "reranker": RERANKER_WEIGHT * score})
@@ -47,11 +47,11 @@ def rerank(hits: Sequence[Hit[str]], query: str, documents: Mapping[str, str], r
     return RerankedHits(sorted(all_hits, key=lambda hit: -hit.rank_value))
 
 
-def _problem(scores: Sequence[float], n_expected: int) -> str:
+def _score_problem(scores: Sequence[float], n_expected: int) -> str:
     if len(scores) != n_expected:
         return f"expected {n_expected} scores, but got {len(scores)}"
-    wrong = [score for score in scores if not (math.isfinite(score) and 0 <= score <= 1)]
-    return f"expected scores in [0, 1], but got {wrong[0]!r}" if wrong else ""
+    out_of_range = [score for score in scores if not (math.isfinite(score) and 0 <= score <= 1)]
+    return f"expected scores in [0, 1], but got {out_of_range[0]!r}" if out_of_range else ""
 
 
 def _error_text(error: Exception) -> str:

@@ -156,16 +156,16 @@ class StrictnessMixin(ABC):
             ReadOnlyStore: The store was opened for reading only.
         """
         check_strictness(plan.after)
-        why = reason or f"strictness {plan.after:g}, before {plan.before:g}"
+        full_reason = reason or f"strictness {plan.after:g}, before {plan.before:g}"
         if plan.n_tasks:
-            why = f"{why}; {plan.loss_sentence}"
+            full_reason = f"{full_reason}; {plan.loss_sentence}"
         with self.storage.locked():
             if self.strictness() != plan.before:
                 raise PlanOutdated(
                     f"the strictness has changed from {plan.before:g} to {self.strictness():g} since the plan was "
                     "made; nothing was done. Plan again"
                 )
-            settings = self.storage.collection(COLLECTION).as_operation("strictness", why)
+            settings = self.storage.collection(COLLECTION).as_operation("strictness", full_reason)
             write_strictness(settings, self.experience.embedder.dimension, plan.after)
         assert settings.operation_id is not None  # `as_operation` began it
         return self.storage.operation(settings.operation_id)
@@ -179,7 +179,7 @@ def strictness_queries(memory: StrictnessMixin) -> tuple[StrictnessQuery, ...]:
     The relevance level is measured first if necessary, as in an agent's first search.
     """
     memory.experience.level()
-    return tuple(_run_query(memory, task) for task in islice(_tasks(memory), N_QUERIES))
+    return tuple(_run_query(memory, task) for task in islice(_sample_tasks(memory), N_QUERIES))
 
 
 def strictness_plan(memory: StrictnessMixin, strictness: float, queries: Sequence[StrictnessQuery]) -> StrictnessPlan:
@@ -200,7 +200,7 @@ def strictness_plan(memory: StrictnessMixin, strictness: float, queries: Sequenc
         costs={name: level_costs for name, level_costs in costs.items() if level_costs is not None},
         n_queries=len(queries),
         n_tasks=sum(not query.right.keys().isdisjoint(ids_before) for query, ids_before, _ in shown_ids),
-        lost=_find_lost(shown_ids),
+        lost=_lost_records(shown_ids),
         n_in_hits=sum(len(query.right.keys() & ids_before) for query, ids_before, _ in shown_ids),
         n_lost_from_hits=sum(
             len((query.right.keys() & ids_before) - {*ids_after}) for query, ids_before, ids_after in shown_ids
@@ -209,7 +209,7 @@ def strictness_plan(memory: StrictnessMixin, strictness: float, queries: Sequenc
     )
 
 
-def _tasks(memory: StrictnessMixin) -> Iterator[Task]:
+def _sample_tasks(memory: StrictnessMixin) -> Iterator[Task]:
     """Yield the distinct tasks to query: judged queries, as tasks without id, then tasks of the latest attempts."""
     rows = memory.experience.browse({"marks.buried": False}, limit=N_ATTEMPTS)
     ids_by_task = {row["metadata"]["task_id"]: row["id"] for row in reversed(rows)}
@@ -245,7 +245,7 @@ def _compare_hits(query: StrictnessQuery, before: Sequence[str], after: Sequence
     )
 
 
-def _find_lost(shown_ids: Sequence[tuple[StrictnessQuery, Sequence[str], Sequence[str]]]) -> tuple[LostRecord, ...]:
+def _lost_records(shown_ids: Sequence[tuple[StrictnessQuery, Sequence[str], Sequence[str]]]) -> tuple[LostRecord, ...]:
     """Return the best attempts that queries lose without an equally good replacement.
 
     Successes come first, then attempts that more queries lose.

@@ -67,12 +67,12 @@ def build_columns(
     Args:
         rows: Rows of a store: `id`, `document`, `metadata`.
     """
-    lines = [
-        _line(row, marks.get(row["id"], NO_MARKS), usage.get(row["id"], NO_USAGE), positions.get(row["id"]))
+    table_rows = [
+        _table_row(row, marks.get(row["id"], NO_MARKS), usage.get(row["id"], NO_USAGE), positions.get(row["id"]))
         for row in rows
     ]
-    names = sorted({name for line in lines for name in line}.difference(FIRST_COLUMNS))
-    return {name: _unify_types([line.get(name) for line in lines]) for name in (*FIRST_COLUMNS, *names)}
+    names = sorted({name for table_row in table_rows for name in table_row}.difference(FIRST_COLUMNS))
+    return {name: _unify_types([table_row.get(name) for table_row in table_rows]) for name in (*FIRST_COLUMNS, *names)}
 
 
 def drop_vectors(row: Mapping[str, Any]) -> dict[str, Any]:
@@ -116,17 +116,17 @@ def plain_cell(value: Any) -> Any:
 
 def _unify_types(values: list[Any]) -> list[Any]:
     """Return the values of a column, as strings if they have several types or are lists."""
-    kinds = {type(value) for value in values if value is not None}
-    if kinds <= {int, float} or (len(kinds) == 1 and kinds <= {str, bool}):
+    types = {type(value) for value in values if value is not None}
+    if types <= {int, float} or (len(types) == 1 and types <= {str, bool}):
         return values
-    return [value if value is None else _text(value) for value in values]
+    return [value if value is None else _cell_text(value) for value in values]
 
 
-def _text(value: Any) -> str:
+def _cell_text(value: Any) -> str:
     return ", ".join(map(str, value)) if isinstance(value, list | tuple) else str(value)
 
 
-def _line(row: Mapping[str, Any], marks: Marks, usage: Usage, position: MapPosition | None) -> dict[str, Any]:
+def _table_row(row: Mapping[str, Any], marks: Marks, usage: Usage, position: MapPosition | None) -> dict[str, Any]:
     metadata = {
         RENAMED_COLUMNS.get(name, name): value for name, value in row["metadata"].items() if name not in INTERNAL_KEYS
     }

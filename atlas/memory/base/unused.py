@@ -29,9 +29,9 @@ def find_idle(
     """
     never_used, no_longer_used = [], []
     for record_id in stored_at:
-        last = [stored_instant(times, record_id) for times in (retrieved_at, used_at) if record_id in times]
-        if not last and stored_instant(stored_at, record_id) <= until:
+        activity_times = [stored_instant(times, record_id) for times in (retrieved_at, used_at) if record_id in times]
+        if not activity_times and stored_instant(stored_at, record_id) <= until:
             never_used.append(record_id)
-        elif last and max(last) <= until:
+        elif activity_times and max(activity_times) <= until:
             no_longer_used.append(record_id)
     return Idle(never_used=never_used, no_longer_used=no_longer_used)
