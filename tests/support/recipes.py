@@ -21,7 +21,7 @@ from atlas.infra.clock import SystemClock
 from atlas.memory.base.export import restored_history
 from atlas.memory.base.memory import Memory
 from atlas.memory.base.memory import Row as StoredRow
-from atlas.memory.base.records import Entry, drop_known, encode_entries
+from atlas.memory.base.records import Entry, drop_duplicates, encode_entries
 from atlas.memory.kinds.kind import ADDED_KINDS, MemoryKind
 from atlas.memory.kinds.record_text import RecordText, Section
 from atlas.memory.system import MemorySystem
@@ -98,7 +98,7 @@ class RecipeBook(Memory[Recipe]):
 
     def restore_many(self, exported: Sequence[ExportedRecipe]) -> list[str]:
         """Put recipes that are not there yet back, with their marks. Return their ids."""
-        new = drop_known([_entry(one.recipe) for one in exported], self._store)
+        new = drop_duplicates([_entry(one.recipe) for one in exported], self._store)
         restored = {one.recipe.id: restored_history(one) for one in exported}
         return list(self._store.add_missing(*encode_entries(new, self._store, self.embedder, {}), restored))
 

@@ -87,8 +87,8 @@ class Memory(Records, ABC, Generic[T]):
     def _read(self, rows: Sequence[Row]) -> list[T]:
         """Return rows as records, in their order."""
 
-    def _items(self, rows: Sequence[Row]) -> list[T]:
-        """Return rows as records, each with its vector if it has one."""
+    def _records_with_vectors(self, rows: Sequence[Row]) -> list[T]:
+        """Return rows as records, in their order. Attach the vector of each row that has one."""
         items = self._read(rows)
         for item, row in zip(items, rows, strict=True):
             if isinstance(item, VectorRecord) and row.get("embedding") is not None:
@@ -112,10 +112,10 @@ class Memory(Records, ABC, Generic[T]):
                 write raises `RecordChanged` if another operation has changed the record or its marks since.
             scrubs: Whether to replace secrets in new records. Use False if they were replaced already.
         """
-        scoped = copy(self)
-        scoped._scrubs = self._scrubs and scrubs
-        scoped._store = self._store.as_operation(kind, reason, operation_id, unchanged_since=unchanged_since)
-        return scoped
+        view = copy(self)
+        view._scrubs = self._scrubs and scrubs
+        view._store = self._store.as_operation(kind, reason, operation_id, unchanged_since=unchanged_since)
+        return view
 
     def ranked_with(
         self,
@@ -134,18 +134,18 @@ class Memory(Records, ABC, Generic[T]):
             reranked: Whether the reranker is used.
             compares_tokens: Whether tokens are compared, if the store has their vectors.
         """
-        ranked = copy(self)
-        ranked._store = store or self._store
-        ranked.embedder = embedder or self.embedder
-        ranked._weights = _as_function(weights)
-        ranked._retriever = self._retriever.with_changes(
-            store=ranked._store,
-            embedder=ranked.embedder,
-            weights=ranked._weights,
+        changed = copy(self)
+        changed._store = store or self._store
+        changed.embedder = embedder or self.embedder
+        changed._weights = _as_function(weights)
+        changed._retriever = self._retriever.with_changes(
+            store=changed._store,
+            embedder=changed.embedder,
+            weights=changed._weights,
             reranker=self._retriever.reranker if reranked else None,
             compares_tokens=compares_tokens,
         )
-        return ranked
+        return changed
 
     def exclude(self, ids: Sequence[str]) -> Self:
         """Return a copy of this memory whose searches skip these records, to measure the effect of their removal."""
@@ -170,14 +170,14 @@ class Memory(Records, ABC, Generic[T]):
 
     def get(self, record_id: str) -> T | None:
         """Return a record by its id, or None."""
-        items = self._items(self._store.get([record_id]))
+        items = self._records_with_vectors(self._store.get([record_id]))
         return items[0] if items else None
 
     aget = twin(get)
 
     def get_many(self, record_ids: Sequence[str]) -> list[T]:
         """Return the records with these ids, in this order. Ids without a record are skipped."""
-        return self._items(self._store.get(parse_ids(record_ids)))
+        return self._records_with_vectors(self._store.get(parse_ids(record_ids)))
 
     aget_many = twin(get_many)
 
@@ -201,10 +201,10 @@ class Memory(Records, ABC, Generic[T]):
             NotFound: One of the ids does not exist; nothing was deleted.
             NotAllowed: Another actor stored one of the records; nothing was deleted.
         """
-        scoped = self if self.operation_id else self.as_operation("forget")
-        own_ids = parse_ids(ids)
-        scoped.collection.check_may_change(own_ids)
-        return scoped.delete(own_ids)
+        operation = self if self.operation_id else self.as_operation("forget")
+        record_ids = parse_ids(ids)
+        operation.collection.check_may_change(record_ids)
+        return operation.delete(record_ids)
 
     aforget = twin(forget)
 
@@ -281,7 +281,7 @@ class Memory(Records, ABC, Generic[T]):
     # Steps of `retrieve`, for callers that search several memories in one snapshot
 
     def _prepare(self, search: Search) -> Search:
-        """Check a search, and embed its query. See `Retriever.prepare`."""
+        """Return a search after checking its arguments, with the vector of its query. See `Retriever.prepare`."""
         notes = self.filter_notes(search.where) if search.where else ()
         where = self._effective_filter(search.where, search.with_buried)
         return self._retriever.prepare(replace(search, where=where, notes=notes))
@@ -293,14 +293,17 @@ class Memory(Records, ABC, Generic[T]):
         return self._finish(search, findings, count_retrieval=count_retrieval)
 
     def _find(self, search: Search) -> SearchResults[T]:
-        """Return the ranked hits of a search, and the full records of the first ones. Call it in a read transaction."""
+        """Return the ranked hits of a search, with the full records of the first ones.
+
+        Call it inside a read transaction.
+        """
         excluded = set() if search.with_buried else self._excluded_ids()
         ranked = self._retriever.find(search, len(excluded))
         hits = [hit for hit in ranked.hits if hit.item not in excluded]
         rows = self._store.get([hit.item for hit in hits[: self._retriever.n_to_read(search)]])
         return SearchResults(
             ranked=replace(ranked, hits=hits),
-            items=dict(zip([row["id"] for row in rows], self._items(rows), strict=True)),
+            items=dict(zip([row["id"] for row in rows], self._records_with_vectors(rows), strict=True)),
             documents={row["id"]: row["document"] for row in rows},
             vectors=self._retriever.vectors(hits, search),
         )
@@ -343,7 +346,7 @@ class Memory(Records, ABC, Generic[T]):
         if not clamp_limit(k):
             return []
         result = self._store.search_text(words, k, where, with_buried=with_buried, as_typed=as_typed)
-        return self._items(self._store.get(result.ids))
+        return self._records_with_vectors(self._store.get(result.ids))
 
     asearch_words = twin(search_words)
 
@@ -364,7 +367,7 @@ class Memory(Records, ABC, Generic[T]):
         notes = self.filter_notes(where)
         with self._store.reading():
             ranked = self._retriever.find_words(query, k, where, threshold, domain)
-            items = self._items(self._store.get([hit.item for hit in ranked.hits]))
+            items = self._records_with_vectors(self._store.get([hit.item for hit in ranked.hits]))
         return Retrieval(
             hits=[hit_without_signals(item) for item in items],
             n_hidden=ranked.n_hidden,
@@ -399,7 +402,7 @@ class Memory(Records, ABC, Generic[T]):
         check_threshold(threshold)
         checked_filter = self._validate_filter(where)
         with self._store.reading():
-            vector = np.atleast_2d(self._row(record_id)["embedding"])[0]
+            vector = np.atleast_2d(self._existing_row(record_id)["embedding"])[0]
             hits = self._retriever.find_neighbours(vector, k + 1, where=checked_filter, with_buried=with_buried)
             neighbours = [hit for hit in hits if hit.item != record_id and hit.relevance >= threshold]
             return self._with_records(neighbours[:k])
@@ -415,7 +418,7 @@ class Memory(Records, ABC, Generic[T]):
             NotFound: The record does not exist.
         """
         check_text(query, "the query")
-        return self._retriever.passage(self._row(record_id), query)
+        return self._retriever.passage(self._existing_row(record_id), query)
 
     apassage = twin(passage)
 
@@ -429,7 +432,7 @@ class Memory(Records, ABC, Generic[T]):
             NotFound: The record does not exist.
         """
         check_text(query, "the query")
-        row = self._row(record_id)
+        row = self._existing_row(record_id)
         return met_words(self.embedder, query, self._retriever.passage(row, query) or row["document"])
 
     amet_words = twin(met_words)
@@ -477,7 +480,8 @@ class Memory(Records, ABC, Generic[T]):
         """
         return where
 
-    def _row(self, record_id: str) -> Row:
+    def _existing_row(self, record_id: str) -> Row:
+        """Return the row of a record, or raise `NotFound`."""
         rows = self._store.get([record_id])
         if not rows:
             raise not_found_error(self.noun, record_id)
@@ -486,7 +490,7 @@ class Memory(Records, ABC, Generic[T]):
     def _with_records(self, hits: Sequence[Hit[str]]) -> list[Hit[T]]:
         """Return the hits with records in place of ids. Hits of deleted records are left out."""
         rows = self._store.get([hit.item for hit in hits])
-        items = dict(zip([row["id"] for row in rows], self._items(rows), strict=True))
+        items = dict(zip([row["id"] for row in rows], self._records_with_vectors(rows), strict=True))
         return [hit.with_item(items[hit.item]) for hit in hits if hit.item in items]
 
 

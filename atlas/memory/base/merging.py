@@ -79,22 +79,29 @@ def parse_groups(groups: Sequence[Sequence[str]]) -> list[list[str]]:
     Raises:
         InvalidInput: A group has fewer than two records, or a record is in two groups.
     """
-    checked = [list(dict.fromkeys([ids] if isinstance(ids, str) else ids)) for ids in groups]
+    distinct_groups = [list(dict.fromkeys([ids] if isinstance(ids, str) else ids)) for ids in groups]
     seen: set[str] = set()
-    for ids in checked:
+    for ids in distinct_groups:
         if len(ids) < 2:
             raise InvalidInput(f"expected at least two records in a group to merge, got {len(ids)}; choose more")
-        twice = next((record_id for record_id in ids if record_id in seen), None)
-        if twice is not None:
-            raise InvalidInput(f"expected each record in one group, got {twice!r} in two; remove it from one of them")
+        repeated_id = next((record_id for record_id in ids if record_id in seen), None)
+        if repeated_id is not None:
+            raise InvalidInput(
+                f"expected each record in one group, got {repeated_id!r} in two; remove it from one of them"
+            )
         seen.update(ids)
-    return checked
+    return distinct_groups
 
 
 def merge_row(
-    row: Mapping[str, Any] | None, kept_id: str, metadata: Mapping[str, Any], removed: Sequence[str], marks: Marks
+    row: Mapping[str, Any] | None, kept_id: str, metadata: Mapping[str, Any], removed_ids: Sequence[str], marks: Marks
 ) -> Merge:
-    """Return the merge of a group for the store. The kept record gets new metadata, and keeps its text and embedding.
+    """Return the arguments with which a store merges a group. The kept record keeps its text and its embedding.
+
+    Args:
+        row: Row of the kept record, or None if it was deleted.
+        metadata: New metadata of the kept record.
+        marks: New marks of the kept record.
 
     Raises:
         PlanOutdated: The kept record was deleted.
@@ -108,7 +115,7 @@ def merge_row(
         embedding=row["embedding"],
         metadata=dict(metadata),
         document=row["document"],
-        removed=removed,
+        removed=removed_ids,
         marks=marks,
     )
 

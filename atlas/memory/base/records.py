@@ -120,7 +120,11 @@ class Records:
             ExtraMissing: pandas is not installed.
         """
         with self._store.reading():
-            rows = self._store.scan(self._validate_filter(where)) if ids is None else self._slim_rows(parse_ids(ids))
+            rows = (
+                self._store.scan(self._validate_filter(where))
+                if ids is None
+                else self._rows_without_vectors(parse_ids(ids))
+            )
             row_ids = [row["id"] for row in rows]
             marks, usage = self._store.marks(row_ids), self._store.usage(row_ids)
         if positions is None:
@@ -325,14 +329,14 @@ class Records:
         """Return a record or a field, with secrets replaced if the store requires this."""
         return replace_secrets(value) if self._scrubs and self._store.scrubs_secrets else value
 
-    def _new(self, record: T) -> T:
-        """Return a new record with its secrets replaced and the current actor's scope added."""
+    def _prepare_new(self, record: T) -> T:
+        """Return a new record with its secrets replaced and the scope of the current actor added."""
         return assign_actor_scope(self._replace_secrets(record))
 
-    def _slim_rows(self, ids: Sequence[str]) -> list[dict[str, Any]]:
+    def _rows_without_vectors(self, ids: Sequence[str]) -> list[dict[str, Any]]:
         """Return the rows of these records without vectors and internal metadata."""
-        parts = (self._store.get([*ids[start : start + TABLE_BATCH]]) for start in range(0, len(ids), TABLE_BATCH))
-        return [tables.drop_vectors(row) for part in parts for row in part]
+        batches = (self._store.get([*ids[start : start + TABLE_BATCH]]) for start in range(0, len(ids), TABLE_BATCH))
+        return [tables.drop_vectors(row) for batch in batches for row in batch]
 
     def __len__(self) -> int:
         """Return the number of records, or raise `InvalidInput` for a plain vector store that cannot count."""
@@ -366,11 +370,11 @@ class EncodedEntries(NamedTuple):
 
 
 def encode_entries(
-    entries: Sequence[Entry], store: Collection, embedder: WholeEmbedder, embedded: Mapping[str, Vectors]
+    entries: Sequence[Entry], store: Collection, embedder: WholeEmbedder, vectors_by_document: Mapping[str, Vectors]
 ) -> EncodedEntries:
-    """Return entries with the vectors of their documents. Vectors in `embedded`, keyed by document, are reused."""
+    """Return entries with the vectors of their documents. Documents in `vectors_by_document` are not embedded again."""
     documents = [entry.document for entry in entries]
-    vectors = _vectors_by_document(documents, store, embedder, embedded)
+    vectors = _vectors_by_document(documents, store, embedder, vectors_by_document)
     return EncodedEntries(
         ids=[entry.id for entry in entries],
         embeddings=[vectors[document] for document in documents],
@@ -379,13 +383,13 @@ def encode_entries(
     )
 
 
-def drop_known(entries: Sequence[Entry], store: Collection) -> list[Entry]:
+def drop_duplicates(entries: Sequence[Entry], store: Collection) -> list[Entry]:
     """Return the entries that are neither stored already nor repeated in the batch."""
-    new: dict[str, Entry] = {}
+    entries_by_hash: dict[str, Entry] = {}
     for entry in entries:
-        new.setdefault(entry.metadata["content_hash"], entry)
-    stored = store.ids_by_hash(list(new))
-    return [entry for content_hash, entry in new.items() if content_hash not in stored]
+        entries_by_hash.setdefault(entry.metadata["content_hash"], entry)
+    stored_hashes = store.ids_by_hash(list(entries_by_hash))
+    return [entry for content_hash, entry in entries_by_hash.items() if content_hash not in stored_hashes]
 
 
 def first_vectors(ids: Sequence[str], store: Collection, dimension: int) -> Vectors:
@@ -427,14 +431,14 @@ def retry(call: Callable[[], T]) -> T:
 
 
 def _vectors_by_document(
-    documents: Sequence[str], store: Collection, embedder: WholeEmbedder, embedded: Mapping[str, Vectors]
+    documents: Sequence[str], store: Collection, embedder: WholeEmbedder, known_vectors: Mapping[str, Vectors]
 ) -> dict[str, EncodedText]:
-    """Return the vectors of each document, keyed by document: from `embedded`, the store, or else the model."""
-    vectors_by_text = {**store.vectors_of([text for text in documents if text not in embedded]), **embedded}
-    missing = [text for text in dict.fromkeys(documents) if text not in vectors_by_text]
+    """Return the vectors of each document, keyed by document: known, stored, or else computed by the model."""
+    stored_vectors = store.vectors_of([text for text in documents if text not in known_vectors])
+    existing = {text: EncodedText(vectors) for text, vectors in {**stored_vectors, **known_vectors}.items()}
+    missing = [text for text in dict.fromkeys(documents) if text not in existing]
     encoded = encode_texts(embedder, missing, store.projection() if missing else None)
-    stored = {text: EncodedText(vectors) for text, vectors in vectors_by_text.items()}
-    return stored | dict(zip(missing, encoded, strict=True))
+    return existing | dict(zip(missing, encoded, strict=True))
 
 
 def _is_filterable(value: Any) -> bool:

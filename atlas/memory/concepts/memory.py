@@ -115,7 +115,7 @@ class ChromaConceptLibrary(Memory[CodeConcept]):
             InvalidInput: The code is empty or does not parse, the name is not an identifier, or the library has a
                 concept with the same code, id or name. Concepts added in a batch, such as an import, may share a name.
         """
-        concept = self._new(validate(concept))
+        concept = self._prepare_new(validate(concept))
         added = retry(lambda: self._writer.add_alone(concept))
         if not added:
             raise InvalidInput(
@@ -402,7 +402,7 @@ class ChromaConceptLibrary(Memory[CodeConcept]):
         return read_concepts(self._store, rows)
 
     def _full_concept(self, concept_id: str) -> CodeConcept:
-        return self._read([self._row(concept_id)])[0]
+        return self._read([self._existing_row(concept_id)])[0]
 
     def _require_composition(self) -> CompositionStrategy:
         if self.composition_strategy is None:

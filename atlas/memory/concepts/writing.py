@@ -10,7 +10,7 @@ from atlas.core.errors import InvalidInput
 from atlas.core.operations import NO_MARKS
 from atlas.core.types import CodeConcept
 from atlas.memory.base.memory import not_found_error
-from atlas.memory.base.records import drop_known, encode_entries
+from atlas.memory.base.records import drop_duplicates, encode_entries
 from atlas.memory.concepts.calls import read_concepts, with_calls
 from atlas.memory.concepts.records import PYTHON, to_entry, usage_from_fields, validate, with_time
 from atlas.protocols.infra import Clock, WholeEmbedder
@@ -37,7 +37,7 @@ class ConceptWriter:
         """Add concepts with their usage, and return the ids of the new ones. Known ids and known code are skipped."""
         dated = [with_time(concept, self.clock.now()) for concept in concepts]
         present_ids = self.store.existing_ids([concept.id for concept in dated])
-        entries = drop_known([to_entry(concept) for concept in dated if concept.id not in present_ids], self.store)
+        entries = drop_duplicates([to_entry(concept) for concept in dated if concept.id not in present_ids], self.store)
         if not entries:
             return []
         new_ids = {entry.id for entry in entries}

@@ -18,7 +18,7 @@ from atlas.llm.budget import operation
 from atlas.memory.base.edits import Editable, check_changes
 from atlas.memory.base.memory import Memory, Row, Weights, not_found_error
 from atlas.memory.base.merging import parse_groups
-from atlas.memory.base.records import EncodedEntries, Entry, drop_known, encode_entries, first_vectors, retry
+from atlas.memory.base.records import EncodedEntries, Entry, drop_duplicates, encode_entries, first_vectors, retry
 from atlas.memory.experience import extraction
 from atlas.memory.experience.refinement import PassthroughRefineStrategy
 from atlas.protocols.infra import Clock, Embedder, Progress, VectorStore
@@ -219,7 +219,7 @@ class ChromaExperienceMemory(Memory[Experience]):
     def _edit(self, experience_id: str, changes: Mapping[str, Any]) -> Experience:
         """Edit an experience and return it, or raise `PlanOutdated` after a concurrent change. See `edit`."""
         with self._store.reading():
-            moment, row = self._store.moment(), self._row(experience_id)
+            moment, row = self._store.moment(), self._existing_row(experience_id)
         before = self._read([row])[0]
         changed = extraction.with_changes(before, changes, self._extract)
         if not changes and changed == before:
@@ -395,7 +395,7 @@ class ChromaExperienceMemory(Memory[Experience]):
     # Private steps
 
     def _to_experience(self, trajectory: Trajectory) -> Experience:
-        trajectory = self._new(trajectory)
+        trajectory = self._prepare_new(trajectory)
         extracted = self._extract(trajectory)
         experience = extraction.to_experience(
             trajectory, experience_id=new_id(), embedding_text=extracted.text, now=self._clock.now()
@@ -424,7 +424,7 @@ class ChromaExperienceMemory(Memory[Experience]):
         if not skip_known:
             self._store.add(*self._columns(experiences))
             return [experience.id for experience in experiences]
-        new = drop_known([_entry(experience) for experience in experiences], self._store)
+        new = drop_duplicates([_entry(experience) for experience in experiences], self._store)
         return self._store.add_missing(*encode_entries(new, self._store, self.embedder, {})) if new else []
 
     def _columns(

@@ -87,7 +87,7 @@ class Conversations(Memory[Turn]):
         if not conversation.strip():
             raise InvalidInput("expected a name of the conversation, got an empty string; pass a name, or leave it out")
         turn = Turn(conversation=conversation, user_text=user_text, response=response, created_at=self._clock.now())
-        entry = _to_entry(self._new(turn))
+        entry = _to_entry(self._prepare_new(turn))
         entry.metadata["created_at"] = next_sort_key(self._store, entry.metadata[TURN_TIME])
         with self._store.reading():
             moment, latest = self._store.moment(), self._latest(conversation)
@@ -105,7 +105,7 @@ class Conversations(Memory[Turn]):
         Raises:
             InvalidInput: A turn has a text that cannot be stored.
         """
-        entries = [_to_entry(self._new(turn)) for turn in turns]
+        entries = [_to_entry(self._prepare_new(turn)) for turn in turns]
         for entry in entries:
             entry.metadata["created_at"] = entry.metadata[TURN_TIME]
         log = self._log.ensure_operation("store")

@@ -154,7 +154,7 @@ class Journal(Memory[JournalEntry]):
         sort_key = next_sort_key(self._store, instant(now))
         estimated = importance_of(kind, content, metadata or {}) if importance is None else importance
         draft = new_entry(kind.name, content, generation, estimated, metadata or {}, links, now=now, sort_key=sort_key)
-        entry = self._new(draft)
+        entry = self._prepare_new(draft)
         self._log.check_exist([link.target_id for link in entry.links])
         is_refused = self._gates.refuse(entry, kind, texts, self._log)
         return None if is_refused else self.add_entries([entry])[0]
@@ -167,7 +167,7 @@ class Journal(Memory[JournalEntry]):
         Unknown types, and links to entries that do not exist yet, are allowed. An existing entry only gains links that
         it never had. Raises `InvalidInput` if an entry is invalid.
         """
-        return self._log.add([*map(self._new, entries)], reason)
+        return self._log.add([*map(self._prepare_new, entries)], reason)
 
     aadd_entries = twin(add_entries)
 

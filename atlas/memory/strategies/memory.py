@@ -124,7 +124,7 @@ class ChromaStrategyBank(Memory[Strategy]):
         Raises:
             LLMError: The abstractor's language model gave no usable answer; the store was not changed.
         """
-        return self._writer.write(self._new(trajectory))
+        return self._writer.write(self._prepare_new(trajectory))
 
     awrite = twin(write)
 
@@ -136,7 +136,7 @@ class ChromaStrategyBank(Memory[Strategy]):
         Raises:
             InvalidInput: The strategy is invalid, or the bank already has a strategy with its id or content.
         """
-        valid = self._new(validate(strategy, self._clock.now()))
+        valid = self._prepare_new(validate(strategy, self._clock.now()))
         added = self._store.add_missing(*self._writer.encode(valid))
         if not added:
             raise self._repetition_error(valid)
@@ -153,7 +153,7 @@ class ChromaStrategyBank(Memory[Strategy]):
         Args:
             on_progress: Called after each attempt with the number done, and the total.
         """
-        return self._writer.plan([*map(self._new, trajectories)], on_progress)
+        return self._writer.plan([*map(self._prepare_new, trajectories)], on_progress)
 
     aplan_write = twin(plan_write)
 
@@ -166,7 +166,8 @@ class ChromaStrategyBank(Memory[Strategy]):
         """
         now = self._clock.now()
         added, changed = (
-            tuple(self._new(validate(strategy, now)) for strategy in group) for group in (plan.added, plan.joined)
+            tuple(self._prepare_new(validate(strategy, now)) for strategy in group)
+            for group in (plan.added, plan.joined)
         )
         return self._writer.apply(replace(plan, added=added, joined=changed))
 
@@ -268,7 +269,7 @@ class ChromaStrategyBank(Memory[Strategy]):
         Raises:
             NotFound: The strategy does not exist.
         """
-        self._row(strategy_id)
+        self._existing_row(strategy_id)
         return self._store.uses([strategy_id])[strategy_id]
 
     aattempts = twin(attempts)
@@ -281,7 +282,7 @@ class ChromaStrategyBank(Memory[Strategy]):
 
     def rate(self, strategy_id: str) -> StrategyRate:
         """Return the success rate of a strategy with its interval, or raise `NotFound` if it does not exist."""
-        self._row(strategy_id)
+        self._existing_row(strategy_id)
         return self.rates([strategy_id])[strategy_id]
 
     arate = twin(rate)
@@ -374,7 +375,7 @@ class ChromaStrategyBank(Memory[Strategy]):
     def _edit(self, strategy_id: str, changes: Mapping[str, Any]) -> Strategy:
         """Edit a strategy and return it, or raise `PlanOutdated` after a concurrent change."""
         with self._store.reading():
-            moment, [before] = self._store.moment(), self._read([self._row(strategy_id)])
+            moment, [before] = self._store.moment(), self._read([self._existing_row(strategy_id)])
         changed = validate(replace(before, **changes), self._clock.now())
         known_hash = content_hash(changed)
         if self._store.ids_by_hash([known_hash]).get(known_hash, before.id) != before.id:
