@@ -93,11 +93,11 @@ def to_trajectory(experience: Experience) -> Trajectory:
     )
 
 
-def with_text(experience: Experience, extracted: ExtractedText) -> Experience:
+def with_embedding_text(experience: Experience, extracted: ExtractedText) -> Experience:
     """Return an experience with another text to embed. The metadata names the text's author."""
     metadata = {name: value for name, value in experience.metadata.items() if name != SUMMARISED_BY}
-    made_by = {SUMMARISED_BY: extracted.made_by} if extracted.made_by else {}
-    return replace(experience, embedding_text=extracted.text, metadata={**metadata, **made_by})
+    author_metadata = {SUMMARISED_BY: extracted.made_by} if extracted.made_by else {}
+    return replace(experience, embedding_text=extracted.text, metadata={**metadata, **author_metadata})
 
 
 def with_changes(
@@ -107,7 +107,7 @@ def with_changes(
     changed = replace(experience, **changes)
     trajectory = to_trajectory(changed)
     summary = summarise(trajectory, changed.feedback)
-    return with_text(replace(changed, trajectory_summary=summary), extract(trajectory))
+    return with_embedding_text(replace(changed, trajectory_summary=summary), extract(trajectory))
 
 
 def summarise(trajectory: Trajectory, feedback: str) -> str:
@@ -119,8 +119,8 @@ def summarise(trajectory: Trajectory, feedback: str) -> str:
 
 def _content_hash(encoded: Json) -> str:
     """Return a hash of an encoded experience that does not depend on ids, times and derived texts."""
-    incidental = ("id", "trajectory_id", "created_at", "embedding_text", "trajectory_summary")
-    content = {name: value for name, value in encoded.items() if name not in incidental}
+    left_out = ("id", "trajectory_id", "created_at", "embedding_text", "trajectory_summary")
+    content = {name: value for name, value in encoded.items() if name not in left_out}
     content["metadata"] = {name: value for name, value in content["metadata"].items() if name not in INCIDENTAL}
     content["outcome"] = _drop_import_rule(content["outcome"])
     return hashlib.sha256(dump(content).encode("utf-8")).hexdigest()
@@ -173,9 +173,9 @@ def to_metadata(experience: Experience) -> dict[str, Any]:
         "content_hash": _content_hash(encoded),
         "search_text": "\n".join(part for part in (experience.solution_output, experience.feedback) if part),
     }
-    present = {name: value for name, value in derived.items() if value is not None and value != ""}
+    non_empty = {name: value for name, value in derived.items() if value is not None and value != ""}
     scalars = {name: value for name, value in _short_scalars(experience.metadata).items() if name not in derived}
-    return {**scalars, **present}
+    return {**scalars, **non_empty}
 
 
 def title_of(task: Task) -> str:
@@ -188,10 +188,10 @@ def merged_attempts(metadata: Mapping[str, Any]) -> dict[str, dict[str, str]]:
 
     The data are `outcome`, `content_hash` and, if known, `trajectory_id`. Malformed data are left out.
     """
-    merged = metadata.get("merged_attempts")
-    if not isinstance(merged, Mapping):
+    attempts = metadata.get("merged_attempts")
+    if not isinstance(attempts, Mapping):
         return {}
-    return {i: attempt for i, attempt in merged.items() if _is_merged_attempt(attempt)}
+    return {record_id: attempt for record_id, attempt in attempts.items() if _is_merged_attempt(attempt)}
 
 
 def merged_hashes(metadata: Mapping[str, Any]) -> list[str]:
@@ -223,9 +223,9 @@ def _is_short_scalar(value: Any) -> bool:
     return isinstance(value, int | float)
 
 
-def _shorten(text: str, characters: int) -> str:
+def _shorten(text: str, max_characters: int) -> str:
     line = " ".join(text.split())
-    return line if len(line) <= characters else line[: characters - 1].rstrip() + "…"
+    return line if len(line) <= max_characters else line[: max_characters - 1].rstrip() + "…"
 
 
 def _to_string(value: Any) -> str:

@@ -104,12 +104,12 @@ class ChromaExperienceMemory(Memory[Experience]):
             skip_known: Skip attempts that are stored already or repeated in the batch.
         """
         total = len(trajectories) if isinstance(trajectories, Sequence) else 0
-        scoped = self if self.operation_id else self.as_operation("store")
+        view = self if self.operation_id else self.as_operation("store")
         ids: list[str] = []
         n_done, remaining = 0, iter(trajectories)
         while batch := list(islice(remaining, STORE_BATCH)):
             experiences = list(map(self._to_experience, batch))
-            ids += scoped._add(experiences, skip_known)
+            ids += view._store_batch(experiences, skip_known)
             n_done += len(batch)
             if on_progress:
                 on_progress(n_done, total)
@@ -127,16 +127,16 @@ class ChromaExperienceMemory(Memory[Experience]):
         from atlas.memory.base.export import restored_history
         from atlas.memory.experience.export import reusable_vectors
 
-        present_ids = self._store.existing_ids([item.experience.id for item in exported])
-        new = {item.experience.id: item for item in exported if item.experience.id not in present_ids}
-        if not new:
+        existing_ids = self._store.existing_ids([item.experience.id for item in exported])
+        new_by_id = {item.experience.id: item for item in exported if item.experience.id not in existing_ids}
+        if not new_by_id:
             return []
-        experiences = [self._with_embedding_text(assign_actor_scope(item.experience)) for item in new.values()]
-        embedded = reusable_vectors(exported, self.embedder)
-        ids, vectors, metadatas, documents = self._columns(experiences, embedded)
-        for metadata, item in zip(metadatas, new.values(), strict=True):
+        experiences = [self._with_embedding_text(assign_actor_scope(item.experience)) for item in new_by_id.values()]
+        known_vectors = reusable_vectors(exported, self.embedder)
+        ids, vectors, metadatas, documents = self._encode(experiences, known_vectors)
+        for metadata, item in zip(metadatas, new_by_id.values(), strict=True):
             metadata["content_hash"] = item.content_hash or metadata["content_hash"]
-        restored = {record_id: restored_history(item) for record_id, item in new.items()}
+        restored = {record_id: restored_history(item) for record_id, item in new_by_id.items()}
         return self._store.add_missing(ids, vectors, metadatas, documents, restored)
 
     arestore_many = twin(restore_many)
@@ -207,11 +207,11 @@ class ChromaExperienceMemory(Memory[Experience]):
         for experience_id in outcomes:
             if experience_id not in existing_ids:
                 raise not_found_error(self.noun, experience_id)
-        scoped = self if self.operation_id else self.as_operation("outcome", reason)
+        view = self if self.operation_id else self.as_operation("outcome", reason)
         n_changed = 0
         for success in (True, False, None):
             ids = [experience_id for experience_id, outcome in outcomes.items() if outcome is success]
-            n_changed += scoped.apply_outcomes(scoped.plan_outcomes(ids, success))
+            n_changed += view.apply_outcomes(view.plan_outcomes(ids, success))
         return n_changed
 
     areport_outcomes = twin(report_outcomes)
@@ -224,7 +224,7 @@ class ChromaExperienceMemory(Memory[Experience]):
         changed = extraction.with_changes(before, changes, self._extract)
         if not changes and changed == before:
             return before
-        ids, vectors, metadatas, documents = self._columns([changed])
+        ids, vectors, metadatas, documents = self._encode([changed])
         # Keep the hash of the original attempt, so that importing it again finds the record.
         metadatas[0]["content_hash"] = row["metadata"]["content_hash"]
         self._store.update(ids, vectors, metadatas, documents, unchanged_since=moment)
@@ -254,21 +254,23 @@ class ChromaExperienceMemory(Memory[Experience]):
         Raises:
             InvalidInput: An unknown criterion or an invalid value.
         """
+        from atlas.memory.experience.candidates import read_prune_candidates
         from atlas.memory.experience.pruning import PruneCriteria, plan_prune
-        from atlas.memory.experience.subjects import prune_subjects
 
-        parsed = PruneCriteria.parse(criteria)
+        parsed_criteria = PruneCriteria.parse(criteria)
         self._store.write_retrievals()
         with self._store.reading():
             moment, n_total = self._store.moment(), self._store.count()
             # Records outside of `among` only matter as neighbours, so they are read only for `keep_diverse`.
-            subjects = prune_subjects(self._store, None if parsed.keep_diverse else among)
+            candidates = read_prune_candidates(self._store, None if parsed_criteria.keep_diverse else among)
             vectors = None
-            if parsed.keep_diverse:
-                vectors = first_vectors([subject.id for subject in subjects], self._store, self.embedder.dimension)
+            if parsed_criteria.keep_diverse:
+                vectors = first_vectors(
+                    [candidate.id for candidate in candidates], self._store, self.embedder.dimension
+                )
         now = self._clock.now()
         return plan_prune(
-            subjects, vectors, parsed, now, n_total=n_total, moment=moment, among=among, keep=frozenset(keep)
+            candidates, vectors, parsed_criteria, now, n_total=n_total, moment=moment, among=among, keep=frozenset(keep)
         )
 
     aplan_prune = twin(plan_prune)
@@ -282,8 +284,8 @@ class ChromaExperienceMemory(Memory[Experience]):
         ids = [decision.id for decision in plan.removals]
         if not ids:
             return 0
-        scoped = self._store.ensure_operation("prune", plan.reason)
-        return scoped.delete_unchanged(ids, plan.moment, plan.usage)
+        operation_store = self._store.ensure_operation("prune", plan.reason)
+        return operation_store.delete_unchanged(ids, plan.moment, plan.usage)
 
     aapply_prune = twin(apply_prune)
 
@@ -297,15 +299,15 @@ class ChromaExperienceMemory(Memory[Experience]):
         Raises:
             InvalidInput: A group has fewer than two experiences, or an experience is in two groups or does not exist.
         """
+        from atlas.memory.experience.candidates import read_merge_candidates
         from atlas.memory.experience.merging import plan_merge
-        from atlas.memory.experience.subjects import merge_subjects
 
-        checked = parse_groups(groups)
-        ids = [record_id for group in checked for record_id in group]
+        distinct_groups = parse_groups(groups)
+        ids = [record_id for group in distinct_groups for record_id in group]
         with self._store.reading():
             moment, n_total = self._store.moment(), self._store.count()
-            subjects = merge_subjects(self._store, ids)
-        return plan_merge(checked, subjects, n_total=n_total, moment=moment)
+            candidates = read_merge_candidates(self._store, ids)
+        return plan_merge(distinct_groups, candidates, n_total=n_total, moment=moment)
 
     aplan_merge = twin(plan_merge)
 
@@ -315,12 +317,12 @@ class ChromaExperienceMemory(Memory[Experience]):
         Raises:
             PlanOutdated: An experience or its marks have changed since; the store was not changed.
         """
-        from atlas.memory.experience.subjects import build_merges
+        from atlas.memory.experience.candidates import build_merges
 
         if not plan.groups:
             return []
-        scoped = self._store.ensure_operation("merge", plan.reason)
-        scoped.merge(build_merges(self._store, plan.groups), plan.moment)
+        operation_store = self._store.ensure_operation("merge", plan.reason)
+        operation_store.merge(build_merges(self._store, plan.groups), plan.moment)
         return [group.merged for group in plan.groups]
 
     aapply_merge = twin(apply_merge)
@@ -400,7 +402,7 @@ class ChromaExperienceMemory(Memory[Experience]):
         experience = extraction.to_experience(
             trajectory, experience_id=new_id(), embedding_text=extracted.text, now=self._clock.now()
         )
-        return extraction.with_text(experience, extracted)
+        return extraction.with_embedding_text(experience, extracted)
 
     def _extract(self, trajectory: Trajectory) -> ExtractedText:
         if isinstance(self._extractor, RecordedExtractor):
@@ -417,24 +419,34 @@ class ChromaExperienceMemory(Memory[Experience]):
         """Return an experience with a text to embed. A missing text is extracted."""
         if experience.embedding_text.strip():
             return experience
-        return extraction.with_text(experience, self._extract(extraction.to_trajectory(experience)))
+        return extraction.with_embedding_text(experience, self._extract(extraction.to_trajectory(experience)))
 
-    def _add(self, experiences: Sequence[Experience], skip_known: bool) -> list[str]:
-        """Add experiences, and return the ids of the new ones. `skip_known` skips experiences with known content."""
+    def _store_batch(self, experiences: Sequence[Experience], skip_known: bool) -> list[str]:
+        """Store experiences, and return the ids of the stored ones.
+
+        Args:
+            skip_known: Whether to skip experiences whose content is stored already or repeated in the batch.
+        """
         if not skip_known:
-            self._store.add(*self._columns(experiences))
+            self._store.add(*self._encode(experiences))
             return [experience.id for experience in experiences]
-        new = drop_duplicates([_entry(experience) for experience in experiences], self._store)
-        return self._store.add_missing(*encode_entries(new, self._store, self.embedder, {})) if new else []
+        new_entries = drop_duplicates([_to_entry(experience) for experience in experiences], self._store)
+        return (
+            self._store.add_missing(*encode_entries(new_entries, self._store, self.embedder, {})) if new_entries else []
+        )
 
-    def _columns(
-        self, experiences: Sequence[Experience], embedded: Mapping[str, Vectors] | None = None
+    def _encode(
+        self, experiences: Sequence[Experience], known_vectors: Mapping[str, Vectors] | None = None
     ) -> EncodedEntries:
-        """Return experiences as arguments for the store's `add` and `update`, with the vectors of their texts."""
+        """Return experiences as arguments for the store's `add` and `update`, with the vectors of their texts.
+
+        Args:
+            known_vectors: Vectors to reuse, keyed by text.
+        """
         return encode_entries(
-            [_entry(experience) for experience in experiences], self._store, self.embedder, embedded or {}
+            [_to_entry(experience) for experience in experiences], self._store, self.embedder, known_vectors or {}
         )
 
 
-def _entry(experience: Experience) -> Entry:
+def _to_entry(experience: Experience) -> Entry:
     return Entry(experience.id, experience.embedding_text, extraction.to_metadata(experience))

@@ -35,7 +35,7 @@ class MergedExperience:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class MergeSubject:
+class MergeCandidate:
     """An experience with the data that a merge needs."""
 
     experience: Experience
@@ -69,7 +69,7 @@ class MergePlan(GroupsPlan[MergeGroup]):
 
 def plan_merge(
     groups: Sequence[Sequence[str]],
-    subjects: Mapping[str, MergeSubject],
+    candidates: Mapping[str, MergeCandidate],
     *,
     n_total: int,
     moment: Moment,
@@ -84,86 +84,97 @@ def plan_merge(
         InvalidInput: A record does not exist.
     """
     for record_id in chain.from_iterable(groups):
-        if record_id not in subjects:
+        if record_id not in candidates:
             raise InvalidInput(f"there is no record {record_id!r} to merge; it may have been deleted")
-    members = [[subjects[record_id] for record_id in ids] for ids in groups]
-    planned = tuple(
-        _plan_group(group, group[0] if keep_first else max(group, key=_merge_preference)) for group in members
+    candidate_groups = [[candidates[record_id] for record_id in ids] for ids in groups]
+    merge_groups = tuple(
+        _plan_group(group, group[0] if keep_first else max(group, key=_merge_preference)) for group in candidate_groups
     )
-    return MergePlan(groups=planned, n_total=n_total, moment=moment)
+    return MergePlan(groups=merge_groups, n_total=n_total, moment=moment)
 
 
 def build_merge(group: MergeGroup, row: Mapping[str, Any] | None) -> Merge:
-    """Return the merge of a group for the store, or raise `PlanOutdated` if the kept record was deleted."""
+    """Return the merge of a group in the form for a store.
+
+    Raises:
+        PlanOutdated: The kept record was deleted.
+    """
     # Keep the hash of the original attempt, so that importing it again finds the record.
     content_hash = {} if row is None else {"content_hash": row["metadata"]["content_hash"]}
-    removed = tuple(attempt.id for attempt in group.removed)
-    return merge_row(row, group.kept_id, to_metadata(group.merged) | content_hash, removed, group.marks)
+    removed_ids = tuple(attempt.id for attempt in group.removed)
+    return merge_row(row, group.kept_id, to_metadata(group.merged) | content_hash, removed_ids, group.marks)
 
 
-def _plan_group(subjects: Sequence[MergeSubject], best: MergeSubject) -> MergeGroup:
-    duplicates = [subject for subject in subjects if subject is not best]
+def _plan_group(candidates: Sequence[MergeCandidate], best: MergeCandidate) -> MergeGroup:
+    duplicates = [candidate for candidate in candidates if candidate is not best]
     merged_from = join_distinct(
-        lineage(best.experience.metadata), *(_ids(duplicate.experience) for duplicate in duplicates)
+        lineage(best.experience.metadata), *(_own_and_merged_ids(duplicate.experience) for duplicate in duplicates)
     )
     attempts = _attempts_by_experience([best, *duplicates])
     metadata = {
         **_shared_metadata(best, duplicates),
         "merged_from": [record_id for record_id in merged_from if record_id != best.experience.id],
-        "merged_outcomes": _outcomes(attempts),
-        "merged_attempts": {i: attempt for i, attempt in attempts.items() if i != best.experience.id},
+        "merged_outcomes": _count_outcomes(attempts),
+        "merged_attempts": {
+            record_id: attempt for record_id, attempt in attempts.items() if record_id != best.experience.id
+        },
     }
     return MergeGroup(
         kept_id=best.experience.id,
         kept_title=best.title,
-        why_kept=_reason_kept(best, subjects),
-        removed=tuple(_as_merged(duplicate) for duplicate in duplicates),
+        why_kept=_reason_kept(best, candidates),
+        removed=tuple(_to_merged_experience(duplicate) for duplicate in duplicates),
         merged=replace(best.experience, metadata=metadata),
         marks=merge_marks([best.marks, *(duplicate.marks for duplicate in duplicates)]),
     )
 
 
-def _merge_preference(subject: MergeSubject) -> tuple[int, float, Any]:
-    experience = subject.experience
+def _merge_preference(candidate: MergeCandidate) -> tuple[int, float, Any]:
+    experience = candidate.experience
     rank = {True: 2, None: 1, False: 0}[experience.success]
     return rank, experience.outcome.partial_score or 0.0, experience.created_at
 
 
-def _reason_kept(best: MergeSubject, subjects: Sequence[MergeSubject]) -> str:
+def _reason_kept(best: MergeCandidate, candidates: Sequence[MergeCandidate]) -> str:
     label = best.experience.outcome.label
-    n_same = sum(subject.experience.outcome.label == label for subject in subjects)
+    n_same = sum(candidate.experience.outcome.label == label for candidate in candidates)
     reasons = {"succeeded": "it succeeded", "failed": "all failed", "unknown": "none is known to have succeeded"}[label]
     if n_same == 1:
         return reasons
-    scores = {subject.experience.outcome.partial_score for subject in subjects}
+    scores = {candidate.experience.outcome.partial_score for candidate in candidates}
     return f"{reasons}; of {n_same} it is {'the best or newest' if len(scores) > 1 else 'the newest'}"
 
 
-def _ids(experience: Experience) -> list[str]:
+def _own_and_merged_ids(experience: Experience) -> list[str]:
     return [experience.id, *lineage(experience.metadata)]
 
 
-def _shared_metadata(best: MergeSubject, duplicates: Sequence[MergeSubject]) -> dict[str, Any]:
-    """Return the best record's metadata. The scope and `COMMON_KEY` stay only as far as all records share them."""
-    stays = all(duplicate.experience.metadata.get(COMMON_KEY) for duplicate in duplicates)
-    metadata = {name: value for name, value in best.experience.metadata.items() if stays or name != COMMON_KEY}
-    return with_shared_scope(metadata, (subject.experience.metadata for subject in (best, *duplicates)))
+def _shared_metadata(best: MergeCandidate, duplicates: Sequence[MergeCandidate]) -> dict[str, Any]:
+    """Return the best record's metadata, without what not all records share.
+
+    The scope is reduced to the shared part, and `COMMON_KEY` is left out if a record lacks it.
+    """
+    all_have_common_key = all(duplicate.experience.metadata.get(COMMON_KEY) for duplicate in duplicates)
+    metadata = {
+        name: value for name, value in best.experience.metadata.items() if all_have_common_key or name != COMMON_KEY
+    }
+    return with_shared_scope(metadata, (candidate.experience.metadata for candidate in (best, *duplicates)))
 
 
-def _attempts_by_experience(subjects: Sequence[MergeSubject]) -> dict[str, dict[str, str]]:
+def _attempts_by_experience(candidates: Sequence[MergeCandidate]) -> dict[str, dict[str, str]]:
     """Return the data of each merged attempt for the metadata, keyed by the id of the attempt's experience.
 
-    The data are outcome, content hash, id and holdout group. Attempts that were merged earlier are included. For
-    subjects, their current data take precedence.
+    The data are outcome, content hash, id and holdout group. Attempts that were merged earlier are included, unless the
+    candidates contain newer data of the same attempt.
     """
     attempts: dict[str, dict[str, str]] = {}
-    for subject in subjects:
-        attempts |= merged_attempts(subject.experience.metadata)
-    for subject in subjects:
-        experience = subject.experience
+    for candidate in candidates:
+        attempts |= merged_attempts(candidate.experience.metadata)
+    for candidate in candidates:
+        experience = candidate.experience
         attempt = {
             "outcome": experience.outcome.label,
-            "content_hash": subject.content_hash,
+            "content_hash": candidate.content_hash,
             "trajectory_id": experience.trajectory_id,
             **{name: str(experience.metadata[name]) for name in (ARM, SHARE) if name in experience.metadata},
         }
@@ -171,10 +182,12 @@ def _attempts_by_experience(subjects: Sequence[MergeSubject]) -> dict[str, dict[
     return attempts
 
 
-def _outcomes(attempts: Mapping[str, Mapping[str, str]]) -> dict[str, int]:
+def _count_outcomes(attempts: Mapping[str, Mapping[str, str]]) -> dict[str, int]:
     counts = Counter(attempt["outcome"] for attempt in attempts.values())
     return {label: counts[label] for label in OUTCOMES if counts[label]}
 
 
-def _as_merged(subject: MergeSubject) -> MergedExperience:
-    return MergedExperience(id=subject.experience.id, title=subject.title, outcome=subject.experience.outcome.label)
+def _to_merged_experience(candidate: MergeCandidate) -> MergedExperience:
+    return MergedExperience(
+        id=candidate.experience.id, title=candidate.title, outcome=candidate.experience.outcome.label
+    )

@@ -55,14 +55,14 @@ class LLMSummarizingExtractor:
     def extract_recorded(self, trajectory: Trajectory) -> ExtractedText:
         """Return the text to embed. `made_by` names the model, and is empty for a text of the fallback."""
         try:
-            text = run(self._summary(trajectory))
+            text = run(self._ask_for_summary(trajectory))
             return ExtractedText(text=text, made_by=authorship(self.llm, ATTEMPT_SUMMARY))
         except LLMError as error:
             logger.warning("%s is embedded without a summary: %s", trajectory.task.id, error)
             self.failures.append(f"{trajectory.task.id}: {error}")
             return ExtractedText(text=self._fallback.extract(trajectory))
 
-    async def _summary(self, trajectory: Trajectory) -> str:
+    async def _ask_for_summary(self, trajectory: Trajectory) -> str:
         question = Question(
             system=ATTEMPT_SUMMARY.text,
             prompt=f"The attempt:\n{attempt_as_data(trajectory)}",

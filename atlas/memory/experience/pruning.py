@@ -94,7 +94,7 @@ class PruneCriteria:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class PruneSubject:
+class PruneCandidate:
     """An experience with the data that a prune needs."""
 
     id: str
@@ -200,7 +200,7 @@ class PrunePlan(Tabular):
 
 
 def plan_prune(
-    subjects: Sequence[PruneSubject],
+    candidates: Sequence[PruneCandidate],
     vectors: Vectors | None,
     criteria: PruneCriteria,
     now: datetime,
@@ -213,158 +213,175 @@ def plan_prune(
     """Return a plan to prune. A criterion ignores records that lack its value.
 
     Args:
-        subjects: Every record of the store; without `keep_diverse`, the chosen ones are enough.
-        vectors: Vectors of the subjects, shape (n_subjects, dim), for `keep_diverse` only.
-        n_total: Records in the store; None if `subjects` are all of them.
-        moment: Moment in the store's history at which `subjects` were read.
+        candidates: Every record of the store; without `keep_diverse`, the chosen ones are enough.
+        vectors: Vectors of the candidates, shape (n_candidates, dim), for `keep_diverse` only.
+        n_total: Records in the store; None if `candidates` are all of them.
+        moment: Moment in the store's history at which `candidates` were read.
         among: Ids of the only records that may be removed. Without criteria, all of these are removed.
         keep: Ids of records that are kept in any case. They do not change the decisions on other records.
     """
     selected_ids = None if among is None else set(among)
-    available = [subject for subject in subjects if selected_ids is None or subject.id in selected_ids]
-    judged = [subject for subject in available if criteria.tag is None or criteria.tag in subject.marks.tags]
-    reasons = _all_reasons(judged, criteria, now, is_chosen=selected_ids is not None)
-    removed = [subject for subject in judged if reasons[subject.id]]
-    saved = {subject.id: "it is pinned" for subject in removed if subject.marks.pinned}
+    existing = [candidate for candidate in candidates if selected_ids is None or candidate.id in selected_ids]
+    judged = [candidate for candidate in existing if criteria.tag is None or criteria.tag in candidate.marks.tags]
+    reasons = _all_reasons_to_remove(judged, criteria, now, is_chosen=selected_ids is not None)
+    removed = [candidate for candidate in judged if reasons[candidate.id]]
+    reasons_to_keep = {candidate.id: "it is pinned" for candidate in removed if candidate.marks.pinned}
     if criteria.keep_diverse and vectors is not None:
-        removed_ids = {subject.id for subject in removed} - saved.keys()
-        saved |= _best_of_lost_neighbourhoods(subjects, vectors, removed_ids)
-    saved = {subject.id: EXCLUSION_REASON for subject in removed if subject.id in keep} | saved
+        removed_ids = {candidate.id for candidate in removed} - reasons_to_keep.keys()
+        reasons_to_keep |= _best_of_lost_neighbourhoods(candidates, vectors, removed_ids)
+    reasons_to_keep = {
+        candidate.id: EXCLUSION_REASON for candidate in removed if candidate.id in keep
+    } | reasons_to_keep
     decisions = [
         PruneDecision(
-            id=s.id,
-            title=s.title,
-            reasons=tuple(reasons[s.id]),
-            saved_because=saved.get(s.id, ""),
-            outcome=Outcome(s.success).label,
+            id=candidate.id,
+            title=candidate.title,
+            reasons=tuple(reasons[candidate.id]),
+            saved_because=reasons_to_keep.get(candidate.id, ""),
+            outcome=Outcome(candidate.success).label,
         )
-        for s in removed
+        for candidate in removed
     ]
     return PrunePlan(
         criteria=criteria,
         removals=tuple(decision for decision in decisions if not decision.saved_because),
         saved=tuple(decision for decision in decisions if decision.saved_because),
-        n_total=len(subjects) if n_total is None else n_total,
+        n_total=len(candidates) if n_total is None else n_total,
         n_judged=len(judged),
-        n_gone=0 if selected_ids is None else len(selected_ids) - len(available),
+        n_gone=0 if selected_ids is None else len(selected_ids) - len(existing),
         missing=_count_missing_values(judged, criteria),
         moment=moment,
-        usage={s.id: s.usage for s in removed if s.id not in saved},
+        usage={candidate.id: candidate.usage for candidate in removed if candidate.id not in reasons_to_keep},
     )
 
 
-def _all_reasons(
-    judged: Sequence[PruneSubject], criteria: PruneCriteria, now: datetime, *, is_chosen: bool
+def _all_reasons_to_remove(
+    judged: Sequence[PruneCandidate], criteria: PruneCriteria, now: datetime, *, is_chosen: bool
 ) -> dict[str, list[str]]:
-    """Return the reasons to remove each record, keyed by id. Without other criteria, the tag or choice is one."""
+    """Return the reasons to remove each record, keyed by id.
+
+    Without other criteria, the only reason is the tag or the choice by a person.
+    """
     further_criteria = set(criteria.enabled_values()) - {"tag", "keep_diverse"}
     if not further_criteria and criteria.tag:
-        return {subject.id: [f"tagged {criteria.tag}"] for subject in judged}
+        return {candidate.id: [f"tagged {criteria.tag}"] for candidate in judged}
     if not further_criteria and is_chosen:
-        return {subject.id: [CHOICE_REASON] for subject in judged}
-    reasons = {subject.id: _reasons(subject, criteria, now) for subject in judged}
+        return {candidate.id: [CHOICE_REASON] for candidate in judged}
+    reasons = {candidate.id: _reasons_to_remove(candidate, criteria, now) for candidate in judged}
     _add_surplus_reasons(judged, reasons, criteria)
     return reasons
 
 
-def _reasons(subject: PruneSubject, criteria: PruneCriteria, now: datetime) -> list[str]:
+def _reasons_to_remove(candidate: PruneCandidate, criteria: PruneCriteria, now: datetime) -> list[str]:
     reasons = []
-    rate, day = subject.success_rate, timedelta(days=1)
+    rate, day = candidate.success_rate, timedelta(days=1)
     if criteria.min_success_rate is not None and rate is not None and rate < criteria.min_success_rate:
-        reasons.append(f"success rate {rate:.0%} (n = {_n_known(subject)}) is under {criteria.min_success_rate:.0%}")
-    if criteria.max_age_days is not None and subject.created_at is not None:
-        age = now - subject.created_at
+        reasons.append(f"success rate {rate:.0%} (n = {_n_known(candidate)}) is under {criteria.min_success_rate:.0%}")
+    if criteria.max_age_days is not None and candidate.created_at is not None:
+        age = now - candidate.created_at
         if age / day > criteria.max_age_days:
             reasons.append(f"{age.days} days old, over {criteria.max_age_days:g}")
-    if criteria.never_retrieved_days is not None and subject.stored_at is not None:
-        idle = now - max(subject.stored_at, subject.usage.last_retrieved_at or subject.stored_at)
+    if criteria.never_retrieved_days is not None and candidate.stored_at is not None:
+        idle = now - max(candidate.stored_at, candidate.usage.last_retrieved_at or candidate.stored_at)
         if idle / day >= criteria.never_retrieved_days:
             reasons.append(f"not retrieved for {idle.days} days")
     return reasons
 
 
-def _count_missing_values(judged: Sequence[PruneSubject], criteria: PruneCriteria) -> dict[str, int]:
-    unjudged = {
-        "min_success_rate": lambda subject: subject.success_rate is None,
-        "max_age_days": lambda subject: subject.created_at is None,
-        "never_retrieved_days": lambda subject: subject.stored_at is None,
-        "max_count": lambda subject: subject.created_at is None,
+def _count_missing_values(judged: Sequence[PruneCandidate], criteria: PruneCriteria) -> dict[str, int]:
+    lacks_value_by_criterion = {
+        "min_success_rate": lambda candidate: candidate.success_rate is None,
+        "max_age_days": lambda candidate: candidate.created_at is None,
+        "never_retrieved_days": lambda candidate: candidate.stored_at is None,
+        "max_count": lambda candidate: candidate.created_at is None,
     }
-    used = criteria.enabled_values()
-    counts = {name: sum(map(is_unjudged, judged)) for name, is_unjudged in unjudged.items() if name in used}
+    enabled = criteria.enabled_values()
+    counts = {
+        name: sum(map(lacks_value, judged)) for name, lacks_value in lacks_value_by_criterion.items() if name in enabled
+    }
     return {name: count for name, count in counts.items() if count}
 
 
 def _add_surplus_reasons(
-    judged: Sequence[PruneSubject], reasons: dict[str, list[str]], criteria: PruneCriteria
+    judged: Sequence[PruneCandidate], reasons: dict[str, list[str]], criteria: PruneCriteria
 ) -> None:
     """Add a removal reason to the worst records, until only `max_count` records have none."""
     if criteria.max_count is None:
         return
-    staying = [subject for subject in judged if subject.marks.pinned or not reasons[subject.id]]
-    ranked = sorted((s for s in staying if not s.marks.pinned and s.created_at is not None), key=_keep_value)
-    for subject in ranked[: max(0, len(staying) - criteria.max_count)]:
-        reasons[subject.id].append(f"over the {criteria.max_count} to keep")
+    remaining = [candidate for candidate in judged if candidate.marks.pinned or not reasons[candidate.id]]
+    ranked = sorted(
+        (candidate for candidate in remaining if not candidate.marks.pinned and candidate.created_at is not None),
+        key=_retention_key,
+    )
+    for candidate in ranked[: max(0, len(remaining) - criteria.max_count)]:
+        reasons[candidate.id].append(f"over the {criteria.max_count} to keep")
 
 
 def _best_of_lost_neighbourhoods(
-    subjects: Sequence[PruneSubject], vectors: Vectors, removed_ids: set[str]
+    candidates: Sequence[PruneCandidate], vectors: Vectors, removed_ids: set[str]
 ) -> dict[str, str]:
-    """Return the reason to keep the best record of each lost neighbourhood, keyed by id, best first."""
-    saved: dict[str, str] = {}
-    candidates = sorted(
-        (i for i, s in enumerate(subjects) if s.id in removed_ids), key=lambda i: _keep_value(subjects[i]), reverse=True
+    """Return the reason to keep the best record of each neighbourhood that would be removed completely.
+
+    The reasons are keyed by the record's id, the best record first.
+    """
+    reasons_to_keep: dict[str, str] = {}
+    lost_positions = sorted(
+        (index for index, candidate in enumerate(candidates) if candidate.id in removed_ids),
+        key=lambda index: _retention_key(candidates[index]),
+        reverse=True,
     )
-    staying = np.flatnonzero([s.id not in removed_ids for s in subjects])
-    is_near_staying = _is_near_any(vectors[candidates], vectors[staying])
-    remaining = np.array(candidates, np.int64)[~is_near_staying]
+    staying_positions = np.flatnonzero([candidate.id not in removed_ids for candidate in candidates])
+    is_near_staying = _is_near_any(vectors[lost_positions], vectors[staying_positions])
+    remaining = np.array(lost_positions, np.int64)[~is_near_staying]
     while len(remaining):
         block, is_covered = remaining[:BLOCK], np.zeros(len(remaining), bool)
         is_near = vectors[block] @ vectors[remaining].T >= NEIGHBOUR_SIMILARITY
-        for position, i in enumerate(block):
-            if not is_covered[position]:
+        for row, index in enumerate(block):
+            if not is_covered[row]:
                 neighbours = [
-                    int(remaining[j]) for j in np.flatnonzero(is_near[position] & ~is_covered) if j != position
+                    int(remaining[column]) for column in np.flatnonzero(is_near[row] & ~is_covered) if column != row
                 ]
-                saved[subjects[i].id] = _describe_neighbourhood(subjects, neighbours)
-                is_covered |= is_near[position]
-                is_covered[position] = True
+                reasons_to_keep[candidates[index].id] = _describe_neighbourhood(candidates, neighbours)
+                is_covered |= is_near[row]
+                is_covered[row] = True
         remaining = remaining[~is_covered]
-    return saved
+    return reasons_to_keep
 
 
 def _is_near_any(vectors: Vectors, targets: Vectors) -> np.ndarray:
     is_near = np.zeros(len(vectors), bool)
     if len(targets):
         for start in range(0, len(vectors), BLOCK):
-            part = vectors[start : start + BLOCK] @ targets.T
-            is_near[start : start + BLOCK] = part.max(axis=1) >= NEIGHBOUR_SIMILARITY
+            similarities = vectors[start : start + BLOCK] @ targets.T
+            is_near[start : start + BLOCK] = similarities.max(axis=1) >= NEIGHBOUR_SIMILARITY
     return is_near
 
 
-def _describe_neighbourhood(subjects: Sequence[PruneSubject], neighbours: Sequence[int]) -> str:
+def _describe_neighbourhood(candidates: Sequence[PruneCandidate], neighbours: Sequence[int]) -> str:
     if not neighbours:
         return "no kept record is near it"
-    nearest = subjects[neighbours[0]]
+    nearest = candidates[neighbours[0]]
     return f"no kept record is near it and {len(neighbours)} like it, such as {nearest.title[:80]!r}"
 
 
-def _keep_value(subject: PruneSubject) -> tuple[float, int, datetime]:
-    rate = subject.success_rate
+def _retention_key(candidate: PruneCandidate) -> tuple[float, int, datetime]:
+    rate = candidate.success_rate
     return (
         0.5 if rate is None else rate,
-        subject.usage.n_successes,
-        subject.created_at or datetime.min.replace(tzinfo=UTC),
+        candidate.usage.n_successes,
+        candidate.created_at or datetime.min.replace(tzinfo=UTC),
     )
 
 
-def _n_known(subject: PruneSubject) -> int:
-    return subject.usage.n_uses + (subject.success is not None)
+def _n_known(candidate: PruneCandidate) -> int:
+    return candidate.usage.n_uses + (candidate.success is not None)
 
 
-def _check_number(name: str, value: Any, low: float, high: float) -> None:
+def _check_number(name: str, value: Any, minimum: float, maximum: float) -> None:
     if value is None:
         return
     is_number = isinstance(value, int | float) and not isinstance(value, bool)
-    if not is_number or not low <= value <= high or value == float("inf"):
-        raise InvalidInput(f"expected a number {'from 0 to 1' if high == 1 else 'from 0 up'} for {name}, got {value!r}")
+    if not is_number or not minimum <= value <= maximum or value == float("inf"):
+        raise InvalidInput(
+            f"expected a number {'from 0 to 1' if maximum == 1 else 'from 0 up'} for {name}, got {value!r}"
+        )

@@ -6,10 +6,10 @@ from collections.abc import Sequence
 
 from atlas.llm.budget import operation
 from atlas.memory.base.records import first_vectors
+from atlas.memory.experience.candidates import build_merges, read_merge_candidates
 from atlas.memory.experience.merging import plan_merge
 from atlas.memory.experience.refinement import ExplainingStrategy
 from atlas.memory.experience.refinement.plan import RefinePlan, SetJudge, partition_by_similarity
-from atlas.memory.experience.subjects import build_merges, merge_subjects
 from atlas.protocols.infra import Progress
 from atlas.storage.collection import Collection
 
@@ -29,21 +29,21 @@ def plan_refine(
     """
     with store.reading():
         moment, n_total = store.moment(), store.count()
-        subjects = merge_subjects(store, list(dict.fromkeys(ids)))
-        existing = [record_id for record_id in dict.fromkeys(ids) if record_id in subjects]
-        vectors = first_vectors(existing, store, dimension)
-    judge = SetJudge(strategy, subjects)
+        candidates = read_merge_candidates(store, list(dict.fromkeys(ids)))
+        existing_ids = [record_id for record_id in dict.fromkeys(ids) if record_id in candidates]
+        vectors = first_vectors(existing_ids, store, dimension)
+    judge = SetJudge(strategy, candidates)
     with operation():
-        for n_judged in judge.judge_all(partition_by_similarity(existing, vectors, strategy.set_size)):
+        for n_judged in judge.judge_all(partition_by_similarity(existing_ids, vectors, strategy.set_size)):
             if on_progress:
-                on_progress(n_judged, len(existing))
+                on_progress(n_judged, len(existing_ids))
     return RefinePlan(
         decisions=tuple(judge.decisions),
         made_by=strategy.name,
         prompt=getattr(strategy, "prompt", ""),
         moment=moment,
         n_total=n_total,
-        n_in_scope=len(existing),
+        n_in_scope=len(existing_ids),
         failures=tuple(judge.failures),
     )
 
@@ -58,7 +58,7 @@ def apply_refine(store: Collection, plan: RefinePlan) -> int:
         return 0
     store.check_unchanged(plan.changed_ids, plan.moment)
     groups = plan.groups
-    subjects = merge_subjects(store, [record_id for group in groups for record_id in group])
-    merging = plan_merge(groups, subjects, n_total=plan.n_total, moment=plan.moment, keep_first=True)
-    store.merge(build_merges(store, merging.groups), plan.moment, [decision.id for decision in plan.dropped])
+    candidates = read_merge_candidates(store, [record_id for group in groups for record_id in group])
+    merge_plan = plan_merge(groups, candidates, n_total=plan.n_total, moment=plan.moment, keep_first=True)
+    store.merge(build_merges(store, merge_plan.groups), plan.moment, [decision.id for decision in plan.dropped])
     return len(plan.removed_ids)

@@ -41,7 +41,7 @@ class RetentionPolicy:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Subject:
+class CompactionCandidate:
     """An entry with the data that compaction needs."""
 
     entry: JournalEntry

@@ -1,6 +1,6 @@
 """Compaction of a journal: entries of low worth move to colder tiers, and are summarised.
 
-`read_subjects` reads the entries, the pure function `plan_compact` makes a plan from them, and `apply_compact` writes
+`read_candidates` reads the entries, the pure function `plan_compact` makes a plan from them, and `apply_compact` writes
 the changes.
 """
 
@@ -20,12 +20,12 @@ from atlas.core.types import JournalEntry, Link
 from atlas.infra.bridge import run
 from atlas.llm.prompts.journal_summary import JOURNAL_SUMMARY
 from atlas.memory.base.memory import Row
-from atlas.memory.journal.compact_plan import CompactPlan, Move, RetentionPolicy, Subject
+from atlas.memory.journal.compact_plan import CompactionCandidate, CompactPlan, Move, RetentionPolicy
 from atlas.memory.journal.contexts import SUMMARY, TASK_TYPE, recency_of
 from atlas.memory.journal.entries import EntryLog
 from atlas.memory.journal.entry_types import EntryType, EntryTypes
 from atlas.memory.journal.eviction import choose_evictions
-from atlas.memory.journal.importance import importance_of, with_feedback
+from atlas.memory.journal.importance import adjust_by_feedback, importance_of
 from atlas.memory.journal.neighbours import title_of
 from atlas.memory.journal.records import SUMMARISED_AT, age_of, changed_row, from_row, instant, time_written
 from atlas.memory.journal.summaries import EXTRACTION, Encode, Summariser, SummaryDraft, draft_summaries
@@ -52,21 +52,21 @@ MAX_LINKS = 4
 BATCH = 1_000
 """Number of full entries that are read at once."""
 
-WORTHY, SUMMARISED = "its worth is high enough for its tier", "a new summary replaces it in prompts"
+WORTH_REASON, SUMMARY_REASON = "its worth is high enough for its tier", "a new summary replaces it in prompts"
 
 REQUEST_REASON = "it was requested by a person"
 """Reason for keeping tasks, unless `keep_types` has a number for tasks. With a cap, tasks are deleted last."""
 
 
-def plan(
+def make_plan(
     log: EntryLog, types: EntryTypes, llm: LLMClient | None, policy: RetentionPolicy, on_progress: Progress | None
 ) -> CompactPlan:
     """Return a plan to compact a log, with summaries by a model if there is one. See `Journal.plan_compact`."""
     log.store.write_retrievals()
     with log.store.reading():
-        moment, subjects = log.store.moment(), read_subjects(log)
+        moment, candidates = log.store.moment(), read_candidates(log)
     compact_plan = plan_compact(
-        subjects,
+        candidates,
         types,
         log.embedder.encode_batch,
         log.clock.now(),
@@ -76,15 +76,16 @@ def plan(
     )
     if llm is None:
         return compact_plan
-    entries = {subject.entry.id: subject.entry for subject in subjects}
-    sources = [[entries[source] for source in draft.source_ids] for draft in compact_plan.summaries]
+    entries_by_id = {candidate.entry.id: candidate.entry for candidate in candidates}
+    sources_of_drafts = [[entries_by_id[source] for source in draft.source_ids] for draft in compact_plan.summaries]
     return replace(
-        compact_plan, summaries=run(Summariser(llm).write_all_with_model(compact_plan.summaries, sources, on_progress))
+        compact_plan,
+        summaries=run(Summariser(llm).write_all_with_model(compact_plan.summaries, sources_of_drafts, on_progress)),
     )
 
 
 def plan_compact(
-    subjects: Sequence[Subject],
+    candidates: Sequence[CompactionCandidate],
     types: EntryTypes,
     encode: Encode,
     now: datetime,
@@ -96,7 +97,7 @@ def plan_compact(
     """Return a plan to compact entries: moves to colder tiers, deletions for the cap, and summaries to write.
 
     Args:
-        subjects: Every entry, newest first.
+        candidates: Every entry, newest first.
         encode: Function that embeds the candidate sentences of extractive summaries.
         on_progress: Called after each summary with the number drafted, and the total.
 
@@ -104,58 +105,72 @@ def plan_compact(
         InvalidInput: A number to keep is negative, or the cap is below 1.
     """
     policy.check()
-    latest, lasting = _latest_reasons(subjects, policy), _lasting_reasons(subjects, types, policy)
-    groups = _summary_groups(subjects, latest, lasting, types, now)
-    summarised = {subject.entry.id for group in groups for subject in group}
-    requested_ids = {entry_id for entry_id, reason in lasting.items() if reason == REQUEST_REASON} - latest.keys()
-    reasons = lasting | latest
-    n_excess = len(subjects) + len(groups) - policy.max_entries if policy.max_entries else 0
-    evicted = choose_evictions(
-        [subject for subject in subjects if subject.entry.id not in reasons or subject.entry.id in requested_ids],
-        n_excess,
-        summarised,
-        requested_ids,
-        lambda subject: (worth(subject, types, now), _reason(subject, types, now)),
+    latest_reasons, lasting_reasons = (
+        _reasons_to_keep_latest(candidates, policy),
+        _reasons_to_keep_always(candidates, types, policy),
     )
-    evicted_ids = {eviction.id for eviction in evicted}
-    judged = [subject for subject in subjects if subject.entry.id not in reasons.keys() | evicted_ids]
-    moves = {subject.entry.id: _move(subject, types, now, subject.entry.id in summarised) for subject in judged}
-    for subject in judged:
-        if moves[subject.entry.id] is None:
-            reasons[subject.entry.id] = SUMMARISED if _stays_searchable(subject, types, now) else WORTHY
+    groups = _summary_groups(candidates, latest_reasons, lasting_reasons, types, now)
+    summarised_ids = {candidate.entry.id for group in groups for candidate in group}
+    requested_ids = {
+        entry_id for entry_id, reason in lasting_reasons.items() if reason == REQUEST_REASON
+    } - latest_reasons.keys()
+    reasons_to_keep = lasting_reasons | latest_reasons
+    n_to_evict = len(candidates) + len(groups) - policy.max_entries if policy.max_entries else 0
+    evictions = choose_evictions(
+        [
+            candidate
+            for candidate in candidates
+            if candidate.entry.id not in reasons_to_keep or candidate.entry.id in requested_ids
+        ],
+        n_to_evict,
+        summarised_ids,
+        requested_ids,
+        lambda candidate: (worth(candidate, types, now), _describe_worth(candidate, types, now)),
+    )
+    evicted_ids = {eviction.id for eviction in evictions}
+    movable = [candidate for candidate in candidates if candidate.entry.id not in reasons_to_keep.keys() | evicted_ids]
+    moves = {
+        candidate.entry.id: _plan_move(candidate, types, now, candidate.entry.id in summarised_ids)
+        for candidate in movable
+    }
+    for candidate in movable:
+        if moves[candidate.entry.id] is None:
+            reasons_to_keep[candidate.entry.id] = (
+                SUMMARY_REASON if _stays_searchable(candidate, types, now) else WORTH_REASON
+            )
     return CompactPlan(
         moves=tuple(move for move in moves.values() if move is not None),
         summaries=tuple(
-            draft_summaries([[subject.entry for subject in group] for group in groups], encode, on_progress)
+            draft_summaries([[candidate.entry for candidate in group] for group in groups], encode, on_progress)
         ),
-        n_total=len(subjects),
-        kept=dict(Counter(reason for entry_id, reason in reasons.items() if entry_id not in evicted_ids)),
+        n_total=len(candidates),
+        kept=dict(Counter(reason for entry_id, reason in reasons_to_keep.items() if entry_id not in evicted_ids)),
         keep_recent=policy.keep_recent,
         keep_types=dict(policy.keep_types),
-        evictions=evicted,
+        evictions=evictions,
         max_entries=policy.max_entries,
-        n_above_cap=max(0, n_excess - len(evicted)),
+        n_above_cap=max(0, n_to_evict - len(evictions)),
         moment=moment,
     )
 
 
-def read_subjects(log: EntryLog) -> list[Subject]:
-    """Return the subjects of a compaction, newest first, without vectors."""
+def read_candidates(log: EntryLog) -> list[CompactionCandidate]:
+    """Return all entries of a log with the data that compaction needs, newest first, without vectors."""
     rows = log.store.scan(order_by="created_at", descending=True)
     ids = [row["id"] for row in rows]
     usage, marks = log.store.usage(ids), log.store.marks(ids)
-    linking = Counter[str]()
+    n_links_by_target = Counter[str]()
     for row in rows:
         for name in sorted(set(LINK_TYPES) - {"summarises"}):
-            linking.update(_link_targets(row, name))
+            n_links_by_target.update(_link_targets(row, name))
     entries = [entry for start in range(0, len(ids), BATCH) for entry in log.get(ids[start : start + BATCH])]
     summaries = _latest_summaries(entries)
     return [
-        Subject(
+        CompactionCandidate(
             entry=entry,
             usage=usage[entry.id],
             marks=marks[entry.id],
-            n_linking=linking[entry.id],
+            n_linking=n_links_by_target[entry.id],
             summary=summaries.get(entry.id),
         )
         for entry in entries
@@ -179,11 +194,11 @@ def check_compact(log: EntryLog, plan: CompactPlan) -> None:
         log.store.check_unchanged(changed_ids, plan.moment)
 
 
-def apply_compact(log: EntryLog, plan: CompactPlan, kind: EntryType) -> str | None:
+def apply_compact(log: EntryLog, plan: CompactPlan, summary_type: EntryType) -> str | None:
     """Apply a plan as one operation, and return the operation's id.
 
     Args:
-        kind: The type of summaries.
+        summary_type: The type of entries to write summaries as.
 
     Raises:
         PlanOutdated: See `check_compact`; the store was not changed.
@@ -192,83 +207,87 @@ def apply_compact(log: EntryLog, plan: CompactPlan, kind: EntryType) -> str | No
     reason = reason_with_loss(
         f"{len(plan.moves)} entries moved, {len(plan.summaries)} summaries written{deleted}", plan.loss
     )
-    scoped = log.ensure_operation("compact", reason)
+    operation_log = log.ensure_operation("compact", reason)
     check_compact(log, plan)
-    summaries = [_summary_entry(log, draft, kind) for draft in plan.summaries]
+    summaries = [_summary_entry(log, draft, summary_type) for draft in plan.summaries]
     rows = log.store.get([move.id for move in plan.moves])
-    tiers = {move.id: move.to_tier for move in plan.moves}
-    changed_rows = [changed_row(row, replace(from_row(row), tier=tiers[row["id"]])) for row in rows]
-    evicted = [eviction.id for eviction in plan.evictions]
-    if changed_rows or evicted:
-        scoped.rewrite(changed_rows, plan.moment, "compact", reason, deleted_ids=evicted)
-    scoped.add(summaries)
-    return scoped.store.operation_id
+    new_tiers = {move.id: move.to_tier for move in plan.moves}
+    changed_rows = [changed_row(row, replace(from_row(row), tier=new_tiers[row["id"]])) for row in rows]
+    evicted_ids = [eviction.id for eviction in plan.evictions]
+    if changed_rows or evicted_ids:
+        operation_log.rewrite(changed_rows, plan.moment, "compact", reason, deleted_ids=evicted_ids)
+    operation_log.add(summaries)
+    return operation_log.store.operation_id
 
 
-def worth(subject: Subject, types: EntryTypes, now: datetime) -> float:
+def worth(candidate: CompactionCandidate, types: EntryTypes, now: datetime) -> float:
     """Return an entry's worth, in [0, 3]: importance × recency × use × links."""
-    importance = with_feedback(subject.entry.importance, subject.usage)
-    use_factor = 1 + USE_BONUS * (subject.usage.n_uses > 0)
-    link_factor = 1 + LINK_BONUS * min(subject.n_linking, MAX_LINKS)
-    return importance * recency_of(subject.entry, types, now) * use_factor * link_factor
+    importance = adjust_by_feedback(candidate.entry.importance, candidate.usage)
+    use_factor = 1 + USE_BONUS * (candidate.usage.n_uses > 0)
+    link_factor = 1 + LINK_BONUS * min(candidate.n_linking, MAX_LINKS)
+    return importance * recency_of(candidate.entry, types, now) * use_factor * link_factor
 
 
-def _latest_reasons(subjects: Sequence[Subject], policy: RetentionPolicy) -> dict[str, str]:
+def _reasons_to_keep_latest(candidates: Sequence[CompactionCandidate], policy: RetentionPolicy) -> dict[str, str]:
     """Return the reason to keep each of the latest entries, keyed by id. `keep_recent` does not count summaries."""
-    entry_ids = [subject.entry.id for subject in subjects if subject.entry.entry_type != SUMMARY]
+    entry_ids = [candidate.entry.id for candidate in candidates if candidate.entry.entry_type != SUMMARY]
     reasons = dict.fromkeys(entry_ids[: policy.keep_recent], f"it is among the latest {policy.keep_recent}")
-    n_seen: dict[str, int] = defaultdict(int)
-    for subject in subjects:
-        name = subject.entry.entry_type
-        n_seen[name] += 1
-        if n_seen[name] <= policy.keep_types.get(name, 0):
-            reasons.setdefault(subject.entry.id, f"it is among the latest {policy.keep_types[name]} of type {name}")
+    n_by_type: dict[str, int] = defaultdict(int)
+    for candidate in candidates:
+        type_name = candidate.entry.entry_type
+        n_by_type[type_name] += 1
+        if n_by_type[type_name] <= policy.keep_types.get(type_name, 0):
+            reasons.setdefault(
+                candidate.entry.id, f"it is among the latest {policy.keep_types[type_name]} of type {type_name}"
+            )
     return reasons
 
 
-def _lasting_reasons(subjects: Sequence[Subject], types: EntryTypes, policy: RetentionPolicy) -> dict[str, str]:
+def _reasons_to_keep_always(
+    candidates: Sequence[CompactionCandidate], types: EntryTypes, policy: RetentionPolicy
+) -> dict[str, str]:
     """Return the reason to keep each entry that stays at any age, keyed by id."""
     task_types = set(types.types_sharing_quota(TASK_TYPE)) - policy.keep_types.keys()
     reasons: dict[str, str] = {}
-    for subject in subjects:
-        name = subject.entry.entry_type
-        if types.of(name).half_life_days is None:
-            reasons[subject.entry.id] = f"no entry of type {name} is ever forgotten"
-        elif subject.marks.pinned:
-            reasons[subject.entry.id] = "it is pinned"
-        elif name in task_types:
-            reasons[subject.entry.id] = REQUEST_REASON
+    for candidate in candidates:
+        type_name = candidate.entry.entry_type
+        if types.of(type_name).half_life_days is None:
+            reasons[candidate.entry.id] = f"no entry of type {type_name} is ever forgotten"
+        elif candidate.marks.pinned:
+            reasons[candidate.entry.id] = "it is pinned"
+        elif type_name in task_types:
+            reasons[candidate.entry.id] = REQUEST_REASON
     return reasons
 
 
-def _stays_searchable(subject: Subject, types: EntryTypes, now: datetime) -> bool:
-    """Return whether an entry stays searchable because its summary is still used in prompts."""
-    if subject.summary is None or TIERS.index(subject.summary.tier) >= TIERS.index(COLD):
+def _stays_searchable(candidate: CompactionCandidate, types: EntryTypes, now: datetime) -> bool:
+    """Return whether an entry stays searchable while prompts use its summary instead."""
+    if candidate.summary is None or TIERS.index(candidate.summary.tier) >= TIERS.index(COLD):
         return False
-    days = types.of(subject.entry.entry_type).half_life_days
-    return days is None or age_of(subject.summary, now) < timedelta(days=days)
+    half_life_days = types.of(candidate.entry.entry_type).half_life_days
+    return half_life_days is None or age_of(candidate.summary, now) < timedelta(days=half_life_days)
 
 
-def _tier_for(subject: Subject, types: EntryTypes, now: datetime, is_summarised: bool = False) -> str:
-    """Return the tier that corresponds to an entry's worth, but none warmer than the present tier.
+def _tier_for(candidate: CompactionCandidate, types: EntryTypes, now: datetime, is_summarised: bool = False) -> str:
+    """Return the tier of an entry according to its worth, but none warmer than its present tier.
 
-    A summarised entry is not warmer than warm and, while its summary is new, not colder than cold.
+    A summarised entry is at most warm. While prompts use its summary, it is at least cold.
     """
-    value = worth(subject, types, now)
+    value = worth(candidate, types, now)
     tier = next(tier for tier, threshold in THRESHOLDS if value >= threshold)
-    if is_summarised or subject.summary is not None:
+    if is_summarised or candidate.summary is not None:
         tier = max(tier, WARM, key=TIERS.index)
-    if is_summarised or _stays_searchable(subject, types, now):
+    if is_summarised or _stays_searchable(candidate, types, now):
         tier = min(tier, COLD, key=TIERS.index)
-    return max(tier, subject.entry.tier, key=TIERS.index)
+    return max(tier, candidate.entry.tier, key=TIERS.index)
 
 
-def _move(subject: Subject, types: EntryTypes, now: datetime, is_summarised: bool) -> Move | None:
+def _plan_move(candidate: CompactionCandidate, types: EntryTypes, now: datetime, is_summarised: bool) -> Move | None:
     """Return the planned move of an entry, or None if it keeps its tier."""
-    entry, to_tier = subject.entry, _tier_for(subject, types, now, is_summarised)
+    entry, to_tier = candidate.entry, _tier_for(candidate, types, now, is_summarised)
     if to_tier == entry.tier:
         return None
-    why = "; a summary replaces it" if is_summarised else ""
+    note = "; a summary replaces it" if is_summarised else ""
     return Move(
         id=entry.id,
         title=title_of(entry.content),
@@ -276,67 +295,67 @@ def _move(subject: Subject, types: EntryTypes, now: datetime, is_summarised: boo
         generation=entry.generation,
         from_tier=entry.tier,
         to_tier=to_tier,
-        value=worth(subject, types, now),
-        reason=_reason(subject, types, now) + why,
+        value=worth(candidate, types, now),
+        reason=_describe_worth(candidate, types, now) + note,
     )
 
 
-def _reason(subject: Subject, types: EntryTypes, now: datetime) -> str:
-    importance = with_feedback(subject.entry.importance, subject.usage)
-    recency = recency_of(subject.entry, types, now)
-    used = f"used {subject.usage.n_uses}×" if subject.usage.n_uses else "never used"
+def _describe_worth(candidate: CompactionCandidate, types: EntryTypes, now: datetime) -> str:
+    importance = adjust_by_feedback(candidate.entry.importance, candidate.usage)
+    recency = recency_of(candidate.entry, types, now)
+    used = f"used {candidate.usage.n_uses}×" if candidate.usage.n_uses else "never used"
     return (
-        f"worth {worth(subject, types, now):.2f}: importance {importance:.2f} × recency {recency:.2f}, {used}, "
-        f"linked from {subject.n_linking}"
+        f"worth {worth(candidate, types, now):.2f}: importance {importance:.2f} × recency {recency:.2f}, {used}, "
+        f"linked from {candidate.n_linking}"
     )
 
 
 def _summary_groups(
-    subjects: Sequence[Subject],
-    latest: Mapping[str, str],
-    lasting: Mapping[str, str],
+    candidates: Sequence[CompactionCandidate],
+    latest_reasons: Mapping[str, str],
+    lasting_reasons: Mapping[str, str],
     types: EntryTypes,
     now: datetime,
-) -> list[list[Subject]]:
+) -> list[list[CompactionCandidate]]:
     """Return the sources of each new summary: groups of entries of one type and period, oldest first.
 
     All entries of a finished period are summarised, including the latest entries, which keep their tier. In the current
     period, only entries of low worth are summarised. A group needs `MIN_GROUP` entries that are not kept. Entries that
     wait for review or are in quarantine are left out, because searches would find their words in the summary.
     """
-    current = max((_period(subject) for subject in subjects), default=0)
-    groups: dict[tuple[str, int, str], list[Subject]] = defaultdict(list)
-    for subject in reversed(subjects):
-        if subject.marks.quarantine or subject.marks.held_for:
+    current_period = max((_period(candidate) for candidate in candidates), default=0)
+    groups: dict[tuple[str, int, str], list[CompactionCandidate]] = defaultdict(list)
+    for candidate in reversed(candidates):
+        if candidate.marks.quarantine or candidate.marks.held_for:
             continue
-        is_over = _period(subject) < current
-        is_cold = subject.entry.id not in latest and _is_cold(subject, types, now)
-        if (is_over or is_cold) and subject.entry.id not in lasting and _is_unsummarised(subject):
-            scope = dump(scope_of(subject.entry.metadata))  # a summary contains entries of one scope only
-            groups[subject.entry.entry_type, _period(subject), scope].append(subject)
+        is_period_over = _period(candidate) < current_period
+        is_cold = candidate.entry.id not in latest_reasons and _is_cold(candidate, types, now)
+        if (is_period_over or is_cold) and candidate.entry.id not in lasting_reasons and _may_be_summarised(candidate):
+            scope = dump(scope_of(candidate.entry.metadata))  # a summary contains entries of one scope only
+            groups[candidate.entry.entry_type, _period(candidate), scope].append(candidate)
     return [
         group
         for _, group in sorted(groups.items())
-        if sum(subject.entry.id not in latest for subject in group) >= MIN_GROUP
+        if sum(candidate.entry.id not in latest_reasons for candidate in group) >= MIN_GROUP
     ]
 
 
-def _period(subject: Subject) -> int:
+def _period(candidate: CompactionCandidate) -> int:
     """Return the number of the period of 50 generations that an entry belongs to. Generation 0 is in the first one."""
-    generation = subject.entry.generation
+    generation = candidate.entry.generation
     return (generation - (generation > 0)) // PERIOD
 
 
-def _is_unsummarised(subject: Subject) -> bool:
-    return subject.summary is None and subject.entry.entry_type != SUMMARY
+def _may_be_summarised(candidate: CompactionCandidate) -> bool:
+    return candidate.summary is None and candidate.entry.entry_type != SUMMARY
 
 
-def _is_cold(subject: Subject, types: EntryTypes, now: datetime) -> bool:
+def _is_cold(candidate: CompactionCandidate, types: EntryTypes, now: datetime) -> bool:
     """Return whether prompts leave out an entry now or after this compaction."""
-    return TIERS.index(_tier_for(subject, types, now)) >= TIERS.index(COLD)
+    return TIERS.index(_tier_for(candidate, types, now)) >= TIERS.index(COLD)
 
 
-def _summary_entry(log: EntryLog, draft: SummaryDraft, kind: EntryType) -> JournalEntry:
+def _summary_entry(log: EntryLog, draft: SummaryDraft, summary_type: EntryType) -> JournalEntry:
     """Return a drafted summary as an entry with the generation and time of its last source."""
     [last] = log.get(draft.source_ids[-1:])
     return JournalEntry(
@@ -345,7 +364,7 @@ def _summary_entry(log: EntryLog, draft: SummaryDraft, kind: EntryType) -> Journ
         content=draft.content,
         generation=draft.last_generation,
         created_at=last.created_at,
-        importance=importance_of(kind, draft.content),
+        importance=importance_of(summary_type, draft.content),
         metadata={
             "of_type": draft.entry_type,
             "first_generation": draft.first_generation,

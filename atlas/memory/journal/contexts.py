@@ -13,7 +13,7 @@ from atlas.core.types import JournalEntry
 from atlas.memory.base.scoring import retention
 from atlas.memory.journal.entries import PROMPT_TIERS, EntryLog
 from atlas.memory.journal.entry_types import EntryTypes
-from atlas.memory.journal.importance import DEFAULT_SCORE, SCORE, SCORED_TYPE, score_of, with_feedback
+from atlas.memory.journal.importance import DEFAULT_SCORE, SCORE, SCORED_TYPE, adjust_by_feedback, score_of
 from atlas.memory.journal.records import age_of
 
 Quotas = Mapping[str, int]
@@ -81,8 +81,8 @@ class EntrySelector:
         latest = [*log.recent(N_RANKED), *log.recent(N_RANKED, [SUMMARY])]
         rows = log.store.scan(order_by="importance", descending=True, limit=N_RANKED)
         hidden = log.hidden_ids()
-        live = [row["id"] for row in rows if row["metadata"]["tier"] in PROMPT_TIERS and row["id"] not in hidden]
-        important = log.get(live)
+        visible_ids = [row["id"] for row in rows if row["metadata"]["tier"] in PROMPT_TIERS and row["id"] not in hidden]
+        important = log.get(visible_ids)
         return list({entry.id: entry for entry in [*latest, *important]}.values())
 
     def sort_by_value(self, entries: Sequence[JournalEntry]) -> list[JournalEntry]:
@@ -91,16 +91,16 @@ class EntrySelector:
         return sorted(entries, key=lambda entry: -entry_value(entry, usage[entry.id], self.types, now))
 
     def _quota_entries(self, quotas: Quotas, pool: Sequence[JournalEntry]) -> list[JournalEntry]:
-        """Return the quota of each type: the latest entries, but the best of summaries and observations."""
+        """Return the quota of each type: the latest entries or, for summaries and observations, the best ones."""
         quota_entries: list[JournalEntry] = []
         for name, count in quotas.items():
-            names = self.types.types_sharing_quota(name)
+            type_names = self.types.types_sharing_quota(name)
             if name not in RANKED_TYPES:
-                quota_entries += self.log.recent(count, names)
+                quota_entries += self.log.recent(count, type_names)
                 continue
             candidates = [*pool, *self._best_observations()] if name == SCORED_TYPE else pool
-            best = self.sort_by_value([entry for entry in candidates if entry.entry_type in names])
-            best = sorted(best, key=_score, reverse=True) if name == SCORED_TYPE else best
+            best = self.sort_by_value([entry for entry in candidates if entry.entry_type in type_names])
+            best = sorted(best, key=_score_or_default, reverse=True) if name == SCORED_TYPE else best
             quota_entries += list({entry.id: entry for entry in best}.values())[:count]
         return quota_entries
 
@@ -117,17 +117,17 @@ class EntrySelector:
 def entry_value(entry: JournalEntry, usage: Usage, types: EntryTypes, now: datetime) -> float:
     """Return the value of an entry, in [0, 1], from its importance, feedback, age and tier."""
     weight = WARM_WEIGHT if entry.tier == PROMPT_TIERS[-1] else 1.0
-    return weight * with_feedback(entry.importance, usage) * recency_of(entry, types, now)
+    return weight * adjust_by_feedback(entry.importance, usage) * recency_of(entry, types, now)
 
 
 def recency_of(entry: JournalEntry, types: EntryTypes, now: datetime) -> float:
     """Return the factor, in (0, 1], by which age reduces an entry's worth."""
-    days = types.of(entry.entry_type).half_life_days
-    return 1.0 if days is None else retention(age_of(entry, now), half_life=timedelta(days=days))
+    half_life_days = types.of(entry.entry_type).half_life_days
+    return 1.0 if half_life_days is None else retention(age_of(entry, now), half_life=timedelta(days=half_life_days))
 
 
 def choose(
-    preferred: Sequence[JournalEntry], rest: Sequence[JournalEntry], limit: int | None, token_budget: int | None
+    preferred: Sequence[JournalEntry], others: Sequence[JournalEntry], limit: int | None, token_budget: int | None
 ) -> list[JournalEntry]:
     """Return the distinct entries that fit the limits, preferred ones first.
 
@@ -138,21 +138,21 @@ def choose(
         token_budget: Maximum number of tokens in total; None for no limit.
     """
     by_content: dict[str, JournalEntry] = {}
-    n_left = float("inf") if token_budget is None else token_budget
-    for entry in [*preferred, *rest]:
+    n_tokens_left = float("inf") if token_budget is None else token_budget
+    for entry in [*preferred, *others]:
         if limit is not None and len(by_content) >= limit:
             break
         n_tokens = estimate_tokens(entry.content)
-        if entry.content not in by_content and n_tokens <= n_left:
+        if entry.content not in by_content and n_tokens <= n_tokens_left:
             by_content[entry.content] = entry
-            n_left -= n_tokens
+            n_tokens_left -= n_tokens
     return list(by_content.values())
 
 
 def estimate_tokens(text: str) -> int:
     """Return an estimate of a text's number of tokens."""
-    n_plain = sum(character.isascii() for character in text)
-    return len(text) - n_plain + math.ceil(n_plain / CHARACTERS_PER_TOKEN)
+    n_ascii = sum(character.isascii() for character in text)
+    return len(text) - n_ascii + math.ceil(n_ascii / CHARACTERS_PER_TOKEN)
 
 
 def resolve_limit(limit: int | None, token_budget: int | None) -> int | None:
@@ -167,6 +167,6 @@ def resolve_limit(limit: int | None, token_budget: int | None) -> int | None:
     return LIMIT if limit is None and token_budget is None else limit
 
 
-def _score(entry: JournalEntry) -> float:
+def _score_or_default(entry: JournalEntry) -> float:
     score = score_of(entry.content, entry.metadata)
     return DEFAULT_SCORE if score is None else score

@@ -71,10 +71,12 @@ class HeuristicRefineStrategy:
         useful = [experience for experience in experiences if not _is_noise(experience)]
         decisions = [
             RefineDecision(
-                experience_id=e.id, action="drop", reason="it has no solution, no feedback and no informative step"
+                experience_id=experience.id,
+                action="drop",
+                reason="it has no solution, no feedback and no informative step",
             )
-            for e in experiences
-            if _is_noise(e)
+            for experience in experiences
+            if _is_noise(experience)
         ]
         if not useful:
             return RefinedSet(experiences=[], decisions=decisions)
@@ -82,17 +84,17 @@ class HeuristicRefineStrategy:
         solutions = await self._embed(
             [experience.solution_output or experience.feedback or "-" for experience in useful]
         )
-        is_same = np.minimum(tasks @ tasks.T, solutions @ solutions.T) >= self._duplicate_similarity
+        is_duplicate = np.minimum(tasks @ tasks.T, solutions @ solutions.T) >= self._duplicate_similarity
         if not self._mix_outcomes:
-            is_same &= np.array([[_is_same_case(experience, other) for other in useful] for experience in useful])
-        groups = _groups(is_same)
-        merged = [_merge([useful[position] for position in group]) for group in groups]
-        for group, result in zip(groups, merged, strict=True):
-            decisions += [_decision(useful[position], result, len(group)) for position in group]
-        order = await self._order(merged, context)
-        return RefinedSet(experiences=[merged[position] for position in order], decisions=decisions)
+            is_duplicate &= np.array([[_is_same_case(experience, other) for other in useful] for experience in useful])
+        groups = _group_duplicates(is_duplicate)
+        survivors = [_merge_into_best([useful[position] for position in group]) for group in groups]
+        for group, survivor in zip(groups, survivors, strict=True):
+            decisions += [_decide(useful[position], survivor, len(group)) for position in group]
+        order = await self._order_by_relevance(survivors, context)
+        return RefinedSet(experiences=[survivors[position] for position in order], decisions=decisions)
 
-    async def _order(self, experiences: Sequence[Experience], context: Task | None) -> list[int]:
+    async def _order_by_relevance(self, experiences: Sequence[Experience], context: Task | None) -> list[int]:
         vectors = await self._embed([experience.embedding_text for experience in experiences])
         if context is None:
             relevance = [1.0 - 0.5 * position / len(experiences) for position in range(len(experiences))]
@@ -109,7 +111,7 @@ def _is_noise(experience: Experience) -> bool:
     texts = (
         experience.solution_output,
         experience.feedback,
-        *(s.thought + s.action + s.observation for s in experience.steps),
+        *(step.thought + step.action + step.observation for step in experience.steps),
     )
     return not any(any(character.isalnum() for character in text) for text in texts)
 
@@ -118,27 +120,32 @@ def _is_same_case(experience: Experience, other: Experience) -> bool:
     return experience.outcome.label == other.outcome.label and is_same_task(experience.task, other.task)
 
 
-def _groups(is_same: np.ndarray) -> list[list[int]]:
-    """Return groups of positions. Each group is the first remaining item with all its remaining near-duplicates.
+def _group_duplicates(is_duplicate: np.ndarray) -> list[list[int]]:
+    """Return groups of positions: the first remaining position with all of its remaining near-duplicates, and so on.
 
-    Near-duplication is not transitive, so two items of a group may differ.
+    Two members of a group need not be near-duplicates of each other.
+
+    Args:
+        is_duplicate: Whether two items are near-duplicates, shape (n_items, n_items).
     """
-    remaining, groups = list(range(len(is_same))), []
+    remaining, groups = list(range(len(is_duplicate))), []
     while remaining:
-        group = [item for item in remaining if is_same[remaining[0], item] or item == remaining[0]]
-        remaining = [item for item in remaining if item not in group]
+        group = [position for position in remaining if is_duplicate[remaining[0], position] or position == remaining[0]]
+        remaining = [position for position in remaining if position not in group]
         groups.append(group)
     return groups
 
 
-def _merge(group: list[Experience]) -> Experience:
-    best = max(group, key=lambda e: ({True: 2, None: 1, False: 0}[e.success], e.created_at))
+def _merge_into_best(group: list[Experience]) -> Experience:
+    best = max(group, key=lambda experience: ({True: 2, None: 1, False: 0}[experience.success], experience.created_at))
     return with_merged_ids(best, [experience for experience in group if experience.id != best.id])
 
 
-def _decision(experience: Experience, result: Experience, size: int) -> RefineDecision:
-    if experience.id == result.id:
-        reason = f"the best of {size} near-duplicates" if size > 1 else "it has no near-duplicate in the set"
+def _decide(experience: Experience, survivor: Experience, group_size: int) -> RefineDecision:
+    if experience.id == survivor.id:
+        reason = (
+            f"the best of {group_size} near-duplicates" if group_size > 1 else "it has no near-duplicate in the set"
+        )
         return RefineDecision(experience_id=experience.id, action="keep", reason=reason)
-    reason = f"near-duplicate of {result.id[:8]}, the better or newer attempt (outcome: {result.outcome.label})"
-    return RefineDecision(experience_id=experience.id, action="merge", reason=reason, into=result.id)
+    reason = f"near-duplicate of {survivor.id[:8]}, the better or newer attempt (outcome: {survivor.outcome.label})"
+    return RefineDecision(experience_id=experience.id, action="merge", reason=reason, into=survivor.id)

@@ -76,12 +76,14 @@ class LLMRefineStrategy:
         by_id = {experience.id: experience for experience in experiences}
         if len(by_id) < 2:
             return _keep_all(experiences, "there are fewer than two experiences")
-        by_name = {f"e{number}": experience for number, experience in enumerate(by_id.values(), start=1)}
+        by_prompt_id = {f"e{number}": experience for number, experience in enumerate(by_id.values(), start=1)}
         question = Question(
             system=REFINEMENT.text,
-            prompt=_prompt(by_name, context),
-            schema=build_schema(by_name),
-            validate=lambda answer: _parse_decisions(answer["decisions"], by_name, mix_outcomes=context is not None),
+            prompt=_make_prompt(by_prompt_id, context),
+            schema=build_schema(by_prompt_id),
+            validate=lambda answer: _parse_decisions(
+                answer["decisions"], by_prompt_id, mix_outcomes=context is not None
+            ),
             prose=frozenset({"reason"}),
             max_tokens=256 + TOKENS_PER_DECISION * len(by_id),
         )
@@ -90,79 +92,85 @@ class LLMRefineStrategy:
         except LLMError as error:
             logger.warning("the experiences stay unrefined: %s", error)
             return _keep_all(experiences, NO_JUDGEMENT_REASON, failure=str(error))
-        return RefinedSet(experiences=_apply(decisions, by_id), decisions=decisions)
+        return RefinedSet(experiences=_kept_experiences(decisions, by_id), decisions=decisions)
 
 
-def _prompt(by_name: Mapping[str, Experience], context: Task | None) -> str:
-    described = {name: experience_as_text(experience) for name, experience in by_name.items()}
+def _make_prompt(by_prompt_id: Mapping[str, Experience], context: Task | None) -> str:
+    described = {name: experience_as_text(experience) for name, experience in by_prompt_id.items()}
     task = f"The task at hand:\n{as_data({'task': context.description}, limit=4_000)}" if context else NO_TASK
-    return f"{task}\n\nThe {len(by_name)} experiences, by id:\n{as_data(described, limit=SET_CHARACTERS)}"
+    return f"{task}\n\nThe {len(by_prompt_id)} experiences, by id:\n{as_data(described, limit=SET_CHARACTERS)}"
 
 
 def _parse_decisions(
-    answer: Sequence[Mapping[str, str]], by_name: Mapping[str, Experience], *, mix_outcomes: bool
+    answer: Sequence[Mapping[str, str]], by_prompt_id: Mapping[str, Experience], *, mix_outcomes: bool
 ) -> list[RefineDecision]:
     """Return the decisions in a model's answer. Ids of the prompt are replaced by the experiences' own ids.
 
     Args:
-        by_name: The experiences, keyed by their id in the prompt.
+        by_prompt_id: The experiences, keyed by their id in the prompt.
         mix_outcomes: Whether a failure may be merged into a success: yes for a prompt, no for a store.
 
     Raises:
         InvalidInput: An experience does not have exactly one decision, all are dropped, or a merge is invalid.
     """
-    names = [entry["id"] for entry in answer]
-    _refuse_ids(
-        "expected one decision for each experience, got more for", [name for name in by_name if names.count(name) > 1]
+    prompt_ids = [decision["id"] for decision in answer]
+    _check_no_ids(
+        "expected one decision for each experience, got more for",
+        [prompt_id for prompt_id in by_prompt_id if prompt_ids.count(prompt_id) > 1],
     )
-    _refuse_ids(
-        "expected one decision for each experience, got none for", [name for name in by_name if name not in names]
+    _check_no_ids(
+        "expected one decision for each experience, got none for",
+        [prompt_id for prompt_id in by_prompt_id if prompt_id not in prompt_ids],
     )
-    kept_experiences = {entry["id"]: by_name[entry["id"]] for entry in answer if entry["action"] == "keep"}
+    kept_experiences = {
+        decision["id"]: by_prompt_id[decision["id"]] for decision in answer if decision["action"] == "keep"
+    }
     if not kept_experiences:
         raise InvalidInput("expected at least one experience to be kept, got none")
-    for entry in answer:
-        if entry["action"] == "merge":
-            _check_merge(entry, by_name[entry["id"]], kept_experiences, mix_outcomes=mix_outcomes)
+    for decision in answer:
+        if decision["action"] == "merge":
+            _check_merge(decision, by_prompt_id[decision["id"]], kept_experiences, mix_outcomes=mix_outcomes)
     return [
         RefineDecision(
-            experience_id=by_name[entry["id"]].id,
-            action=entry["action"],
-            reason=entry["reason"],
-            into=kept_experiences[entry["into"]].id if entry["action"] == "merge" else "",
+            experience_id=by_prompt_id[decision["id"]].id,
+            action=decision["action"],
+            reason=decision["reason"],
+            into=kept_experiences[decision["into"]].id if decision["action"] == "merge" else "",
         )
-        for entry in answer
+        for decision in answer
     ]
 
 
 def _check_merge(
-    entry: Mapping[str, str], merged: Experience, kept_experiences: Mapping[str, Experience], *, mix_outcomes: bool
+    decision: Mapping[str, str], merged: Experience, kept_experiences: Mapping[str, Experience], *, mix_outcomes: bool
 ) -> None:
-    name, survivor = entry["id"], entry.get("into", "")
+    prompt_id, survivor = decision["id"], decision.get("into", "")
     if survivor not in kept_experiences:
-        raise InvalidInput(f"expected a kept experience in `into` of {name!r}, got {survivor!r}")
+        raise InvalidInput(f"expected a kept experience in `into` of {prompt_id!r}, got {survivor!r}")
     if _WORTH[merged.success] > _WORTH[kept_experiences[survivor].success]:
         raise InvalidInput(
-            f"{name!r} has a better outcome than {survivor!r}; merge the worse attempt into the better one"
+            f"{prompt_id!r} has a better outcome than {survivor!r}; merge the worse attempt into the better one"
         )
     if not mix_outcomes and merged.success != kept_experiences[survivor].success:
-        raise InvalidInput(f"{name!r} and {survivor!r} have different outcomes; do not merge such attempts")
+        raise InvalidInput(f"{prompt_id!r} and {survivor!r} have different outcomes; do not merge such attempts")
 
 
-def _refuse_ids(problem: str, ids: Sequence[str]) -> None:
+def _check_no_ids(problem: str, ids: Sequence[str]) -> None:
     if ids:
         raise InvalidInput(f"{problem} {', '.join(repr(name) for name in dict.fromkeys(ids))}")
 
 
-def _apply(decisions: Sequence[RefineDecision], by_id: Mapping[str, Experience]) -> list[Experience]:
-    merged = [(decision.into, by_id[decision.experience_id]) for decision in decisions if decision.action == "merge"]
+def _kept_experiences(decisions: Sequence[RefineDecision], by_id: Mapping[str, Experience]) -> list[Experience]:
+    merges = [(decision.into, by_id[decision.experience_id]) for decision in decisions if decision.action == "merge"]
     kept = list[Experience]()
     for survivor_id in (decision.experience_id for decision in decisions if decision.action == "keep"):
-        duplicates = [experience for target_id, experience in merged if target_id == survivor_id]
+        duplicates = [experience for target_id, experience in merges if target_id == survivor_id]
         kept.append(with_merged_ids(by_id[survivor_id], duplicates))
     return kept
 
 
 def _keep_all(experiences: list[Experience], reason: str, failure: str = "") -> RefinedSet:
-    decisions = [RefineDecision(experience_id=e.id, action="keep", reason=reason) for e in experiences]
+    decisions = [
+        RefineDecision(experience_id=experience.id, action="keep", reason=reason) for experience in experiences
+    ]
     return RefinedSet(experiences=experiences, decisions=decisions, failure=failure)

@@ -14,7 +14,7 @@ from atlas.core.errors import AtlasError
 from atlas.core.tables import TableRow, Tabular
 from atlas.core.types import Vectors
 from atlas.llm.concurrency import call_concurrently, concurrency_of
-from atlas.memory.experience.merging import MergeSubject
+from atlas.memory.experience.merging import MergeCandidate
 from atlas.memory.experience.refinement.decisions import (
     NO_JUDGEMENT_REASON,
     ExplainingStrategy,
@@ -105,11 +105,11 @@ class RefinePlan(Tabular):
 
     @property
     def replacements(self) -> dict[str, str]:
-        """Id of the experience that a removed one is merged into, or an empty string, keyed by the removed one's id."""
+        """The experience that replaces each removed one, by ids. An empty string replaces a dropped one."""
         return {decision.id: decision.into for decision in self.decisions if decision.is_removed}
 
     def keep_records(self, ids: Collection[str]) -> RefinePlan:
-        """Return the plan changed so that these experiences are kept."""
+        """Return a copy of the plan that keeps these experiences."""
         decisions = list[PlannedDecision]()
         for decision in self.decisions:
             if decision.is_removed and decision.id in ids:
@@ -159,7 +159,7 @@ class RefinePlan(Tabular):
     @property
     def changed_ids(self) -> tuple[str, ...]:
         """The ids of all experiences that the plan changes or removes."""
-        return tuple(dict.fromkeys([*(i for group in self.groups for i in group), *self.removed_ids]))
+        return tuple(dict.fromkeys([*(record_id for group in self.groups for record_id in group), *self.removed_ids]))
 
     @property
     def share(self) -> float:
@@ -213,70 +213,70 @@ def partition_by_similarity(ids: Sequence[str], vectors: Vectors, size: int) -> 
 class SetJudge:
     """A judge of sets that collects the decisions, concurrently if the strategy allows it."""
 
-    def __init__(self, strategy: ExplainingStrategy, subjects: Mapping[str, MergeSubject]) -> None:
+    def __init__(self, strategy: ExplainingStrategy, candidates: Mapping[str, MergeCandidate]) -> None:
         self.decisions: list[PlannedDecision] = []
         self.failures: list[str] = []
         """Reasons why sets were not judged."""
 
         self._strategy = strategy
-        self._subjects = subjects
+        self._candidates = candidates
         self._n_sets = self._n_failed = 0
 
     def judge_all(self, sets: Sequence[Sequence[str]]) -> Iterator[int]:
         """Judge sets in order, and yield the number of experiences judged so far after each set."""
         for ids, refined in zip(
-            sets, call_concurrently(self._explain, sets, concurrency_of(self._strategy)), strict=True
+            sets, call_concurrently(self._judge, sets, concurrency_of(self._strategy)), strict=True
         ):
             if isinstance(refined, AtlasError):
                 raise refined
             self._n_sets += 1
             self._n_failed = self._n_failed + 1 if refined.failure else 0
             self.failures += [f"Set {self._n_sets} was not judged: {refined.failure}"] if refined.failure else []
-            self.decisions += _plan_decisions(self._n_sets, ids, refined, self._subjects)
+            self.decisions += _plan_decisions(self._n_sets, ids, refined, self._candidates)
             yield len(self.decisions)
 
-    async def _explain(self, ids: Sequence[str]) -> RefinedSet:
+    async def _judge(self, ids: Sequence[str]) -> RefinedSet:
         if self._n_failed >= FAILURES_IN_A_ROW:
-            return _keep_unjudged(ids, self._subjects)
-        return await self._strategy.refine_with_reasons([self._subjects[record_id].experience for record_id in ids])
+            return _keep_unjudged(ids, self._candidates)
+        return await self._strategy.refine_with_reasons([self._candidates[record_id].experience for record_id in ids])
 
 
 def _plan_decisions(
-    number: int, ids: Sequence[str], refined: RefinedSet, subjects: Mapping[str, MergeSubject]
+    number: int, ids: Sequence[str], refined: RefinedSet, candidates: Mapping[str, MergeCandidate]
 ) -> list[PlannedDecision]:
     """Return the planned decisions on one set, in the original order. Pinned records are never dropped."""
-    decided = {decision.experience_id: _keep_if_pinned(decision, subjects) for decision in refined.decisions}
-    kept_ids = [i for i in ids if decided[i].action == KEEP]
+    decisions = {decision.experience_id: _keep_if_pinned(decision, candidates) for decision in refined.decisions}
+    kept_ids = [record_id for record_id in ids if decisions[record_id].action == KEEP]
     # Pinned records that the strategy dropped have no position in the refined order, so they come last.
-    order = [e.id for e in refined.experiences if decided[e.id].action == KEEP]
-    order += [i for i in kept_ids if i not in order]
+    refined_ids = [experience.id for experience in refined.experiences if decisions[experience.id].action == KEEP]
+    refined_ids += [record_id for record_id in kept_ids if record_id not in refined_ids]
     return [
         PlannedDecision(
-            id=i,
-            title=subjects[i].title,
-            outcome=subjects[i].experience.outcome.label,
-            action=decided[i].action,
-            reason=decided[i].reason,
-            into=decided[i].into,
+            id=record_id,
+            title=candidates[record_id].title,
+            outcome=candidates[record_id].experience.outcome.label,
+            action=decisions[record_id].action,
+            reason=decisions[record_id].reason,
+            into=decisions[record_id].into,
             set_number=number,
             before=before,
-            after=order.index(i) + 1 if i in order else 0,
-            is_moved=i in order and order.index(i) != kept_ids.index(i),
+            after=refined_ids.index(record_id) + 1 if record_id in refined_ids else 0,
+            is_moved=record_id in refined_ids and refined_ids.index(record_id) != kept_ids.index(record_id),
         )
-        for before, i in enumerate(ids, start=1)
+        for before, record_id in enumerate(ids, start=1)
     ]
 
 
-def _keep_unjudged(ids: Sequence[str], subjects: Mapping[str, MergeSubject]) -> RefinedSet:
+def _keep_unjudged(ids: Sequence[str], candidates: Mapping[str, MergeCandidate]) -> RefinedSet:
     """Return decisions that keep a whole set, which is not judged after several failures."""
-    decisions = [RefineDecision(experience_id=i, action=KEEP, reason=NO_JUDGEMENT_REASON) for i in ids]
-    experiences = [subjects[i].experience for i in ids]
+    decisions = [RefineDecision(experience_id=record_id, action=KEEP, reason=NO_JUDGEMENT_REASON) for record_id in ids]
+    experiences = [candidates[record_id].experience for record_id in ids]
     return RefinedSet(
         experiences=experiences, decisions=decisions, failure="it was skipped after several failures in a row"
     )
 
 
-def _keep_if_pinned(decision: RefineDecision, subjects: Mapping[str, MergeSubject]) -> RefineDecision:
-    if decision.action == DROP and subjects[decision.experience_id].marks.pinned:
+def _keep_if_pinned(decision: RefineDecision, candidates: Mapping[str, MergeCandidate]) -> RefineDecision:
+    if decision.action == DROP and candidates[decision.experience_id].marks.pinned:
         return replace(decision, action=KEEP, reason=f"it is pinned; otherwise removed: {decision.reason}")
     return decision

@@ -11,7 +11,7 @@ from atlas.core.errors import InvalidInput, PlanOutdated
 from atlas.core.operations import Marks
 from atlas.core.types import Outcome
 from atlas.memory.experience import pruning
-from atlas.memory.experience.pruning import PruneCriteria, PruneSubject, plan_prune
+from atlas.memory.experience.pruning import PruneCandidate, PruneCriteria, plan_prune
 from atlas.storage.store import Store
 from tests.support.memories import NOW, ago, attempt, memory_over, task
 
@@ -267,7 +267,7 @@ def test_of_those_chosen_the_best_of_a_neighbourhood_with_none_left_is_saved(mem
 
 def subject(name, **known):
     values = {"title": name, "success": None, "created_at": None, "stored_at": None} | known
-    return PruneSubject(id=name, **values)
+    return PruneCandidate(id=name, **values)
 
 
 def test_a_tag_limits_what_goes_by_age_and_by_count_and_alone_removes_all_but_the_pinned(stored):
@@ -302,19 +302,19 @@ def test_a_plan_for_a_tag_that_was_taken_away_since_is_outdated(stored):
 
 def test_what_is_not_known_of_a_record_never_makes_it_go():
     known = {"success": True, "created_at": ago(50), "stored_at": ago(50)}
-    subjects = [subject("known", **known), subject("unknown")]
+    candidates = [subject("known", **known), subject("unknown")]
     for criteria, goes in [
         ({"min_success_rate": 1.0}, False),
         ({"max_age_days": 1}, True),
         ({"never_retrieved_days": 1}, True),
         ({"max_count": 0}, True),
     ]:
-        plan = plan_prune(subjects, None, PruneCriteria.parse(criteria), NOW)
+        plan = plan_prune(candidates, None, PruneCriteria.parse(criteria), NOW)
         assert [decision.id for decision in plan.removals] == ["known"] * goes
         assert plan.missing == dict.fromkeys(criteria, 1)
     everything = {"min_success_rate": 1.0, "max_age_days": 1, "never_retrieved_days": 1, "max_count": 0}
-    assert plan_prune(subjects, None, PruneCriteria.parse(everything), NOW).missing == dict.fromkeys(everything, 1)
-    assert plan_prune(subjects, None, PruneCriteria.parse({"keep_diverse": True}), NOW).missing == {}
+    assert plan_prune(candidates, None, PruneCriteria.parse(everything), NOW).missing == dict.fromkeys(everything, 1)
+    assert plan_prune(candidates, None, PruneCriteria.parse({"keep_diverse": True}), NOW).missing == {}
 
 
 def test_each_neighbourhood_that_would_vanish_keeps_exactly_its_best_however_many_there_are(monkeypatch):
@@ -323,10 +323,10 @@ def test_each_neighbourhood_that_would_vanish_keeps_exactly_its_best_however_man
     centres = np.linalg.qr(draw.standard_normal((32, 32)))[0][:20]
     vectors = np.repeat(centres, 5, axis=0) + 0.02 * draw.standard_normal((100, 32))
     vectors = (vectors / np.linalg.norm(vectors, axis=1, keepdims=True)).astype(np.float32)
-    subjects = [subject(f"{i:02}", success=False, created_at=ago(float(draw.random()))) for i in range(100)]
-    subjects[0] = subject("00", success=True, created_at=ago(1))  # stays, and so covers its neighbourhood
-    plan = plan_prune(subjects, vectors, PruneCriteria(min_success_rate=0.5, keep_diverse=True), NOW)
-    newest = [max(subjects[i : i + 5], key=lambda s: s.created_at).id for i in range(5, 100, 5)]
+    candidates = [subject(f"{i:02}", success=False, created_at=ago(float(draw.random()))) for i in range(100)]
+    candidates[0] = subject("00", success=True, created_at=ago(1))  # stays, and so covers its neighbourhood
+    plan = plan_prune(candidates, vectors, PruneCriteria(min_success_rate=0.5, keep_diverse=True), NOW)
+    newest = [max(candidates[i : i + 5], key=lambda s: s.created_at).id for i in range(5, 100, 5)]
     assert sorted(decision.id for decision in plan.saved) == sorted(newest)
     assert len(plan.removals) == 99 - 19
     assert all("and 4 like it" in decision.saved_because for decision in plan.saved)

@@ -1,4 +1,4 @@
-"""The subjects of pruning and merging, read from a store."""
+"""The candidates of pruning and merging, read from a store."""
 
 from __future__ import annotations
 
@@ -8,8 +8,8 @@ from typing import Any
 
 from atlas.core.codec import decode_experience
 from atlas.core.operations import NO_MARKS, NO_USAGE, Marks, Usage
-from atlas.memory.experience.merging import MergeGroup, MergeSubject, build_merge
-from atlas.memory.experience.pruning import PruneSubject
+from atlas.memory.experience.merging import MergeCandidate, MergeGroup, build_merge
+from atlas.memory.experience.pruning import PruneCandidate
 from atlas.storage.collection import Collection
 from atlas.storage.damage import decode_content, decode_field
 from atlas.storage.records import Merge
@@ -17,24 +17,24 @@ from atlas.storage.records import Merge
 COLUMNS = ("title", "success", "created_at", "stored_at")
 
 
-def prune_subjects(store: Collection, only_ids: Sequence[str] | None = None) -> list[PruneSubject]:
-    """Return the subjects of a prune: all experiences, or the given ones that exist. Full records are not read.
+def read_prune_candidates(store: Collection, only_ids: Sequence[str] | None = None) -> list[PruneCandidate]:
+    """Return experiences with the data that pruning needs: all, or those of the given ones that exist.
 
-    A missing time of storage defaults to the time of the attempt.
+    Full records are not read. The time of the attempt replaces a missing time of storage.
     """
-    values_by_id = _all_values(store) if only_ids is None else _values_of(store, only_ids)
+    values_by_id = _read_all_values(store) if only_ids is None else _read_values(store, only_ids)
     usage, marks = store.usage(list(values_by_id)), store.marks(list(values_by_id))
     return [
-        _subject(record_id, values, usage.get(record_id, NO_USAGE), marks.get(record_id, NO_MARKS))
+        _candidate(record_id, values, usage.get(record_id, NO_USAGE), marks.get(record_id, NO_MARKS))
         for record_id, values in values_by_id.items()
     ]
 
 
-def merge_subjects(store: Collection, ids: Sequence[str]) -> dict[str, MergeSubject]:
-    """Return the subjects of a merge for the ids that exist, keyed by id."""
+def read_merge_candidates(store: Collection, ids: Sequence[str]) -> dict[str, MergeCandidate]:
+    """Return the experiences that exist with the data that a merge needs, keyed by id."""
     marks = store.marks(ids)
     return {
-        row["id"]: MergeSubject(
+        row["id"]: MergeCandidate(
             experience=decode_content(decode_experience, row["metadata"]),
             title=row["metadata"].get("title", ""),
             marks=marks[row["id"]],
@@ -50,28 +50,28 @@ def build_merges(store: Collection, groups: Sequence[MergeGroup]) -> list[Merge]
     return [build_merge(group, rows.get(group.kept_id)) for group in groups]
 
 
-def _all_values(store: Collection) -> dict[str, tuple[Any, ...]]:
+def _read_all_values(store: Collection) -> dict[str, tuple[Any, ...]]:
     columns = [store.column(name) for name in COLUMNS]
     return {record_id: tuple(column.get(record_id) for column in columns) for record_id in store.ids()}
 
 
-def _values_of(store: Collection, ids: Sequence[str]) -> dict[str, tuple[Any, ...]]:
+def _read_values(store: Collection, ids: Sequence[str]) -> dict[str, tuple[Any, ...]]:
     rows = [(row["id"], {**row["metadata"], "stored_at": row.get("stored_at")}) for row in store.get_light(ids)]
     return {record_id: tuple(values.get(name) for name in COLUMNS) for record_id, values in rows}
 
 
-def _subject(record_id: str, values: tuple[Any, ...], usage: Usage, marks: Marks) -> PruneSubject:
+def _candidate(record_id: str, values: tuple[Any, ...], usage: Usage, marks: Marks) -> PruneCandidate:
     title, success, created_at, stored_at = values
-    return PruneSubject(
+    return PruneCandidate(
         id=record_id,
         title=str(title or ""),
         success=None if success is None else bool(success),
-        created_at=_instant(created_at),
-        stored_at=_instant(stored_at or created_at),
+        created_at=_parse_time(created_at),
+        stored_at=_parse_time(stored_at or created_at),
         usage=usage,
         marks=marks,
     )
 
 
-def _instant(text: Any) -> datetime | None:
+def _parse_time(text: Any) -> datetime | None:
     return decode_field(datetime.fromisoformat, {"time": text}, "time") if text else None
