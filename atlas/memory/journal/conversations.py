@@ -90,11 +90,11 @@ class Conversations(Memory[Turn]):
         entry = _to_entry(self._prepare_new(turn))
         entry.metadata["created_at"] = next_sort_key(self._store, entry.metadata[TURN_TIME])
         with self._store.reading():
-            moment, latest = self._store.moment(), self._latest(conversation)
-        with_context = replace(entry, document=indexed_text(entry.document, [*latest.values()]))
+            moment, beginnings = self._store.moment(), self._latest_beginnings(conversation)
+        entry_to_index = replace(entry, document=indexed_text(entry.document, [*beginnings.values()]))
         log = self._log.ensure_operation("store")
-        log.store.add(*encode_entries([with_context], self._store, self.embedder, {}))
-        log.reindex_if_outdated([turn.id], list(latest), moment)
+        log.store.add(*encode_entries([entry_to_index], self._store, self.embedder, {}))
+        log.reindex_if_outdated([turn.id], list(beginnings), moment)
         return turn.id
 
     aadd = twin(add)
@@ -170,7 +170,7 @@ class Conversations(Memory[Turn]):
     def _log(self) -> Log:
         return Log(self._store, self.embedder, LOG_TEXT)
 
-    def _latest(self, conversation: str) -> dict[str, str]:
+    def _latest_beginnings(self, conversation: str) -> dict[str, str]:
         """Return the beginnings of the last turns of a conversation, keyed by id, oldest first."""
         rows = newest_rows(self._store, {"conversation": conversation}, N_NEIGHBOURS)
         beginnings = LOG_TEXT.beginnings(self._store, [row["id"] for row in reversed(rows)])
@@ -180,7 +180,7 @@ class Conversations(Memory[Turn]):
         return [_from_row(row) for row in rows]
 
 
-def _content(row: Row) -> str:
+def _row_text(row: Row) -> str:
     return decode_content(lambda content: _turn_text(content["user_text"], content["response"]), row["metadata"])
 
 
@@ -189,10 +189,10 @@ def _turn_text(user_text: str, response: str) -> str:
 
 
 def _beginnings(store: Collection, ids: Sequence[str]) -> dict[str, str]:
-    return {row["id"]: title_of(_content(row)) for row in store.get(list(ids))}
+    return {row["id"]: title_of(_row_text(row)) for row in store.get(list(ids))}
 
 
-LOG_TEXT = LogText(group_field="conversation", content_of=_content, beginnings=_beginnings)
+LOG_TEXT = LogText(group_field="conversation", content_of=_row_text, beginnings=_beginnings)
 """Rules for indexing a turn with the beginnings of the turns before it."""
 
 
@@ -213,5 +213,5 @@ def _to_entry(turn: Turn) -> Entry:
 
 def _from_row(row: Row) -> Turn:
     metadata = row["metadata"]
-    said_at = stored_instant(metadata, TURN_TIME if TURN_TIME in metadata else "created_at")
-    return decode_content(lambda content: Turn(id=row["id"], created_at=said_at, **content), metadata)
+    turn_time = stored_instant(metadata, TURN_TIME if TURN_TIME in metadata else "created_at")
+    return decode_content(lambda content: Turn(id=row["id"], created_at=turn_time, **content), metadata)

@@ -17,7 +17,7 @@ from atlas.memory.base.marks import check_may_change
 from atlas.memory.base.memory import Row, not_found_error
 from atlas.memory.base.records import encode_entries, retry
 from atlas.memory.base.versions import item_versions
-from atlas.memory.journal.neighbours import N_NEIGHBOURS, Log, LogText, find_changed_rows, title_of
+from atlas.memory.journal.neighbours import N_NEIGHBOURS, Log, LogText, find_changed_entries, title_of
 from atlas.memory.journal.records import changed_row, from_row, log_time, to_entry, with_created_at, with_reserved_keys
 from atlas.protocols.infra import Clock
 from atlas.storage.damage import stored_instant
@@ -71,7 +71,7 @@ class EntryLog(Log):
         """Return the entries with these ids, in this order. Ids without an entry are skipped."""
         return [from_row(row) for row in self.store.get(list(ids))]
 
-    def row(self, entry_id: str) -> Row:
+    def existing_row(self, entry_id: str) -> Row:
         """Return the row of an entry, or raise `NotFound`."""
         rows = self.store.get([entry_id])
         if not rows:
@@ -79,7 +79,10 @@ class EntryLog(Log):
         return rows[0]
 
     def hidden_ids(self) -> set[str]:
-        """Return the ids of entries that agents do not see: buried, in quarantine, or by others and under review."""
+        """Return the ids of entries that agents do not see.
+
+        These are buried, in quarantine, or written by others and waiting for review.
+        """
         buried, waiting = self.store.ids({"marks.buried": True}), set(self.store.ids(IS_WAITING))
         visible = self.store.ids({REVIEW_KEY: actor_name("")}) if waiting else ()
         return {*buried, *self.quarantined_ids(), *waiting.difference(visible)}
@@ -102,24 +105,24 @@ class EntryLog(Log):
         entries_by_id = {entry.id: with_created_at(entry, self.clock.now()) for entry in entries}
         for entry in entries_by_id.values():
             to_entry(entry)
-        known_ids = self.store.existing_ids(list(entries_by_id)) | self.store.purged(list(entries_by_id))
-        scoped = self.ensure_operation("store", reason)
-        scoped._add_new_links([entry for entry in entries_by_id.values() if entry.id in known_ids])
-        new = [entry for entry in entries_by_id.values() if entry.id not in known_ids]
-        if not new:
+        used_ids = self.store.existing_ids(list(entries_by_id)) | self.store.purged(list(entries_by_id))
+        operation_log = self.ensure_operation("store", reason)
+        operation_log._add_new_links([entry for entry in entries_by_id.values() if entry.id in used_ids])
+        new_entries = [entry for entry in entries_by_id.values() if entry.id not in used_ids]
+        if not new_entries:
             return []
         with self.store.reading():
             moment, latest = self.store.moment(), self._latest_positions()
-        beginnings = preceding_beginnings(new, latest)
-        records = [to_entry(entry, beginnings[entry.id]) for entry in new]
-        added = scoped.store.add_missing(*encode_entries(records, self.store, self.embedder, {}))
-        scoped.reindex_if_outdated(added, [position.id for position in latest], moment)
+        beginnings = preceding_beginnings(new_entries, latest)
+        records = [to_entry(entry, beginnings[entry.id]) for entry in new_entries]
+        added = operation_log.store.add_missing(*encode_entries(records, self.store, self.embedder, {}))
+        operation_log.reindex_if_outdated(added, [position.id for position in latest], moment)
         return added
 
     def edit(self, entry_id: str, changes: Mapping[str, Any]) -> JournalEntry:
         """Change an entry and return it, or raise `PlanOutdated` if a concurrent write has changed it."""
         with self.store.reading():
-            moment, row = self.store.moment(), self.row(entry_id)
+            moment, row = self.store.moment(), self.existing_row(entry_id)
         before = from_row(row)
         if "metadata" in changes:
             changes = {**changes, "metadata": with_reserved_keys(changes["metadata"], before.metadata)}
@@ -130,14 +133,14 @@ class EntryLog(Log):
             self.change_and_reindex(moment, "edit", changed={entry_id: to_entry(changed)})
         return changed
 
-    def change(self, entry_id: str, change: Callable[[JournalEntry], JournalEntry], kind: str) -> JournalEntry:
+    def change(self, entry_id: str, update: Callable[[JournalEntry], JournalEntry], kind: str) -> JournalEntry:
         """Replace an entry by the result of a function, and return the result. Retry after a concurrent change."""
 
         def write() -> JournalEntry:
             with self.store.reading():
-                moment, row = self.store.moment(), self.row(entry_id)
+                moment, row = self.store.moment(), self.existing_row(entry_id)
             before = from_row(row)
-            changed = change(before)
+            changed = update(before)
             if changed != before:
                 self.rewrite([changed_row(row, changed)], moment, kind)
             return changed
@@ -149,24 +152,24 @@ class EntryLog(Log):
     ) -> None:
         """Write rows whose content is unchanged, and delete other entries, in one transaction.
 
-        Args:
-            deleted_ids: Entries to delete. Entries whose indexed text contains the beginning of a deleted entry are
-                indexed again.
+        Entries whose indexed text contains the beginning of a deleted entry are indexed again.
         """
         with self.store.reading():
-            neighbours = find_changed_rows(self.store, self.log_text, deleted_ids=deleted_ids) if deleted_ids else []
+            changed_neighbours = (
+                find_changed_entries(self.store, self.log_text, deleted_ids=deleted_ids) if deleted_ids else []
+            )
         rows_by_id = {row["id"]: row for row in rows}
-        renewals = [
+        reindexed = [
             replace(entry, metadata=rows_by_id.pop(entry.id)["metadata"]) if entry.id in rows_by_id else entry
-            for entry in neighbours
+            for entry in changed_neighbours
         ]
-        ids, embeddings, metadatas, documents = encode_entries(renewals, self.store, self.embedder, {})
-        unchanged = list(rows_by_id.values())  # rows with the same text and vectors
+        ids, embeddings, metadatas, documents = encode_entries(reindexed, self.store, self.embedder, {})
+        other_rows = list(rows_by_id.values())  # rows with the same text and vectors
         self.ensure_operation(kind, reason).store.update(
-            [*ids, *(row["id"] for row in unchanged)],
-            [*embeddings, *(row["embedding"] for row in unchanged)],
-            [*metadatas, *(row["metadata"] for row in unchanged)],
-            [*documents, *(row["document"] for row in unchanged)],
+            [*ids, *(row["id"] for row in other_rows)],
+            [*embeddings, *(row["embedding"] for row in other_rows)],
+            [*metadatas, *(row["metadata"] for row in other_rows)],
+            [*documents, *(row["document"] for row in other_rows)],
             unchanged_since=moment,
             deleted_ids=deleted_ids,
         )
@@ -175,9 +178,9 @@ class EntryLog(Log):
         rows = self.store.scan(order_by="created_at", descending=True, limit=N_LATEST)
         return [log_position(row) for row in rows]
 
-    def _add_new_links(self, stored: Sequence[JournalEntry]) -> None:
+    def _add_new_links(self, imported: Sequence[JournalEntry]) -> None:
         """Add the links of imported entries to the existing entries with the same ids, except links removed since."""
-        links_by_id = {entry.id: entry.links for entry in stored if entry.links}
+        links_by_id = {entry.id: entry.links for entry in imported if entry.links}
 
         def add_links() -> None:
             changed = []
@@ -197,12 +200,12 @@ class EntryLog(Log):
 
     def _new_links(self, entry: JournalEntry, links: Sequence[Link]) -> list[Link]:
         """Return those of the given links that neither an entry nor an earlier version of it has."""
-        new = [link for link in dict.fromkeys(links) if link not in entry.links]
-        if not new:
+        added = [link for link in dict.fromkeys(links) if link not in entry.links]
+        if not added:
             return []
-        earlier = item_versions(self.store.versions(entry.id), decode_entry)
-        old_links = {link for version in earlier for link in version.item.links}
-        return [link for link in new if link not in old_links]
+        versions = item_versions(self.store.versions(entry.id), decode_entry)
+        old_links = {link for version in versions for link in version.item.links}
+        return [link for link in added if link not in old_links]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -229,13 +232,15 @@ def log_position(row: Mapping[str, Any]) -> LogPosition:
     )
 
 
-def preceding_beginnings(entries: Sequence[JournalEntry], stored: Sequence[LogPosition]) -> dict[str, tuple[str, ...]]:
+def preceding_beginnings(
+    entries: Sequence[JournalEntry], stored_positions: Sequence[LogPosition]
+) -> dict[str, tuple[str, ...]]:
     """Return the beginnings of each entry's predecessors in its generation and scope, oldest first, keyed by id.
 
     Args:
-        stored: Positions of stored entries of the same generations.
+        stored_positions: Positions of stored entries of the same generations.
     """
-    new = {
+    new_positions = {
         entry.id: LogPosition(
             id=entry.id,
             generation=entry.generation,
@@ -245,11 +250,11 @@ def preceding_beginnings(entries: Sequence[JournalEntry], stored: Sequence[LogPo
         )
         for entry in entries
     }
-    latest: dict[tuple[int, frozenset[tuple[str, Any]]], list[str]] = defaultdict(list)
+    titles_by_group: dict[tuple[int, frozenset[tuple[str, Any]]], list[str]] = defaultdict(list)
     beginnings = {}
-    for position in sorted([*stored, *new.values()], key=lambda position: position.written_at):
-        titles = latest[position.generation, position.scope]
-        if position.id in new:
+    for position in sorted([*stored_positions, *new_positions.values()], key=lambda position: position.written_at):
+        titles = titles_by_group[position.generation, position.scope]
+        if position.id in new_positions:
             beginnings[position.id] = tuple(titles[-N_NEIGHBOURS:])
         titles.append(position.title)
     return beginnings

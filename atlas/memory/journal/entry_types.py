@@ -52,44 +52,44 @@ BUILT_IN = (
 class EntryTypes:
     """The entry types of a journal, keyed by name."""
 
-    def __init__(self, stored: Mapping[str, str] = MappingProxyType({})) -> None:
+    def __init__(self, notes: Mapping[str, str] = MappingProxyType({})) -> None:
         self._types = {entry_type.name: entry_type for entry_type in BUILT_IN}
-        self.load(stored)
+        self.load(notes)
 
-    def register(self, added: EntryType) -> None:
+    def register(self, entry_type: EntryType) -> None:
         """Add a type, or replace the type with the same name.
 
         Raises:
             InvalidInput: The name is empty, the importance or half-life is out of range, or `counts_as` is unknown.
         """
-        _check(added)
-        if added.counts_as and added.counts_as not in self._types:
-            raise InvalidInput(f"expected one of {', '.join(self._types)} for counts_as, got {added.counts_as!r}")
-        self._types[added.name] = added
+        _check_entry_type(entry_type)
+        if entry_type.counts_as and entry_type.counts_as not in self._types:
+            raise InvalidInput(f"expected one of {', '.join(self._types)} for counts_as, got {entry_type.counts_as!r}")
+        self._types[entry_type.name] = entry_type
 
-    def save(self, store: Collection, added: EntryType) -> None:
+    def save(self, store: Collection, entry_type: EntryType) -> None:
         """Register a type, and save it in the store for all processes."""
-        self.register(added)
-        name, text = NOTE_PREFIX + added.name, dump(asdict(added))
+        self.register(entry_type)
+        name, text = NOTE_PREFIX + entry_type.name, dump(asdict(entry_type))
         if store.notes().get(name) != text:
             store.write_note(name, text)
 
-    def load(self, stored: Mapping[str, str]) -> Mapping[str, str]:
-        """Add the types in a store's notes, except unreadable ones, and return all notes.
+    def load(self, notes: Mapping[str, str]) -> Mapping[str, str]:
+        """Add the types in a store's notes, and return all notes. Unreadable types are logged and skipped.
 
         Args:
-            stored: All notes of the store, keyed by name.
+            notes: All notes of the store, keyed by name.
         """
-        for name, text in stored.items():
+        for name, text in notes.items():
             if name.startswith(NOTE_PREFIX):
                 try:
                     entry_type = EntryType(**json.loads(text))
-                    _check(entry_type)
+                    _check_entry_type(entry_type)
                 except (InvalidInput, TypeError, ValueError) as error:
                     logger.warning("the entry type %r cannot be read, so register it again: %s", name, error)
                 else:
                     self._types[entry_type.name] = entry_type
-        return stored
+        return notes
 
     def __getitem__(self, name: str) -> EntryType:
         """Return the type with a name, or raise `InvalidInput` if the name is unknown."""
@@ -114,10 +114,10 @@ class EntryTypes:
         return iter(tuple(self._types.values()))
 
 
-def _check(added: EntryType) -> None:
-    check_text(added.name, "the type's name")
-    check_importance(added.importance)
-    if not added.name.strip():
-        raise InvalidInput(f"expected a name that is not blank for the entry type, got {added.name!r}")
-    if added.half_life_days is not None and not added.half_life_days > 0:
-        raise InvalidInput(f"expected None or a positive number for half_life_days, got {added.half_life_days!r}")
+def _check_entry_type(entry_type: EntryType) -> None:
+    check_text(entry_type.name, "the type's name")
+    check_importance(entry_type.importance)
+    if not entry_type.name.strip():
+        raise InvalidInput(f"expected a name that is not blank for the entry type, got {entry_type.name!r}")
+    if entry_type.half_life_days is not None and not entry_type.half_life_days > 0:
+        raise InvalidInput(f"expected None or a positive number for half_life_days, got {entry_type.half_life_days!r}")

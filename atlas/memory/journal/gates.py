@@ -76,7 +76,10 @@ class Refusals:
     """The latest refused entries, newest first."""
 
     def why(self, content: str) -> str:
-        """Return the reason why an entry with this content was refused, or a general one for an earlier refusal."""
+        """Return the reason why an entry with this content was refused.
+
+        Return a general reason if the entry is not among the latest refused ones.
+        """
         texts = (content, scrub_text(content, Counter(), homes=False))
         reasons = (refused.refusal.reason for refused in self.latest if refused.content in texts)
         return next(reasons, "it was refused by a gate of the journal")
@@ -95,16 +98,16 @@ class Gates:
     keep_repetitions: bool | None
     """True to accept near-duplicates. None for the store's setting."""
 
-    def states(self, texts: Mapping[str, str]) -> tuple[Gate, ...]:
+    def states(self, notes: Mapping[str, str]) -> tuple[Gate, ...]:
         """Return the state of both gates. The caller's settings take precedence over the store's."""
         return tuple(
-            self._state(name, keeps, texts.get(NOTE_PREFIX + name))
-            for name, keeps in zip(GATES, (self.keep_noise, self.keep_repetitions), strict=True)
+            self._state(name, accepts_all, notes.get(NOTE_PREFIX + name))
+            for name, accepts_all in zip(GATES, (self.keep_noise, self.keep_repetitions), strict=True)
         )
 
-    def refuse(self, entry: JournalEntry, kind: EntryType, texts: Mapping[str, str], log: EntryLog) -> bool:
-        """Return whether a gate refuses an entry. Store a refused entry with the reason."""
-        refusal = self._find_refusal(entry, kind, texts, log)
+    def refuse(self, entry: JournalEntry, kind: EntryType, notes: Mapping[str, str], log: EntryLog) -> bool:
+        """Store an entry as refused if a gate refuses it, and return whether one does."""
+        refusal = self._find_refusal(entry, kind, notes, log)
         if refusal is None or self.refused is None:
             return False
         metadata = {
@@ -113,8 +116,12 @@ class Gates:
             "reason": refusal.reason,
             "like_id": refusal.like_id,
         }
-        direction = np.eye(1, log.embedder.dimension, dtype=np.float32)[0]  # refused entries are never searched
-        self.refused.as_operation("refuse", refusal.reason).add([entry.id], [direction], [metadata], [entry.content])
+        placeholder_vector = np.eye(1, log.embedder.dimension, dtype=np.float32)[
+            0
+        ]  # refused entries are never searched
+        self.refused.as_operation("refuse", refusal.reason).add(
+            [entry.id], [placeholder_vector], [metadata], [entry.content]
+        )
         return True
 
     def rejected(self, limit: int) -> Refusals:
@@ -132,34 +139,34 @@ class Gates:
         if not rows or self.refused is None:
             raise NotFound(f"there is no refused entry {refused_id!r}; rejected() lists them")
         check_own_under_review(self.refused.marks([refused_id]), "accept entries")
-        scoped = log.ensure_operation("store", ACCEPTANCE_REASON)
-        added = scoped.add([from_row(rows[0])])
-        self.refused.as_operation("store", ACCEPTANCE_REASON, scoped.store.operation_id).delete([refused_id])
+        operation_log = log.ensure_operation("store", ACCEPTANCE_REASON)
+        added = operation_log.add([from_row(rows[0])])
+        self.refused.as_operation("store", ACCEPTANCE_REASON, operation_log.store.operation_id).delete([refused_id])
         return added[0] if added else refused_id
 
     def _find_refusal(
-        self, entry: JournalEntry, kind: EntryType, texts: Mapping[str, str], log: EntryLog
+        self, entry: JournalEntry, kind: EntryType, notes: Mapping[str, str], log: EntryLog
     ) -> Refusal | None:
         """Return the refusal of an entry, or None to accept the entry."""
-        is_on = {gate.name: gate.is_on and kind.is_gated for gate in self.states(texts)}
-        refusal = find_noise(entry.content) if is_on[NOISE] else None
-        if refusal is not None or not is_on[REPEATED]:
+        applies = {gate.name: gate.is_on and kind.is_gated for gate in self.states(notes)}
+        refusal = find_noise(entry.content) if applies[NOISE] else None
+        if refusal is not None or not applies[REPEATED]:
             return refusal
         with log.store.reading():
             scope = scope_of(entry.metadata)
             rows = log.store.scan(scope or None, order_by="created_at", descending=True, limit=N_SCANNED)
             metadatas = {row["id"]: row["metadata"] for row in rows if scope_of(row["metadata"]) == scope}
-            same_type = [
+            same_type_ids = [
                 entry_id for entry_id, metadata in metadatas.items() if metadata["entry_type"] == entry.entry_type
             ]
-            return find_repetition(entry, log.get(same_type[:N_COMPARED]))
+            return find_repetition(entry, log.get(same_type_ids[:N_COMPARED]))
 
-    def _state(self, name: str, keeps: bool | None, stored: str | None) -> Gate:
+    def _state(self, name: str, accepts_all: bool | None, note: str | None) -> Gate:
         if self.refused is None:
             return Gate(name=name, is_on=False, source="no store")
-        if keeps is not None:
-            return Gate(name=name, is_on=not keeps, source="caller")
-        return Gate(name=name, is_on=stored != OFF, source="store" if stored in (ON, OFF) else "default")
+        if accepts_all is not None:
+            return Gate(name=name, is_on=not accepts_all, source="caller")
+        return Gate(name=name, is_on=note != OFF, source="store" if note in (ON, OFF) else "default")
 
 
 def gate_note(name: str, is_on: bool) -> tuple[str, str]:

@@ -87,15 +87,15 @@ def importance_of(entry_type: EntryType, content: str, metadata: Mapping[str, An
 
     Failures, reasons and rules count more than reports of success, and paragraphs more than a few words.
     """
-    wording = 0.05 * bool(_FAILURE_WORDS.search(content)) + 0.05 * bool(_ADVICE.search(content))
-    length = 0.05 * (min(len(content), LENGTH_CHARACTERS) / LENGTH_CHARACTERS - 0.5)
+    wording_bonus = 0.05 * bool(_FAILURE_WORDS.search(content)) + 0.05 * bool(_ADVICE.search(content))
+    length_bonus = 0.05 * (min(len(content), LENGTH_CHARACTERS) / LENGTH_CHARACTERS - 0.5)
     is_scored = SCORED_TYPE in (entry_type.name, entry_type.counts_as)
     score = score_of(content, metadata) if is_scored else None
-    scored = 0.0 if score is None else SCORE_WEIGHT * (min(1.0, score) - DEFAULT_SCORE)
-    return round(min(1.0, max(0.0, entry_type.importance + wording + length + scored)), 4)
+    score_bonus = 0.0 if score is None else SCORE_WEIGHT * (min(1.0, score) - DEFAULT_SCORE)
+    return round(min(1.0, max(0.0, entry_type.importance + wording_bonus + length_bonus + score_bonus)), 4)
 
 
-def with_feedback(importance: float, usage: Usage) -> float:
+def adjust_by_feedback(importance: float, usage: Usage) -> float:
     """Return the importance of an entry, in [0, 1], adjusted by the outcomes of its uses."""
     if not usage.n_uses:
         return importance
@@ -106,9 +106,9 @@ def with_feedback(importance: float, usage: Usage) -> float:
 
 def find_noise(content: str) -> Refusal | None:
     """Return a refusal if a text is noise, or else None."""
-    unspaced = set("".join(CJK_RUN.findall(content)))  # a character of Chinese or Japanese counts as a word
+    cjk_characters = set("".join(CJK_RUN.findall(content)))  # a character of Chinese or Japanese counts as a word
     names = set(_NAME.findall(CJK_RUN.sub(" ", content).lower()))  # `w3` is another word than `w4`
-    n_words = sum(not name.isdecimal() for name in names) + len(unspaced)
+    n_words = sum(not name.isdecimal() for name in names) + len(cjk_characters)
     if n_words >= MIN_WORDS:
         return None
     return Refusal(NOISE, f"{n_words} different words; an informative entry needs {MIN_WORDS}")
@@ -120,15 +120,15 @@ def find_repetition(entry: JournalEntry, earlier: Iterable[JournalEntry]) -> Ref
     Entries with different numbers, such as error codes or scores, are not duplicates. Counters in Protea's template are
     ignored.
     """
-    score, numbers = score_of(entry.content, entry.metadata), _numbers(entry.content)
+    score, numbers = score_of(entry.content, entry.metadata), _significant_numbers(entry.content)
     for earlier_entry in earlier:
-        if numbers != _numbers(earlier_entry.content):
+        if numbers != _significant_numbers(earlier_entry.content):
             continue
-        shared = _word_overlap_share(entry.content, earlier_entry.content)
-        if shared >= MIN_COMMON_WORDS and score == score_of(earlier_entry.content, earlier_entry.metadata):
-            share = math.floor(100 * shared)
+        overlap_share = _word_overlap_share(entry.content, earlier_entry.content)
+        if overlap_share >= MIN_COMMON_WORDS and score == score_of(earlier_entry.content, earlier_entry.metadata):
+            percent = math.floor(100 * overlap_share)
             reason = (
-                f"shares {share}% of its words with entry {earlier_entry.id} of generation {earlier_entry.generation}"
+                f"shares {percent}% of its words with entry {earlier_entry.id} of generation {earlier_entry.generation}"
             )
             return Refusal(REPEATED, reason, earlier_entry.id)
     return None
@@ -144,17 +144,20 @@ def _word_overlap_share(content: str, other: str) -> float:
     if content == other:
         return 1.0
     first, second = (_TOKEN.findall(text.lower()) for text in (content, other))
-    if _negations(first) != _negations(second) or _jaccard(_bigrams(first), _bigrams(second)) < MIN_COMMON_PAIRS:
+    if (
+        _count_negations(first) != _count_negations(second)
+        or _jaccard(_bigrams(first), _bigrams(second)) < MIN_COMMON_PAIRS
+    ):
         return 0.0
     return _jaccard(set(first), set(second))
 
 
-def _numbers(text: str) -> list[str]:
+def _significant_numbers(text: str) -> list[str]:
     """Return the significant numbers of a text, in order."""
     return _NUMBERS.findall(_COUNTER.sub(" ", text))
 
 
-def _negations(words: Sequence[str]) -> Counter[str]:
+def _count_negations(words: Sequence[str]) -> Counter[str]:
     return Counter(word for word in words if word in NEGATIONS)
 
 

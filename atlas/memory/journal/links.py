@@ -69,9 +69,9 @@ class LinkSuggestion:
 
     def reason_in(self, period: str) -> str:
         """Return the reason with another word for a generation, such as `round`."""
-        n = self.n_generations_later
-        plural = "s" if n > 1 else ""
-        when = f"{n} {period}{plural} later" if n else f"in the same {period}"
+        n_later = self.n_generations_later
+        plural = "s" if n_later > 1 else ""
+        when = f"{n_later} {period}{plural} later" if n_later else f"in the same {period}"
         return f"a reflection {when} is on the same subject (similarity {self.similarity:.2f})"
 
 
@@ -93,14 +93,14 @@ def read_link_graph(log: EntryLog, entry_id: str, depth: int) -> LinkGraph:
 
 
 def suggest_links(log: EntryLog, types: EntryTypes) -> list[LinkSuggestion]:
-    """Return suggestions to link unsolved crashes to possible fixes. See `Journal.suggest_links`."""
+    """Return suggestions to link crashes without an existing fix to possible fixes. See `Journal.suggest_links`."""
     with log.store.reading():
         crashes, reflections = [
             log.recent(MAX_COMPARED, types.types_sharing_quota(name), tiers=TIERS) for name in (CRASH, REFLECTION)
         ]
-        fixes = {crash.id: {link.target_id for link in crash.links if link.type == "fixed_by"} for crash in crashes}
-        existing = log.store.existing_ids(list(set().union(*fixes.values())))
-        open_crashes = [crash for crash in crashes if not fixes[crash.id] & existing]
+        fix_ids = {crash.id: {link.target_id for link in crash.links if link.type == "fixed_by"} for crash in crashes}
+        existing_ids = log.store.existing_ids(list(set().union(*fix_ids.values())))
+        open_crashes = [crash for crash in crashes if not fix_ids[crash.id] & existing_ids]
         vectors = [
             first_vectors([entry.id for entry in entries], log.store, log.embedder.dimension)
             for entries in (open_crashes, reflections)
@@ -126,12 +126,12 @@ def suggest_fixes(
     similarities = crash_vectors @ reflection_vectors.T
     suggestions = []
     for row, crash in enumerate(crashes):
-        of_crash = [
+        crash_suggestions = [
             _make_suggestion(crash, reflection, float(similarities[row, column]))
             for column, reflection in enumerate(reflections)
             if similarities[row, column] >= MIN_SIMILARITY and _may_solve(crash, reflection)
         ]
-        suggestions += sorted(of_crash, key=lambda suggestion: -suggestion.similarity)[:MAX_PER_CRASH]
+        suggestions += sorted(crash_suggestions, key=lambda suggestion: -suggestion.similarity)[:MAX_PER_CRASH]
     return sorted(suggestions, key=lambda suggestion: -suggestion.similarity)
 
 
@@ -192,23 +192,23 @@ def _reachable_entries(log: EntryLog, entry_id: str, depth: int) -> tuple[dict[s
     """Return the distance of each reachable entry in links, keyed by id, and all traversed links."""
     depths = {entry_id: 0}
     edges = dict[Edge, None]()
-    waiting = [entry_id]
+    frontier = [entry_id]
     for level in range(1, depth + 1):
-        edges |= dict.fromkeys(_edges_of(log, waiting))
-        ends = [end for edge in edges for end in (edge.source_id, edge.target_id)]
-        waiting = [end for end in dict.fromkeys(ends) if end not in depths]
-        depths |= dict.fromkeys(waiting, level)
-        if not waiting:
+        edges |= dict.fromkeys(_edges_touching(log, frontier))
+        end_ids = [end_id for edge in edges for end_id in (edge.source_id, edge.target_id)]
+        frontier = [end_id for end_id in dict.fromkeys(end_ids) if end_id not in depths]
+        depths |= dict.fromkeys(frontier, level)
+        if not frontier:
             break
     return depths, edges
 
 
-def _edges_of(log: EntryLog, ids: Sequence[str]) -> list[Edge]:
+def _edges_touching(log: EntryLog, ids: Sequence[str]) -> list[Edge]:
     """Return the links from and to these entries."""
-    naming = {"$or": [{name: {"$in": list(ids)}} for name in LINK_TYPES]}
-    rows = [*log.store.get_light(ids), *log.store.scan(naming)]
+    links_to_ids = {"$or": [{name: {"$in": list(ids)}} for name in LINK_TYPES]}
+    rows = [*log.store.get_light(ids), *log.store.scan(links_to_ids)]
     entry_ids = set(ids)
-    edges = [edge for row in rows for edge in _edges(row["id"], row["metadata"])]
+    edges = [edge for row in rows for edge in _edges_of_row(row["id"], row["metadata"])]
     return [edge for edge in edges if edge.source_id in entry_ids or edge.target_id in entry_ids]
 
 
@@ -220,7 +220,7 @@ def _outgoing_edges(entry: JournalEntry) -> list[Edge]:
     return [Edge(source_id=entry.id, type=link.type, target_id=link.target_id) for link in entry.links]
 
 
-def _edges(source_id: str, metadata: Mapping[str, Any]) -> list[Edge]:
+def _edges_of_row(source_id: str, metadata: Mapping[str, Any]) -> list[Edge]:
     return [
         Edge(source_id=source_id, type=name, target_id=target)
         for name in LINK_TYPES

@@ -149,14 +149,23 @@ class Journal(Memory[JournalEntry]):
         """
         check_entry_arguments(entry_type, content, metadata, links)
         parse_scope(metadata or {})
-        texts = self.types.load(self._store.notes())
-        kind, now = self.types[entry_type], self._clock.now()
+        notes = self.types.load(self._store.notes())
+        type_of_entry, now = self.types[entry_type], self._clock.now()
         sort_key = next_sort_key(self._store, instant(now))
-        estimated = importance_of(kind, content, metadata or {}) if importance is None else importance
-        draft = new_entry(kind.name, content, generation, estimated, metadata or {}, links, now=now, sort_key=sort_key)
+        initial_importance = importance_of(type_of_entry, content, metadata or {}) if importance is None else importance
+        draft = new_entry(
+            type_of_entry.name,
+            content,
+            generation,
+            initial_importance,
+            metadata or {},
+            links,
+            now=now,
+            sort_key=sort_key,
+        )
         entry = self._prepare_new(draft)
         self._log.check_exist([link.target_id for link in entry.links])
-        is_refused = self._gates.refuse(entry, kind, texts, self._log)
+        is_refused = self._gates.refuse(entry, type_of_entry, notes, self._log)
         return None if is_refused else self.add_entries([entry])[0]
 
     aadd = twin(add)
@@ -373,7 +382,7 @@ class Journal(Memory[JournalEntry]):
         """
         self.types.load(self._store.notes())
         policy = RetentionPolicy(keep_recent=keep_recent, keep_types=keep_types or {}, max_entries=max_entries)
-        return compaction.plan(self._log, self.types, self.llm, policy, on_progress)
+        return compaction.make_plan(self._log, self.types, self.llm, policy, on_progress)
 
     aplan_compact = twin(plan_compact)
 

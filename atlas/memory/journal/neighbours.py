@@ -81,7 +81,7 @@ class Log:
             changed: The new version of each changed record, keyed by id. Its document is only its own content.
         """
         with self.store.reading():
-            records = find_changed_rows(self.store, self.log_text, deleted_ids=deleted_ids, changed=changed)
+            records = find_changed_entries(self.store, self.log_text, deleted_ids=deleted_ids, changed=changed)
         if records or deleted_ids:
             arguments = encode_entries(records, self.store, self.embedder, {})
             self.ensure_operation(kind).store.update(*arguments, unchanged_since=moment, deleted_ids=deleted_ids)
@@ -105,9 +105,9 @@ class Log:
             self.reindex_texts(added)
 
 
-def indexed_text(content: str, before: Sequence[str]) -> str:
+def indexed_text(content: str, beginnings: Sequence[str]) -> str:
     """Return the text to index for a record: its content, followed by the beginnings of its predecessors."""
-    return "\n\n".join([content, *before])
+    return "\n\n".join([content, *beginnings])
 
 
 def title_of(content: str) -> str:
@@ -144,7 +144,7 @@ class _LogOrder:
         return _group_ids(self.groups.items())
 
 
-def find_changed_rows(
+def find_changed_entries(
     store: Collection,
     log_text: LogText,
     *,
@@ -161,21 +161,25 @@ def find_changed_rows(
             result, the document is the full indexed text.
     """
     changed_ids = {*deleted_ids, *changed}
-    groups = {_group_key(row["metadata"], log_text.group_field) for row in store.get_light(list(changed_ids))}
-    moved_groups = {entry.id: _group_key(entry.metadata, log_text.group_field) for entry in changed.values()}
-    order = _read_log_order(store, log_text.group_field, groups | {*moved_groups.values()})
-    log = order.sort_by_time(excluded_ids=set(deleted_ids), new_groups=moved_groups)
-    orders = (order.sort_by_time(), order.sort_by_insertion(), log)
-    followers = set(changed).union(*(_followers(log_order, changed_ids) for log_order in orders))
-    rows = store.get([entry_id for entry_id in order.groups if entry_id in followers - set(deleted_ids)])
-    before = _predecessors(log, [row["id"] for row in rows])
-    titles = dict(log_text.beginnings(store, list({i for neighbours in before.values() for i in neighbours})))
+    old_groups = {_group_key(row["metadata"], log_text.group_field) for row in store.get_light(list(changed_ids))}
+    new_groups = {entry.id: _group_key(entry.metadata, log_text.group_field) for entry in changed.values()}
+    order = _read_log_order(store, log_text.group_field, old_groups | {*new_groups.values()})
+    new_order = order.sort_by_time(excluded_ids=set(deleted_ids), new_groups=new_groups)
+    orders_to_search = (order.sort_by_time(), order.sort_by_insertion(), new_order)
+    successors = set(changed).union(*(_successors(log_order, changed_ids) for log_order in orders_to_search))
+    rows = store.get([entry_id for entry_id in order.groups if entry_id in successors - set(deleted_ids)])
+    predecessors = _predecessors(new_order, [row["id"] for row in rows])
+    titles = dict(
+        log_text.beginnings(
+            store, list({record_id for neighbours in predecessors.values() for record_id in neighbours})
+        )
+    )
     titles |= {entry.id: title_of(entry.document) for entry in changed.values()}
     entries = []
     for row in rows:
         entry = changed.get(row["id"])
         metadata = row["metadata"] if entry is None else entry.metadata
-        beginnings = [titles[i] for i in before[row["id"]] if i in titles]
+        beginnings = [titles[record_id] for record_id in predecessors[row["id"]] if record_id in titles]
         document = indexed_text(log_text.content_of(row) if entry is None else entry.document, beginnings)
         if (document, metadata) != (row["document"], row["metadata"]):
             entries.append(Entry(row["id"], document, metadata))
@@ -206,21 +210,22 @@ def _read_log_order(store: Collection, group_field: str, groups: Set[Group]) -> 
     return _LogOrder(groups=groups_to_read, written_at=written_at)
 
 
-def _group_ids(lines: Iterable[tuple[str, Group]]) -> Groups:
-    log: dict[Group, list[str]] = defaultdict(list)
-    for entry_id, group in lines:
-        log[group].append(entry_id)
-    return log
+def _group_ids(records: Iterable[tuple[str, Group]]) -> Groups:
+    """Return the ids of records by group, in the given order."""
+    ids_by_group: dict[Group, list[str]] = defaultdict(list)
+    for record_id, group in records:
+        ids_by_group[group].append(record_id)
+    return ids_by_group
 
 
-def _followers(log: Groups, changed_ids: Set[str]) -> set[str]:
+def _successors(log: Groups, changed_ids: Set[str]) -> set[str]:
     """Return the ids of the successors whose indexed texts contain beginnings of changed records."""
-    followers = set[str]()
+    successors = set[str]()
     for ids in log.values():
         for index, entry_id in enumerate(ids):
             if entry_id in changed_ids:
-                followers.update(ids[index + 1 : index + 1 + N_NEIGHBOURS])
-    return followers
+                successors.update(ids[index + 1 : index + 1 + N_NEIGHBOURS])
+    return successors
 
 
 def _predecessors(log: Groups, entry_ids: Sequence[str]) -> dict[str, Sequence[str]]:

@@ -75,11 +75,11 @@ def new_entry(
     return entry
 
 
-def to_entry(entry: JournalEntry, before: Sequence[str] = ()) -> Entry:
+def to_entry(entry: JournalEntry, beginnings: Sequence[str] = ()) -> Entry:
     """Return a journal entry in the form for a store: id, text to index, and metadata with the whole entry.
 
     Args:
-        before: Beginnings of the entry's predecessors at the time of writing, oldest first.
+        beginnings: Beginnings of the entry's predecessors at the time of writing, oldest first.
     """
     validate_entry(entry)
     if entry.created_at is None:
@@ -95,11 +95,11 @@ def to_entry(entry: JournalEntry, before: Sequence[str] = ()) -> Entry:
         "importance": float(entry.importance),
         "tier": entry.tier,
         **({} if score is None else {SCORE: score}),
-        **links_of(entry.links),
+        **targets_by_type(entry.links),
         **filterable_metadata(entry.metadata),
         "content": dump(encoded),
     }
-    return Entry(entry.id, indexed_text(entry.content, before), metadata)
+    return Entry(entry.id, indexed_text(entry.content, beginnings), metadata)
 
 
 def with_reserved_keys(metadata: Mapping[str, Any], stored: Mapping[str, Any]) -> dict[str, Any]:
@@ -145,18 +145,18 @@ def as_protea(entry: JournalEntry) -> dict[str, Any]:
 
 def promotions_of(entry: JournalEntry) -> list[str]:
     """Return the records that an entry was promoted to, as `experience:id` or `strategy:id`, also deleted ones."""
-    return _texts(entry, PROMOTED_TO)
+    return _string_list(entry, PROMOTED_TO)
 
 
 def refusals_of(entry: JournalEntry) -> list[str]:
     """Return the links from an entry that a person refused, as `type:id`."""
-    return _texts(entry, REFUSED_LINKS)
+    return _string_list(entry, REFUSED_LINKS)
 
 
-def links_of(links: Sequence[Link]) -> dict[str, list[str]]:
+def targets_by_type(links: Sequence[Link]) -> dict[str, list[str]]:
     """Return the target ids of links, keyed by the type of link."""
-    by_type = {name: [link.target_id for link in links if link.type == name] for name in LINK_TYPES}
-    return {name: targets for name, targets in by_type.items() if targets}
+    target_ids = {name: [link.target_id for link in links if link.type == name] for name in LINK_TYPES}
+    return {name: targets for name, targets in target_ids.items() if targets}
 
 
 def instant(at: datetime) -> str:
@@ -198,7 +198,7 @@ def _metadata_instant(entry: JournalEntry, name: str) -> str:
         return ""
 
 
-def _texts(entry: JournalEntry, name: str) -> list[str]:
+def _string_list(entry: JournalEntry, name: str) -> list[str]:
     texts = entry.metadata.get(name)
     if isinstance(texts, list | tuple):
         return [text for text in texts if isinstance(text, str)]

@@ -31,9 +31,9 @@ def make_reword(journal: Journal | None, conversations_memory: Conversations | N
         if collection not in indexed:
             return {}
         embedder, projection, log_text = indexed[collection]
-        purged_titles = {title_of(_content(log_text, image["content"])) for image in purged if "content" in image}
+        purged_titles = {title_of(_decode_text(log_text, image["content"])) for image in purged if "content" in image}
         texts = {
-            document: _remove_beginnings(document, _content(log_text, content), purged_titles)
+            document: _remove_beginnings(document, _decode_text(log_text, content), purged_titles)
             for document, content in records
         }
         changed = {before: after for before, after in texts.items() if after != before}
@@ -43,13 +43,13 @@ def make_reword(journal: Journal | None, conversations_memory: Conversations | N
     return reword
 
 
-def _content(log_text: LogText, encoded: str) -> str:
+def _decode_text(log_text: LogText, encoded: str) -> str:
     return log_text.content_of({"id": "", "metadata": {"content": encoded}})
 
 
-def _remove_beginnings(document: str, content: str, removed: set[str]) -> str:
+def _remove_beginnings(document: str, content: str, purged_beginnings: set[str]) -> str:
     """Return the text of a record without the beginnings of purged records."""
     if not document.startswith(f"{content}\n\n"):
         return document
-    before = document.removeprefix(f"{content}\n\n").split("\n\n")
-    return indexed_text(content, [part for part in before if part not in removed])
+    beginnings = document.removeprefix(f"{content}\n\n").split("\n\n")
+    return indexed_text(content, [beginning for beginning in beginnings if beginning not in purged_beginnings])

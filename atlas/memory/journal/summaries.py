@@ -60,7 +60,7 @@ _CODE = re.compile(
 )
 """Lines of code, tracebacks and separators, which are frequent and not informative."""
 
-_FAULT = re.compile(r"\b\w*(?:Error|Exception)\b")
+_ERROR_NAME = re.compile(r"\b\w*(?:Error|Exception)\b")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -108,23 +108,23 @@ def draft_summaries(
     """Yield an extractive summary of each group of entries."""
     max_sentences = max(MIN_SENTENCES, MAX_SENTENCES // max(1, len(groups)))
     for number, group in enumerate(groups, start=1):
-        yield _draft(group, encode, max_sentences)
+        yield _draft_summary(group, encode, max_sentences)
         if on_progress:
             on_progress(number, len(groups))
 
 
-def _draft(entries: Sequence[JournalEntry], encode: Encode, max_sentences: int) -> SummaryDraft:
+def _draft_summary(entries: Sequence[JournalEntry], encode: Encode, max_sentences: int) -> SummaryDraft:
     generations = [entry.generation for entry in entries]
     first, last = min(generations), max(generations)
     texts = [entry.content for entry in entries]
-    faults = recurring_faults(texts)
-    points = [text for text in (faults, *central_sentences(texts, encode, max_compared=max_sentences)) if text]
-    head = f"Generations {first} to {last}, {len(entries)} entries of type {entries[0].entry_type}:"
+    errors = recurring_errors(texts)
+    points = [text for text in (errors, *central_sentences(texts, encode, max_compared=max_sentences)) if text]
+    heading = f"Generations {first} to {last}, {len(entries)} entries of type {entries[0].entry_type}:"
     return SummaryDraft(
         entry_type=entries[0].entry_type,
         first_generation=first,
         last_generation=last,
-        content=join_lines(head, points),
+        content=join_lines(heading, points),
         source_ids=tuple(entry.id for entry in entries),
     )
 
@@ -157,13 +157,15 @@ def central_sentences(
     return [f"{sentence} ({counts[sentence]} like it)" if counts[sentence] > 1 else sentence for sentence in selected]
 
 
-def recurring_faults(texts: Sequence[str]) -> str:
+def recurring_errors(texts: Sequence[str]) -> str:
     """Return a line with the names of errors that several texts mention, with counts. Empty if no error recurs."""
-    counts = Counter(name for text in texts for name in set(_FAULT.findall(text)))
-    fault_texts = [
-        f"{name} ({n} entries)" for name, n in sorted(counts.items(), key=lambda item: (-item[1], item[0])) if n > 1
+    counts = Counter(name for text in texts for name in set(_ERROR_NAME.findall(text)))
+    phrases = [
+        f"{name} ({count} entries)"
+        for name, count in sorted(counts.items(), key=lambda item: (-item[1], item[0]))
+        if count > 1
     ]
-    return f"Recurring: {', '.join(fault_texts[:N_SENTENCES])}" if fault_texts else ""
+    return f"Recurring: {', '.join(phrases[:N_SENTENCES])}" if phrases else ""
 
 
 def _select_central_and_varied(sentences: Sequence[str], encode: Encode, n: int, max_sentences: int) -> list[str]:
@@ -174,8 +176,8 @@ def _select_central_and_varied(sentences: Sequence[str], encode: Encode, n: int,
     vectors = encode(compared)
     centre = vectors.mean(axis=0)
     relevance = (vectors @ (centre / (np.linalg.norm(centre) or 1.0))).tolist()
-    best = maximal_marginal_relevance(vectors, relevance)[:n]
-    return [compared[position] for position in sorted(best)]
+    selected = maximal_marginal_relevance(vectors, relevance)[:n]
+    return [compared[position] for position in sorted(selected)]
 
 
 def split_sentences(text: str) -> list[str]:
@@ -183,9 +185,9 @@ def split_sentences(text: str) -> list[str]:
     return [" ".join(part.split()) for part in _SENTENCE.split(text) if part.strip()]
 
 
-def join_lines(head: str, points: Sequence[str]) -> str:
+def join_lines(heading: str, points: Sequence[str]) -> str:
     """Return a summary as text: a heading, and a line for each point."""
-    return "\n".join([head, *(f"- {point}" for point in points)])
+    return "\n".join([heading, *(f"- {point}" for point in points)])
 
 
 class Summariser:
@@ -229,16 +231,16 @@ class Summariser:
             async with self._slots:
                 if self._stop_reason:
                     return replace(draft, problem=self._stop_reason)
-                points = await self._points_of_model(entries)
+                points = await self._ask_for_points(entries)
         except LLMReplyInvalid as error:
             return replace(draft, problem=str(error))
         except LLMError as error:  # the next question would fail too
             self._stop_reason = str(error)
             return replace(draft, problem=self._stop_reason)
-        head = draft.content.splitlines()[0]
-        return replace(draft, content=join_lines(head, points), written_by=model_name(self._llm))
+        heading = draft.content.splitlines()[0]
+        return replace(draft, content=join_lines(heading, points), written_by=model_name(self._llm))
 
-    async def _points_of_model(self, entries: Sequence[JournalEntry]) -> list[str]:
+    async def _ask_for_points(self, entries: Sequence[JournalEntry]) -> list[str]:
         texts = {str(number): entry.content for number, entry in enumerate(entries, 1)}
         first, last = entries[0], entries[-1]
         quoted_entries = as_data({"type of the entries": first.entry_type, **texts}, limit=CHARACTERS)
@@ -250,7 +252,7 @@ class Summariser:
             system=JOURNAL_SUMMARY.text,
             prompt=prompt,
             schema=build_schema(texts),
-            validate=partial(_points, limit=sum(map(len, texts.values()))),
+            validate=partial(_parse_points, limit=sum(map(len, texts.values()))),
             prose=frozenset({"text"}),
             is_grounded=lambda answer: True,
             max_tokens=1_024,
@@ -258,7 +260,7 @@ class Summariser:
         return await ask(self._llm, question)
 
 
-def _points(answer: Any, limit: int) -> list[str]:
+def _parse_points(answer: Any, limit: int) -> list[str]:
     """Return the points of an answer as lines, or raise `InvalidInput` for more than `limit` characters."""
     points = [" ".join(point["text"].split()) for point in answer["points"]]
     n_characters = sum(map(len, points))

@@ -14,7 +14,7 @@ from atlas.core.operations import NO_MARKS, NO_USAGE, Marks, Usage, Use
 from atlas.core.types import JournalEntry
 from atlas.memory.journal.contexts import estimate_tokens, recency_of
 from atlas.memory.journal.entry_types import EntryTypes
-from atlas.memory.journal.importance import importance_of, with_feedback
+from atlas.memory.journal.importance import adjust_by_feedback, importance_of
 from atlas.memory.journal.records import instant
 from atlas.memory.system import MemorySystem
 from atlas.views.journal.links import COLOURS
@@ -185,7 +185,7 @@ def _worth(entry: JournalEntry, usage: Usage, types: EntryTypes) -> list[str]:
     sentences = [f"Entries of this type start at {kind.importance:.2f}. What this one says makes it {computed:.2f}."]
     if abs(computed - entry.importance) >= 0.005:
         sentences.append(f"It was set to {entry.importance:.2f} when it was written, imported or edited.")
-    now = with_feedback(entry.importance, usage)
+    now = adjust_by_feedback(entry.importance, usage)
     if usage.n_uses:
         sentences.append(f"The outcomes of the tasks that it was used for make it {now:.2f}.")
     if kind.half_life_days is None:

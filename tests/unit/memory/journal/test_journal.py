@@ -14,7 +14,7 @@ from atlas.core.settings import Settings
 from atlas.core.types import JournalEntry, Link
 from atlas.memory.journal import Journal
 from atlas.memory.journal.entry_types import EntryType, EntryTypes
-from atlas.memory.journal.importance import importance_of, score_of, with_feedback
+from atlas.memory.journal.importance import adjust_by_feedback, importance_of, score_of
 from atlas.memory.open import open_memory
 from atlas.testing import FixedClock, HashEmbedder, MemoryVectorStore
 from atlas.verbs.encoding import encode
@@ -258,9 +258,9 @@ def test_a_score_is_read_where_there_is_one_and_an_odd_one_is_none(content, meta
 
 
 def test_importance_follows_from_feedback():
-    assert with_feedback(0.5, Usage()) == 0.5
-    assert with_feedback(0.5, Usage(n_uses=3, n_successes=3)) == pytest.approx(0.65)
-    assert with_feedback(0.5, Usage(n_uses=3, n_successes=0)) == pytest.approx(0.35)
+    assert adjust_by_feedback(0.5, Usage()) == 0.5
+    assert adjust_by_feedback(0.5, Usage(n_uses=3, n_successes=3)) == pytest.approx(0.65)
+    assert adjust_by_feedback(0.5, Usage(n_uses=3, n_successes=0)) == pytest.approx(0.35)
 
 
 def test_noise_is_kept_out_and_shown_with_its_reason(journal):

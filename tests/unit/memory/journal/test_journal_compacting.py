@@ -14,7 +14,7 @@ from atlas.llm.prompts.journal_summary import JOURNAL_SUMMARY
 from atlas.memory.journal.summaries import (
     MIN_SENTENCES,
     central_sentences,
-    recurring_faults,
+    recurring_errors,
     split_sentences,
 )
 from atlas.testing import HashEmbedder, ScriptedLLM
@@ -200,8 +200,8 @@ def test_a_summary_of_crashes_tells_their_reasons_and_no_line_of_their_tests():
     assert said[:3] == [f"Reason: ImportError in {fruit}" for fruit in FRUITS[:3]]
     assert said[3:] == ["Reason: KeyError in basket", "Gen 0 died. (4 like it)", "Return the cached value early."]
     assert central_sentences(["x = 5"], HashEmbedder().encode_batch, 6) == ["x = 5"]
-    assert recurring_faults(texts) == "Recurring: ImportError (3 entries)"
-    assert recurring_faults(["KeyError", "all went well"]) == ""
+    assert recurring_errors(texts) == "Recurring: ImportError (3 entries)"
+    assert recurring_errors(["KeyError", "all went well"]) == ""
 
 
 def test_what_is_compared_for_a_summary_is_spread_over_all_that_its_entries_say():
