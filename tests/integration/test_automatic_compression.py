@@ -15,7 +15,7 @@ from atlas.core.types import Outcome, Task, Trajectory
 from atlas.embedding.sentence_transformers import SentenceTransformerEmbedder
 from atlas.infra.child_process import module_command
 from atlas.jobs.compression.automatic import compress_store
-from atlas.memory.concepts.automatic import MODULE, RESULT, begin_search, search_environment, search_lock
+from atlas.memory.concepts.automatic import MODULE, RESULT_NOTE, begin_search, search_environment, search_lock
 from atlas.testing import HashEmbedder
 from tests.support.stores import MODEL
 from tests.support.waiting import GIVE_UP_SECONDS
@@ -45,7 +45,7 @@ def opened(store, every=6, **options):
 def wait_for_result(memory):
     """Return what the search left, once it has ended."""
     until = time.monotonic() + GIVE_UP_SECONDS
-    while not (result := memory.storage.ledger.notes.read(RESULT).get("")):
+    while not (result := memory.storage.ledger.notes.read(RESULT_NOTE).get("")):
         assert time.monotonic() < until, "the search did not end"
         time.sleep(0.1)
     with search_lock(memory.storage.path).locked(GIVE_UP_SECONDS) as is_over:
@@ -75,7 +75,7 @@ def test_a_second_search_beside_the_first_does_nothing(tmp_path):
             command = [sys.executable, "-W", "ignore", "-m", MODULE, str(memory.storage.path)]
             done = subprocess.run(command, capture_output=True, text=True, timeout=GIVE_UP_SECONDS)
         assert (done.returncode, done.stderr) == (0, "")
-        assert memory.storage.ledger.notes.read(RESULT) == {}
+        assert memory.storage.ledger.notes.read(RESULT_NOTE) == {}
 
 
 def test_a_status_that_looks_whether_a_search_runs_prevents_none(tmp_path):
@@ -127,7 +127,7 @@ def test_the_status_says_why_a_search_failed(tmp_path, monkeypatch):
             memory.store(attempt(n))
         monkeypatch.setattr(SentenceTransformerEmbedder, "encode_batch", fail)
         compress_store(memory.storage.path)
-        assert "failed (the model's files are gone)" in memory.storage.ledger.notes.read(RESULT)[""]
+        assert "failed (the model's files are gone)" in memory.storage.ledger.notes.read(RESULT_NOTE)[""]
         assert len(memory.concepts) == 0
 
 

@@ -17,7 +17,7 @@ import atlas
 from atlas.cli import main
 from atlas.core.codec import encode_trajectory
 from atlas.embedding.sentence_transformers import BUNDLED
-from atlas.memory.concepts.automatic import RESULT
+from atlas.memory.concepts.automatic import RESULT_NOTE
 from atlas.testing import HashEmbedder
 from atlas.views.settings.store import level_text
 from tests.support.messages_server import call, message, serving
@@ -77,7 +77,7 @@ def test_the_status_says_what_the_search_for_concepts_did(store, capsys, monkeyp
     assert "compression      The automatic search for concepts is off" in run(capsys, "status")
     monkeypatch.setenv("ATLAS_COMPRESS_EVERY", "20")
     with atlas.open_memory() as memory:
-        memory.storage.ledger.notes.write({RESULT: "It added \x1b[31m1 concept."})
+        memory.storage.ledger.notes.write({RESULT_NOTE: "It added \x1b[31m1 concept."})
     said = run(capsys, "status")
     assert "1 concept. 0 of 20 new successes with programs until the next search for concepts." in said
     assert "\x1b" not in said

@@ -17,7 +17,7 @@ from atlas.infra.clock import SystemClock
 from atlas.infra.durable_files import replace_durably
 from atlas.jobs.compression import add_concepts, choose_strategy, compress_now
 from atlas.jobs.compression_file import CompressionResult
-from atlas.memory.concepts.automatic import RESULT, problem_file, search_lock
+from atlas.memory.concepts.automatic import RESULT_NOTE, problem_file, search_lock
 from atlas.memory.concepts.records import normal_form
 from atlas.memory.open import open_memory
 from atlas.memory.system import MemorySystem
@@ -50,7 +50,7 @@ def compress_store(directory: Path) -> str:
             problem_file(directory).unlink(missing_ok=True)
             with _lock_all_machines(memory):
                 result = _compress_or_report(memory)
-            memory.storage.ledger.notes.write({RESULT: result})
+            memory.storage.ledger.notes.write({RESULT_NOTE: result})
             return result
 
 

@@ -25,7 +25,7 @@ logger = logging.getLogger(__name__)
 COUNT_NOTE = "automatic_compression:counted"
 """Key of a store note with two numbers: all successes, and successes with programs since the last search."""
 
-RESULT = "automatic_compression:result"
+RESULT_NOTE = "automatic_compression:result"
 """Key of a store note with a sentence on the result of the last search."""
 
 MODULE = "atlas.jobs.compression.automatic"
@@ -166,8 +166,10 @@ class AutomaticCompression:
         if not self._storage.read_only and self._is_searching():
             return "A search for concepts is running in the background."
         n_programs = self._count_successes(self._note(COUNT_NOTE), default=0)[1]
-        waits = f"{n_programs:,} of {self._every:,} new successes with programs until the next search for concepts."
-        return " ".join(part for part in (self._read_problem(), self._note(RESULT), waits) if part)
+        next_search = (
+            f"{n_programs:,} of {self._every:,} new successes with programs until the next search for concepts."
+        )
+        return " ".join(part for part in (self._read_problem(), self._note(RESULT_NOTE), next_search) if part)
 
     def _begin_if_due(self) -> bool:
         note = self._note(COUNT_NOTE)
@@ -187,14 +189,14 @@ class AutomaticCompression:
             default: The second number if there is no note.
         """
         attempts = self._attempts()
-        waiting = set(attempts.ids({"$and": [_IS_SUCCESS, IS_NOT_TRUSTED]}))
-        n_successes = attempts.count(_IS_SUCCESS) - len(waiting)
+        untrusted_ids = set(attempts.ids({"$and": [_IS_SUCCESS, IS_NOT_TRUSTED]}))
+        n_successes = attempts.count(_IS_SUCCESS) - len(untrusted_ids)
         if not note:
             return n_successes, default
         n_before, n_programs = map(int, note.split())
         n_new = min(max(0, n_successes - n_before), MAX_READ)
-        latest_attempts = attempts.browse(_IS_SUCCESS, order_by="", limit=n_new + len(waiting)) if n_new else []
-        ids = [row["id"] for row in latest_attempts if row["id"] not in waiting][:n_new]
+        latest_attempts = attempts.browse(_IS_SUCCESS, order_by="", limit=n_new + len(untrusted_ids)) if n_new else []
+        ids = [row["id"] for row in latest_attempts if row["id"] not in untrusted_ids][:n_new]
         return n_successes, n_programs + sum(map(_has_programs, attempts.get_many(ids)))
 
     def _is_searching(self) -> bool:

@@ -38,11 +38,14 @@ def read_concepts(store: Collection, rows: Sequence[Row]) -> list[CodeConcept]:
     """
     usage = store.usage([row["id"] for row in rows])
     concepts = [from_row(row, usage[row["id"]]) for row in rows]
-    needs = [undefined_calls_of_row(row, concept) for row, concept in zip(rows, concepts, strict=True)]
-    if not any(needs):
+    undefined_names = [undefined_calls_of_row(row, concept) for row, concept in zip(rows, concepts, strict=True)]
+    if not any(undefined_names):
         return concepts
     titles, defines = store.column("title"), store.column("defines")
-    return [resolve_calls(concept, names, titles, defines) for concept, names in zip(concepts, needs, strict=True)]
+    return [
+        resolve_calls(concept, names_of_concept, titles, defines)
+        for concept, names_of_concept in zip(concepts, undefined_names, strict=True)
+    ]
 
 
 def find_callers(store: Collection, ids: Sequence[str]) -> list[str]:
@@ -60,18 +63,18 @@ def find_callers(store: Collection, ids: Sequence[str]) -> list[str]:
     return [concept.id for concept in candidates if not set(ids).isdisjoint((*concept.calls, *concept.composed_of))]
 
 
-def collect_callees(concept: CodeConcept, read: Callable[[list[str]], list[CodeConcept]]) -> list[CodeConcept]:
+def collect_callees(concept: CodeConcept, get_many: Callable[[list[str]], list[CodeConcept]]) -> list[CodeConcept]:
     """Return the transitive dependencies of a concept: the concepts that it calls or was composed of, nearest first.
 
     Args:
-        read: Function that returns the concepts with the given ids, skipping unknown ids.
+        get_many: Function that returns the concepts with the given ids, skipping unknown ids.
     """
     callees: dict[str, CodeConcept] = {}
-    waiting = [concept]
-    while waiting:
-        ids = dict.fromkeys(callee for caller in waiting for callee in (*caller.calls, *caller.composed_of))
-        waiting = read([callee for callee in ids if callee not in callees and callee != concept.id])
-        callees |= {callee.id: callee for callee in waiting}
+    frontier = [concept]
+    while frontier:
+        ids = dict.fromkeys(callee_id for caller in frontier for callee_id in (*caller.calls, *caller.composed_of))
+        frontier = get_many([callee_id for callee_id in ids if callee_id not in callees and callee_id != concept.id])
+        callees |= {callee.id: callee for callee in frontier}
     return list(callees.values())
 
 
@@ -86,30 +89,32 @@ def with_calls(store: Collection, concepts: Sequence[CodeConcept]) -> list[CodeC
 
 
 def resolve_calls(
-    concept: CodeConcept, needed: Set[str], titles: Mapping[str, str], defines: Mapping[str, Any]
+    concept: CodeConcept, called_names: Set[str], titles: Mapping[str, str], defines: Mapping[str, Any]
 ) -> CodeConcept:
     """Return a concept with `calls` filled in: the ids of the concepts that its code calls by name.
 
-    Existing ids in `calls` stay. A name that none of them defines gets the id of the last concept that defines it. This
-    id replaces the id of a deleted concept in `calls`, if there is one.
+    Existing ids in `calls` stay. A called name that none of these concepts defines is resolved to the last concept that
+    defines it. The new id takes the place of a deleted concept's id in `calls`, if there is one.
 
     Args:
-        needed: The names that the concept's code calls.
+        called_names: The names that the concept's code calls.
         titles: Names of all concepts, keyed by id.
         defines: Further names that each concept's code defines, a string or a list, keyed by id. `titles` take
             precedence.
     """
     defined = [(concept_id, name) for concept_id, names in defines.items() for name in _as_list(names)]
     all_names = [*defined, *titles.items()]
-    called = {name for concept_id, name in all_names if concept_id in concept.calls}
-    by_name = {
-        name: concept_id for concept_id, name in all_names if name in needed - called and concept_id != concept.id
+    resolved_names = {name for concept_id, name in all_names if concept_id in concept.calls}
+    ids_by_name = {
+        name: concept_id
+        for concept_id, name in all_names
+        if name in called_names - resolved_names and concept_id != concept.id
     }
-    if not by_name:
+    if not ids_by_name:
         return concept
-    resolved_ids = [by_name[name] for name in sorted(by_name)]
-    deleted_ids = [callee for callee in concept.calls if callee not in titles]
-    existing_ids = [callee for callee in concept.calls if callee in titles]
+    resolved_ids = [ids_by_name[name] for name in sorted(ids_by_name)]
+    deleted_ids = [callee_id for callee_id in concept.calls if callee_id not in titles]
+    existing_ids = [callee_id for callee_id in concept.calls if callee_id in titles]
     calls = dict.fromkeys([*existing_ids, *resolved_ids, *deleted_ids[len(resolved_ids) :]])
     return replace(concept, calls=tuple(calls))
 

@@ -28,7 +28,7 @@ from atlas.memory.base.records import encode_entries, parse_ids, retry
 from atlas.memory.base.success_rates import SimpleAverageUpdater
 from atlas.memory.base.versions import ItemVersion, item_versions
 from atlas.memory.concepts.calls import ConceptUses, collect_callees, find_callers, read_concepts
-from atlas.memory.concepts.merging import ConceptMergePlan, ConceptSubject, build_merges, plan_concept_merge
+from atlas.memory.concepts.merging import ConceptMergeCandidate, ConceptMergePlan, build_merges, plan_concept_merge
 from atlas.memory.concepts.plugged import check_plugged, select_successes, with_default_lookup
 from atlas.memory.concepts.primitives import find_updates, mark_shipped
 from atlas.memory.concepts.records import (
@@ -147,9 +147,9 @@ class ChromaConceptLibrary(Memory[CodeConcept]):
         """Update the primitives that `primitive_updates` returns, as one operation, and return their ids."""
         changed = self.primitive_updates(loader)
         if changed:
-            renewed = encode_entries([to_entry(concept) for concept in changed], self._store, self.embedder, {})
-            scoped = self._store.ensure_operation("edit", "primitives")
-            scoped.update(*renewed)
+            arguments = encode_entries([to_entry(concept) for concept in changed], self._store, self.embedder, {})
+            operation_store = self._store.ensure_operation("edit", "primitives")
+            operation_store.update(*arguments)
         return [concept.id for concept in changed]
 
     aupdate_primitives = twin(update_primitives)
@@ -203,13 +203,13 @@ class ChromaConceptLibrary(Memory[CodeConcept]):
         Raises:
             InvalidInput: A group has fewer than two concepts, or a concept is in two groups or does not exist.
         """
-        checked_groups = parse_groups(groups)
-        ids = [concept_id for group in checked_groups for concept_id in group]
+        distinct_groups = parse_groups(groups)
+        ids = [concept_id for group in distinct_groups for concept_id in group]
         with self._store.reading():
             moment, n_total = self._store.moment(), self._store.count()
-            subjects = {subject.concept.id: subject for subject in self._subjects(ids)}
-            callers = self._subjects(find_callers(self._store, ids))
-        return plan_concept_merge(checked_groups, subjects, callers, n_total=n_total, moment=moment)
+            candidates = {candidate.concept.id: candidate for candidate in self._read_merge_candidates(ids)}
+            callers = self._read_merge_candidates(find_callers(self._store, ids))
+        return plan_concept_merge(distinct_groups, candidates, callers, n_total=n_total, moment=moment)
 
     aplan_merge = twin(plan_merge)
 
@@ -221,10 +221,13 @@ class ChromaConceptLibrary(Memory[CodeConcept]):
         """
         if not plan.groups:
             return []
-        changed = [*(group.kept_id for group in plan.groups), *(subject.concept.id for subject in plan.rewired_callers)]
-        rows = {row["id"]: row for row in self._store.get(changed)}
-        scoped = self._store.ensure_operation("merge", plan.reason)
-        scoped.merge(build_merges(plan, rows), plan.moment)
+        changed_ids = [
+            *(group.kept_id for group in plan.groups),
+            *(candidate.concept.id for candidate in plan.relinked_callers),
+        ]
+        rows = {row["id"]: row for row in self._store.get(changed_ids)}
+        operation_store = self._store.ensure_operation("merge", plan.reason)
+        operation_store.merge(build_merges(plan, rows), plan.moment)
         return [group.merged for group in plan.groups]
 
     aapply_merge = twin(apply_merge)
@@ -282,7 +285,7 @@ class ChromaConceptLibrary(Memory[CodeConcept]):
         selected_ids = [concept_ids] if isinstance(concept_ids, str) else list(dict.fromkeys(concept_ids))
         if len(selected_ids) < 2:
             raise InvalidInput(f"expected at least two concepts to compose, got {len(selected_ids)}; choose more")
-        return [self._full_concept(concept_id) for concept_id in selected_ids]
+        return [self._existing_concept(concept_id) for concept_id in selected_ids]
 
     acomposable = twin(composable)
 
@@ -335,9 +338,11 @@ class ChromaConceptLibrary(Memory[CodeConcept]):
         Raises:
             InvalidInput: A concept is invalid; none was restored.
         """
-        by_id = {item.concept.id: item for item in exported}
-        restored = {concept_id: restored_history(item) for concept_id, item in by_id.items()}
-        return self._writer.add([assign_actor_scope(validate(item.concept)) for item in by_id.values()], restored)
+        exported_by_id = {item.concept.id: item for item in exported}
+        restored = {concept_id: restored_history(item) for concept_id, item in exported_by_id.items()}
+        return self._writer.add(
+            [assign_actor_scope(validate(item.concept)) for item in exported_by_id.values()], restored
+        )
 
     arestore_many = twin(restore_many)
 
@@ -360,7 +365,7 @@ class ChromaConceptLibrary(Memory[CodeConcept]):
     def uses(self, concept_id: str) -> ConceptUses:
         """Return the origins, callers and uses of a concept, or raise `NotFound`."""
         with self._store.reading():
-            concept = self._full_concept(concept_id)
+            concept = self._existing_concept(concept_id)
             usage = self._store.usage([concept_id])[concept_id]
             callers = self.get_many(find_callers(self._store, [concept_id]))
             return ConceptUses(
@@ -382,7 +387,7 @@ class ChromaConceptLibrary(Memory[CodeConcept]):
             NotFound: The concept does not exist.
         """
         with self._store.reading():
-            return collect_callees(self._full_concept(concept_id), self.get_many)
+            return collect_callees(self._existing_concept(concept_id), self.get_many)
 
     adepends_on = twin(depends_on)
 
@@ -401,7 +406,7 @@ class ChromaConceptLibrary(Memory[CodeConcept]):
     def _read(self, rows: Sequence[Row]) -> list[CodeConcept]:
         return read_concepts(self._store, rows)
 
-    def _full_concept(self, concept_id: str) -> CodeConcept:
+    def _existing_concept(self, concept_id: str) -> CodeConcept:
         return self._read([self._existing_row(concept_id)])[0]
 
     def _require_composition(self) -> CompositionStrategy:
@@ -413,11 +418,11 @@ class ChromaConceptLibrary(Memory[CodeConcept]):
     def _writer(self) -> ConceptWriter:
         return ConceptWriter(self._store, self.embedder, self._clock)
 
-    def _subjects(self, ids: Sequence[str]) -> list[ConceptSubject]:
+    def _read_merge_candidates(self, ids: Sequence[str]) -> list[ConceptMergeCandidate]:
         """Return the concepts that exist, each with the data that a merge needs."""
         rows = self._store.get(list(ids))
         marks = self._store.marks(ids)
         return [
-            ConceptSubject(concept=concept, marks=marks[row["id"]], content_hash=row["metadata"]["content_hash"])
+            ConceptMergeCandidate(concept=concept, marks=marks[row["id"]], content_hash=row["metadata"]["content_hash"])
             for row, concept in zip(rows, self._read(rows), strict=True)
         ]

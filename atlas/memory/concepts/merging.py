@@ -21,7 +21,7 @@ from atlas.storage.records import Merge, Moment
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class ConceptSubject:
+class ConceptMergeCandidate:
     """A concept with the data that merging needs."""
 
     concept: CodeConcept
@@ -66,7 +66,7 @@ class ConceptMergePlan(GroupsPlan[ConceptMergeGroup]):
 
     memory: ClassVar[str] = "concepts"
 
-    rewired_callers: tuple[ConceptSubject, ...]
+    relinked_callers: tuple[ConceptMergeCandidate, ...]
     """Callers of removed concepts, with references to the kept concept instead."""
 
     broken_callers: tuple[BrokenCaller, ...]
@@ -75,8 +75,8 @@ class ConceptMergePlan(GroupsPlan[ConceptMergeGroup]):
 
 def plan_concept_merge(
     groups: Sequence[Sequence[str]],
-    subjects: Mapping[str, ConceptSubject],
-    callers: Sequence[ConceptSubject],
+    candidates: Mapping[str, ConceptMergeCandidate],
+    callers: Sequence[ConceptMergeCandidate],
     *,
     n_total: int,
     moment: Moment,
@@ -84,23 +84,36 @@ def plan_concept_merge(
     """Return a plan to merge each group of concepts into one.
 
     Args:
-        callers: All concepts that call a subject or were composed of one.
+        callers: All concepts that call one of the candidates, or were composed of one.
 
     Raises:
         InvalidInput: A concept does not exist.
     """
     for concept_id in chain.from_iterable(groups):
-        if concept_id not in subjects:
+        if concept_id not in candidates:
             raise InvalidInput(f"there is no concept {concept_id!r} to merge; it may have been deleted")
-    split_groups = [_split_off_best([subjects[concept_id] for concept_id in ids]) for ids in groups]
-    survivors = {duplicate.concept.id: best.concept for best, duplicates in split_groups for duplicate in duplicates}
-    planned = tuple(_merge_group(best, duplicates, survivors, subjects) for best, duplicates in split_groups)
-    outside = [subject for subject in callers if subject.concept.id not in subjects]
-    linked = [replace(subject, concept=_relink(subject.concept, survivors, subjects)) for subject in outside]
+    best_and_duplicates = [_split_off_best([candidates[concept_id] for concept_id in ids]) for ids in groups]
+    survivors_by_removed_id = {
+        duplicate.concept.id: best.concept for best, duplicates in best_and_duplicates for duplicate in duplicates
+    }
+    merge_groups = tuple(
+        _merge_group(best, duplicates, survivors_by_removed_id, candidates) for best, duplicates in best_and_duplicates
+    )
+    outside_callers = [candidate for candidate in callers if candidate.concept.id not in candidates]
+    relinked_callers = [
+        replace(candidate, concept=_relink(candidate.concept, survivors_by_removed_id, candidates))
+        for candidate in outside_callers
+    ]
     return ConceptMergePlan(
-        groups=planned,
-        rewired_callers=tuple(after for after, before in zip(linked, outside, strict=True) if after != before),
-        broken_callers=tuple(_broken_callers([*(best for best, _ in split_groups), *outside], survivors, subjects)),
+        groups=merge_groups,
+        relinked_callers=tuple(
+            after for after, before in zip(relinked_callers, outside_callers, strict=True) if after != before
+        ),
+        broken_callers=tuple(
+            _broken_callers(
+                [*(best for best, _ in best_and_duplicates), *outside_callers], survivors_by_removed_id, candidates
+            )
+        ),
         n_total=n_total,
         moment=moment,
     )
@@ -115,37 +128,52 @@ def build_merges(plan: ConceptMergePlan, rows: Mapping[str, Mapping[str, Any]]) 
     Raises:
         PlanOutdated: A kept or linked concept was deleted.
     """
-    merges = [_to_store_merge(group.merged, group.marks, [c.id for c in group.removed], rows) for group in plan.groups]
-    return merges + [_to_store_merge(subject.concept, subject.marks, [], rows) for subject in plan.rewired_callers]
+    merges = [
+        _to_store_merge(group.merged, group.marks, [concept.id for concept in group.removed], rows)
+        for group in plan.groups
+    ]
+    return merges + [
+        _to_store_merge(candidate.concept, candidate.marks, [], rows) for candidate in plan.relinked_callers
+    ]
 
 
 def _to_store_merge(
-    concept: CodeConcept, marks: Marks, removed: list[str], rows: Mapping[str, Mapping[str, Any]]
+    concept: CodeConcept, marks: Marks, removed_ids: list[str], rows: Mapping[str, Mapping[str, Any]]
 ) -> Merge:
-    return merge_row(rows.get(concept.id), concept.id, to_entry(concept).metadata, removed, marks)
+    return merge_row(rows.get(concept.id), concept.id, to_entry(concept).metadata, removed_ids, marks)
 
 
-def _split_off_best(subjects: Sequence[ConceptSubject]) -> tuple[ConceptSubject, list[ConceptSubject]]:
+def _split_off_best(
+    candidates: Sequence[ConceptMergeCandidate],
+) -> tuple[ConceptMergeCandidate, list[ConceptMergeCandidate]]:
     """Return the concept to keep, and the other concepts. The most used is kept, or the oldest in a tie."""
-    best = max(subjects, key=lambda subject: (subject.concept.usage_count, -_age_key(subject.concept)))
-    return best, [subject for subject in subjects if subject is not best]
+    best = max(
+        candidates, key=lambda candidate: (candidate.concept.usage_count, -_created_timestamp(candidate.concept))
+    )
+    return best, [candidate for candidate in candidates if candidate is not best]
 
 
-def _age_key(concept: CodeConcept) -> float:
+def _created_timestamp(concept: CodeConcept) -> float:
     return (concept.created_at or datetime.max.replace(tzinfo=UTC)).timestamp()
 
 
 def _merge_group(
-    best: ConceptSubject,
-    duplicates: Sequence[ConceptSubject],
-    survivors: Mapping[str, CodeConcept],
-    subjects: Mapping[str, ConceptSubject],
+    best: ConceptMergeCandidate,
+    duplicates: Sequence[ConceptMergeCandidate],
+    survivors_by_removed_id: Mapping[str, CodeConcept],
+    candidates: Mapping[str, ConceptMergeCandidate],
 ) -> ConceptMergeGroup:
     survivor = best.concept
     duplicate_concepts = [duplicate.concept for duplicate in duplicates]
     names = defined_names(survivor)
-    fitting = [c for c in duplicate_concepts if c.language == survivor.language and defined_names(c) & names]
-    examples = tuple(dict.fromkeys(example for concept in (survivor, *fitting) for example in concept.examples))
+    concepts_with_usable_examples = [
+        concept
+        for concept in duplicate_concepts
+        if concept.language == survivor.language and defined_names(concept) & names
+    ]
+    examples = tuple(
+        dict.fromkeys(example for concept in (survivor, *concepts_with_usable_examples) for example in concept.examples)
+    )
     lineages = ([concept.id, *lineage(concept.metadata)] for concept in duplicate_concepts)
     hashes = ([duplicate.content_hash, *merged_hashes(duplicate.concept)] for duplicate in duplicates)
     merged = replace(
@@ -160,7 +188,7 @@ def _merge_group(
         },
     )
     return ConceptMergeGroup(
-        merged=_relink(merged, survivors, subjects),
+        merged=_relink(merged, survivors_by_removed_id, candidates),
         why_kept=_reason_kept(survivor, duplicate_concepts),
         removed=tuple(duplicate_concepts),
         marks=merge_marks([best.marks, *(duplicate.marks for duplicate in duplicates)]),
@@ -175,20 +203,24 @@ def _reason_kept(survivor: CodeConcept, duplicates: Sequence[CodeConcept]) -> st
 
 
 def _relink(
-    concept: CodeConcept, survivors: Mapping[str, CodeConcept], subjects: Mapping[str, ConceptSubject]
+    concept: CodeConcept,
+    survivors_by_removed_id: Mapping[str, CodeConcept],
+    candidates: Mapping[str, ConceptMergeCandidate],
 ) -> CodeConcept:
     """Return a concept with references to removed concepts replaced by references to the kept concepts."""
     calls = list[str]()
     for called_id in concept.calls:
-        survivor = survivors.get(called_id)
-        is_replaced = survivor is not None and not _undefined_names(concept, subjects[called_id].concept, survivor)
+        survivor = survivors_by_removed_id.get(called_id)
+        is_replaced = survivor is not None and not _undefined_names(concept, candidates[called_id].concept, survivor)
         calls.append(survivor.id if survivor is not None and is_replaced else called_id)
-    parts = [survivors[part].id if part in survivors else part for part in concept.composed_of]
+    parts = [
+        survivors_by_removed_id[part].id if part in survivors_by_removed_id else part for part in concept.composed_of
+    ]
     return replace(concept, calls=_distinct_except(calls, concept.id), composed_of=_distinct_except(parts, concept.id))
 
 
-def _distinct_except(ids: Iterable[str], left_out: str) -> tuple[str, ...]:
-    return tuple(concept_id for concept_id in dict.fromkeys(ids) if concept_id != left_out)
+def _distinct_except(ids: Iterable[str], excluded_id: str) -> tuple[str, ...]:
+    return tuple(concept_id for concept_id in dict.fromkeys(ids) if concept_id != excluded_id)
 
 
 def _undefined_names(caller: CodeConcept, duplicate: CodeConcept, survivor: CodeConcept) -> set[str]:
@@ -199,14 +231,17 @@ def _undefined_names(caller: CodeConcept, duplicate: CodeConcept, survivor: Code
 
 
 def _broken_callers(
-    callers: Sequence[ConceptSubject], survivors: Mapping[str, CodeConcept], subjects: Mapping[str, ConceptSubject]
+    callers: Sequence[ConceptMergeCandidate],
+    survivors_by_removed_id: Mapping[str, CodeConcept],
+    candidates: Mapping[str, ConceptMergeCandidate],
 ) -> Iterable[BrokenCaller]:
-    for caller in (subject.concept for subject in callers):
-        called = [concept_id for concept_id in caller.calls if concept_id in survivors]
-        lacks = {
+    """Yield the callers of removed concepts whose code would call undefined functions after the merge."""
+    for caller in (candidate.concept for candidate in callers):
+        removed_callee_ids = [concept_id for concept_id in caller.calls if concept_id in survivors_by_removed_id]
+        undefined_names = {
             name
-            for concept_id in called
-            for name in _undefined_names(caller, subjects[concept_id].concept, survivors[concept_id])
+            for concept_id in removed_callee_ids
+            for name in _undefined_names(caller, candidates[concept_id].concept, survivors_by_removed_id[concept_id])
         }
-        if lacks:
-            yield BrokenCaller(id=caller.id, name=caller.name, lacks=tuple(sorted(lacks)))
+        if undefined_names:
+            yield BrokenCaller(id=caller.id, name=caller.name, lacks=tuple(sorted(undefined_names)))

@@ -35,13 +35,13 @@ def find_updates(
         has_versions: Function that returns whether a concept of the library was ever edited.
     """
     shipped = {concept.id: mark_shipped(concept) for concept in loader.load().values()}
-    changes = []
+    updates = []
     for concept in get_many(list(shipped)):
         was_edited = SHIPPED_DIGEST not in concept.metadata and has_versions(concept)
         update = plan_update(concept, shipped[concept.id], was_edited=was_edited)
         if update is not None:
-            changes.append(validate(update))
-    return changes
+            updates.append(validate(update))
+    return updates
 
 
 def plan_update(concept: CodeConcept, latest: CodeConcept, *, was_edited: bool) -> CodeConcept | None:
@@ -59,12 +59,12 @@ def plan_update(concept: CodeConcept, latest: CodeConcept, *, was_edited: bool) 
     is_edited = was_edited if loaded_digest is None else digest != loaded_digest
     if is_edited:
         return None
-    merges: Mapping[str, object] = {
+    merge_metadata: Mapping[str, object] = {
         name: value for name, value in concept.metadata.items() if name.startswith("merged_")
     }
     return replace(
         latest,
-        metadata={**merges, **latest.metadata},
+        metadata={**merge_metadata, **latest.metadata},
         found_in=concept.found_in,
         composed_of=concept.composed_of,
         created_at=concept.created_at,

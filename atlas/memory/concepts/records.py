@@ -82,8 +82,8 @@ def _check_lists(concept: CodeConcept) -> None:
 
 
 def _is_pair(example: Any) -> bool:
-    is_two = isinstance(example, tuple | list) and len(example) == 2
-    return is_two and all(isinstance(text, str) for text in example)
+    has_two_items = isinstance(example, tuple | list) and len(example) == 2
+    return has_two_items and all(isinstance(text, str) for text in example)
 
 
 def normal_form(concept: CodeConcept) -> str:
@@ -156,8 +156,8 @@ def to_entry(concept: CodeConcept) -> Entry:
         "content_hash": content_hash(concept),
         "search_text": "\n".join(part for part in (concept.signature, concept.guidance, concept.code) if part),
     }
-    present = {name: value for name, value in metadata.items() if value not in ("", [])}
-    return Entry(concept.id, embedded_text(concept), present)
+    non_empty = {name: value for name, value in metadata.items() if value not in ("", [])}
+    return Entry(concept.id, embedded_text(concept), non_empty)
 
 
 def embedded_text(concept: CodeConcept) -> str:
@@ -168,8 +168,8 @@ def embedded_text(concept: CodeConcept) -> str:
     similar.
     """
     if concept.metadata.get("documented_by") != RULES_AUTHOR:
-        return f"{_words(concept.name)}: {concept.description}"
-    words = dict.fromkeys(_words(name) for name in (*concept.tools, *_significant_names(concept)))
+        return f"{_split_identifier(concept.name)}: {concept.description}"
+    words = dict.fromkeys(_split_identifier(name) for name in (*concept.tools, *_significant_names(concept)))
     return " ".join(part for part in (concept.guidance, ", ".join(words)) if part) or concept.description
 
 
@@ -231,6 +231,6 @@ def with_time(concept: CodeConcept, now: datetime) -> CodeConcept:
     return concept if concept.created_at else replace(concept, created_at=now)
 
 
-def _words(name: str) -> str:
+def _split_identifier(name: str) -> str:
     """Return the words of an identifier, separated by blanks, which embedding models understand better."""
     return re.sub(r"(?<=[a-z0-9])(?=[A-Z])|_+", " ", name).strip().lower() or name

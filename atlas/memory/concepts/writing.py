@@ -36,15 +36,17 @@ class ConceptWriter:
     ) -> list[str]:
         """Add concepts with their usage, and return the ids of the new ones. Known ids and known code are skipped."""
         dated = [with_time(concept, self.clock.now()) for concept in concepts]
-        present_ids = self.store.existing_ids([concept.id for concept in dated])
-        entries = drop_duplicates([to_entry(concept) for concept in dated if concept.id not in present_ids], self.store)
+        existing_ids = self.store.existing_ids([concept.id for concept in dated])
+        entries = drop_duplicates(
+            [to_entry(concept) for concept in dated if concept.id not in existing_ids], self.store
+        )
         if not entries:
             return []
         new_ids = {entry.id for entry in entries}
-        new = with_calls(self.store, [concept for concept in dated if concept.id in new_ids])
-        scoped = self.store.ensure_operation("store", reason)
-        arguments = encode_entries([to_entry(concept) for concept in new], self.store, self.embedder, {})
-        return scoped.add_missing(*arguments, restored, unique_key=unique_key)
+        new_concepts = with_calls(self.store, [concept for concept in dated if concept.id in new_ids])
+        operation_store = self.store.ensure_operation("store", reason)
+        arguments = encode_entries([to_entry(concept) for concept in new_concepts], self.store, self.embedder, {})
+        return operation_store.add_missing(*arguments, restored, unique_key=unique_key)
 
     def add_alone(self, concept: CodeConcept) -> list[str]:
         """Add one concept, and return its id in a list. Raise `PlanOutdated` if a concurrent write took its name."""

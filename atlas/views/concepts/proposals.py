@@ -42,8 +42,8 @@ def merge_view(plan: ConceptMergePlan, n_gone: int) -> PlanView:
 
 
 def _merge_notes(plan: ConceptMergePlan) -> Iterator[str]:
-    if plan.rewired_callers:
-        yield f"{counted(len(plan.rewired_callers), 'other concept')} would then refer to the kept one."
+    if plan.relinked_callers:
+        yield f"{counted(len(plan.relinked_callers), 'other concept')} would then refer to the kept one."
     if n_broken := len(plan.broken_callers):
         they, them = ("it", "it") if n_broken == 1 else ("they", "them")
         yield (

@@ -11,7 +11,7 @@ from atlas.core.types import Outcome, Task, Trajectory
 from atlas.infra.actor import Actor, Role, acting
 from atlas.memory.concepts.automatic import (
     PASSED_OPTIONS,
-    RESULT,
+    RESULT_NOTE,
     AutomaticCompression,
     problem_file,
     search_environment,
@@ -163,7 +163,7 @@ def test_the_status_says_how_many_are_left_and_what_was_found(store):
     counting.remember(2)
     waits = "2 of 5 new successes with programs until the next search for concepts."
     assert counting.automatic.status() == waits
-    store.ledger.notes.write({RESULT: "It added 1 concept."})
+    store.ledger.notes.write({RESULT_NOTE: "It added 1 concept."})
     assert counting.automatic.status() == f"It added 1 concept. {waits}"
 
 
