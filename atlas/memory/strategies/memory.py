@@ -28,8 +28,8 @@ from atlas.memory.strategies.outcomes import (
     RETIREMENT,
     RetirementRule,
     StrategyRate,
-    find_retired,
-    prior,
+    cautious_success_rate,
+    find_retired_by_outcomes,
     rates_of,
     read_retired,
     unretire,
@@ -98,7 +98,7 @@ class ChromaStrategyBank(Memory[Strategy]):
         self.retirement = retirement
         self._text_of = text_of
         self._same_situation = same_situation
-        self._retriever.prior = prior
+        self._retriever.prior = cautious_success_rate
 
     def with_updater(self, success_updater: SuccessRateUpdater) -> Self:
         """Return a copy of this bank that computes all rates with another updater, from the same recorded attempts."""
@@ -213,13 +213,13 @@ class ChromaStrategyBank(Memory[Strategy]):
         Raises:
             InvalidInput: A group has fewer than two strategies, or a strategy is in two groups or does not exist.
         """
-        checked_groups = parse_groups(groups)
-        ids = [strategy_id for group in checked_groups for strategy_id in group]
+        distinct_groups = parse_groups(groups)
+        ids = [strategy_id for group in distinct_groups for strategy_id in group]
         with self._store.reading():
             moment = self._store.moment()
-            by_id = {strategy.id: strategy for strategy in self.get_many(ids)}
+            strategies_by_id = {strategy.id: strategy for strategy in self.get_many(ids)}
             marks, n_total = self._store.marks(ids), self._store.count()
-        return plan_strategy_merge(checked_groups, by_id, marks, n_total=n_total, moment=moment)
+        return plan_strategy_merge(distinct_groups, strategies_by_id, marks, n_total=n_total, moment=moment)
 
     aplan_merge = twin(plan_merge)
 
@@ -229,13 +229,13 @@ class ChromaStrategyBank(Memory[Strategy]):
         Raises:
             PlanOutdated: A strategy or its marks have changed since; the store was not changed.
         """
-        survivors = [group.kept_id for group in plan.groups]
-        rows = {row["id"]: row for row in self._store.get(survivors)}
+        kept_ids = [group.kept_id for group in plan.groups]
+        rows = {row["id"]: row for row in self._store.get(kept_ids)}
         merges = [build_merge(group, rows.get(group.kept_id), self._text_of) for group in plan.groups]
-        scoped = self._store.ensure_operation("merge", plan.reason)
+        operation_store = self._store.ensure_operation("merge", plan.reason)
         if merges:
-            scoped.merge(merges, plan.moment)
-        return self.get_many(survivors)
+            operation_store.merge(merges, plan.moment)
+        return self.get_many(kept_ids)
 
     aapply_merge = twin(apply_merge)
 
@@ -341,11 +341,11 @@ class ChromaStrategyBank(Memory[Strategy]):
 
         Strategies whose id or content is stored already are skipped.
         """
-        by_id = {item.strategy.id: item for item in exported}
-        if not by_id:
+        exported_by_id = {item.strategy.id: item for item in exported}
+        if not exported_by_id:
             return []
-        valid = [assign_actor_scope(validate(item.strategy, self._clock.now())) for item in by_id.values()]
-        restored = {strategy_id: restored_history(item) for strategy_id, item in by_id.items()}
+        valid = [assign_actor_scope(validate(item.strategy, self._clock.now())) for item in exported_by_id.values()]
+        restored = {strategy_id: restored_history(item) for strategy_id, item in exported_by_id.items()}
         return self._store.add_missing(*self._writer.encode(*valid), restored)
 
     arestore_many = twin(restore_many)
@@ -370,15 +370,15 @@ class ChromaStrategyBank(Memory[Strategy]):
         return [from_row(row, uses[row["id"]], self.success_updater) for row in rows]
 
     def _excluded_ids(self) -> set[str]:
-        return find_retired(self._store, self.retirement)
+        return find_retired_by_outcomes(self._store, self.retirement)
 
     def _edit(self, strategy_id: str, changes: Mapping[str, Any]) -> Strategy:
         """Edit a strategy and return it, or raise `PlanOutdated` after a concurrent change."""
         with self._store.reading():
             moment, [before] = self._store.moment(), self._read([self._existing_row(strategy_id)])
         changed = validate(replace(before, **changes), self._clock.now())
-        known_hash = content_hash(changed)
-        if self._store.ids_by_hash([known_hash]).get(known_hash, before.id) != before.id:
+        new_hash = content_hash(changed)
+        if self._store.ids_by_hash([new_hash]).get(new_hash, before.id) != before.id:
             raise self._repetition_error(changed)
         self._store.update(*self._writer.encode(changed), unchanged_since=moment)
         return changed

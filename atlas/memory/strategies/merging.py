@@ -59,14 +59,14 @@ def plan_strategy_merge(
     for strategy_id in chain.from_iterable(groups):
         if strategy_id not in strategies:
             raise InvalidInput(f"there is no strategy {strategy_id!r} to merge; it may have been deleted")
-    planned = tuple(_merge_group([strategies[strategy_id] for strategy_id in ids], marks) for ids in groups)
-    return StrategyMergePlan(groups=planned, n_total=n_total, moment=moment)
+    merge_groups = tuple(_merge_group([strategies[strategy_id] for strategy_id in ids], marks) for ids in groups)
+    return StrategyMergePlan(groups=merge_groups, n_total=n_total, moment=moment)
 
 
 def build_merge(group: StrategyMergeGroup, row: Mapping[str, Any] | None, text_of: TextFunction) -> Merge:
     """Return the merge of a group for the store, or raise `PlanOutdated` if the kept strategy was deleted."""
-    removed = [strategy.id for strategy in group.removed]
-    return merge_row(row, group.kept_id, to_entry(group.merged, text_of).metadata, removed, group.marks)
+    removed_ids = [strategy.id for strategy in group.removed]
+    return merge_row(row, group.kept_id, to_entry(group.merged, text_of).metadata, removed_ids, group.marks)
 
 
 def _merge_group(strategies: Sequence[Strategy], marks: Mapping[str, Marks]) -> StrategyMergeGroup:

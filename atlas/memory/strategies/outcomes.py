@@ -61,47 +61,51 @@ def rates_of(
     rates = {}
     for strategy in strategies:
         fails_often = rule.holds(strategy.n_succeeded, strategy.usage_count) and not marks[strategy.id].pinned
-        retired_by_rule = BY_OUTCOMES if fails_often else ""
+        retired = BY_OUTCOMES if fails_often else ""
         rates[strategy.id] = StrategyRate(
             rate=strategy.success_rate if strategy.usage_count else None,
             n=strategy.usage_count,
             n_succeeded=strategy.n_succeeded,
             interval=credible_interval(strategy.n_succeeded, strategy.usage_count),
-            retired=BY_HAND if marks[strategy.id].buried else retired_by_rule,
+            retired=BY_HAND if marks[strategy.id].buried else retired,
         )
     return rates
 
 
 def read_retired(store: Collection, rule: RetirementRule) -> dict[str, str]:
-    """Return the reason of each retired strategy, keyed by id."""
+    """Return the reason why each retired strategy is retired, keyed by id."""
     with store.reading():
-        by_outcomes = dict.fromkeys(find_retired(store, rule), BY_OUTCOMES)
+        by_outcomes = dict.fromkeys(find_retired_by_outcomes(store, rule), BY_OUTCOMES)
         return by_outcomes | dict.fromkeys(store.ids({"marks.buried": True}), BY_HAND)
 
 
-def find_retired(store: Collection, rule: RetirementRule) -> set[str]:
+def find_retired_by_outcomes(store: Collection, rule: RetirementRule) -> set[str]:
     """Return the ids of the strategies that are retired for their outcomes."""
     n_uses, n_succeeded = store.column("usage.n_uses"), store.column("usage.n_successes")
-    retired_ids = {i for i, n in n_uses.items() if rule.holds(n_succeeded.get(i, 0), n)}
+    retired_ids = {strategy_id for strategy_id, n in n_uses.items() if rule.holds(n_succeeded.get(strategy_id, 0), n)}
     if not retired_ids:
         return retired_ids
     marks = store.marks(list(retired_ids))
     return {strategy_id for strategy_id in retired_ids if not marks[strategy_id].pinned}
 
 
-def unretire(store: Collection, strategy_ids: Sequence[str], by_outcomes: Container[str]) -> int:
+def unretire(store: Collection, strategy_ids: Sequence[str], retired_by_outcomes: Container[str]) -> int:
     """Bring retired strategies back into searches, and return the number of changed strategies.
 
     Args:
-        by_outcomes: Ids of the strategies that were retired for their outcomes. These strategies are pinned, to prevent
-            another retirement.
+        retired_by_outcomes: Ids of the strategies that were retired for their outcomes. These are pinned, so that they
+            are not retired again.
     """
-    scoped = store.ensure_operation("mark", "unretired")
+    operation_store = store.ensure_operation("mark", "unretired")
     changes = {
-        MarksChange(pinned=True, buried=False): [i for i in strategy_ids if i in by_outcomes],
-        MarksChange(buried=False): [i for i in strategy_ids if i not in by_outcomes],
+        MarksChange(pinned=True, buried=False): [
+            strategy_id for strategy_id in strategy_ids if strategy_id in retired_by_outcomes
+        ],
+        MarksChange(buried=False): [
+            strategy_id for strategy_id in strategy_ids if strategy_id not in retired_by_outcomes
+        ],
     }
-    return sum(scoped.change_marks(ids, change) for change, ids in changes.items() if ids)
+    return sum(operation_store.change_marks(ids, change) for change, ids in changes.items() if ids)
 
 
 @lru_cache(maxsize=4_096)
@@ -109,6 +113,6 @@ def _lower_bound(n_succeeded: int, n: int) -> float:
     return lower_bound(n_succeeded, n)
 
 
-def prior(usage: Usage) -> float:
+def cautious_success_rate(usage: Usage) -> float:
     """Return the lower bound of a strategy's success rate, which searches use as its estimate of success."""
     return _lower_bound(usage.n_successes, usage.n_uses)

@@ -77,8 +77,8 @@ def to_entry(strategy: Strategy, text_of: TextFunction) -> Entry:
         "content_hash": content_hash(strategy),
         "search_text": "\n".join(part for part in (strategy.title, strategy.suggestion, strategy.rationale) if part),
     }
-    not_empty = {name: value for name, value in metadata.items() if value not in ("", [])}
-    return Entry(strategy.id, text_of(strategy), not_empty)
+    non_empty = {name: value for name, value in metadata.items() if value not in ("", [])}
+    return Entry(strategy.id, text_of(strategy), non_empty)
 
 
 def _collapse_spaces(text: str) -> str:

@@ -110,7 +110,7 @@ class StrategyDraft:
     vector: Vectors
     """Vector of the embedded text, shape (dim,), of unit length."""
 
-    near: str
+    neighbour_id: str
     """Id of the bank's strategy for a similar situation, or empty."""
 
 
@@ -152,10 +152,10 @@ def merge_drafts(
         if existing is not None:  # the model returned the id of an existing strategy that covers the attempt
             changed[existing.id] = with_sources(existing, draft.strategy)
             continue
-        if draft.near:
-            combined = combine(changed.get(draft.near, stored[draft.near]), draft.strategy)
+        if draft.neighbour_id:
+            combined = combine(changed.get(draft.neighbour_id, stored[draft.neighbour_id]), draft.strategy)
             if combined.strategy is not None:
-                changed[draft.near] = combined.strategy
+                changed[draft.neighbour_id] = combined.strategy
                 continue
             draft = replace(draft, strategy=_with_reason_not_merged(draft.strategy, combined.why_not))
         nearest = _nearest_joinable(draft, added, vectors)
@@ -180,8 +180,8 @@ def _with_reason_not_merged(strategy: Strategy, why: str) -> Strategy:
 
 def _nearest_joinable(draft: StrategyDraft, added: Sequence[Strategy], vectors: Sequence[Vectors]) -> int | None:
     """Return the position in `added` of the nearest strategy that may be joined with a draft, or None."""
-    joinable = [n for n, strategy in enumerate(added) if is_joinable(strategy, draft.strategy)]
-    return max(joinable, key=lambda n: float(vectors[n] @ draft.vector), default=None)
+    joinable = [position for position, strategy in enumerate(added) if is_joinable(strategy, draft.strategy)]
+    return max(joinable, key=lambda position: float(vectors[position] @ draft.vector), default=None)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -229,21 +229,21 @@ class StrategyWriter:
         attempts = [trajectory for trajectory in trajectories if self._should_abstract(trajectory)]
         with operation() as account:
             drafts, problems = self._abstract_all(attempts, sources, on_progress)
-            compared = self._compare_with_stored(drafts)
+            compared = self._make_drafts(drafts)
             unmerged: list[str] = []
             combine = partial(self._combine, unmerged=unmerged)
-            result = merge_drafts(compared.drafts, compared.stored, self.same_situation, combine)
+            merged = merge_drafts(compared.drafts, compared.stored, self.same_situation, combine)
         n_known = sum(trajectory.id in sources for trajectory in attempts)
         return StrategyWritePlan(
-            added=result.added,
-            joined=result.changed,
+            added=merged.added,
+            joined=merged.changed,
             n_attempts=len(attempts),
             n_known=n_known,
             n_nothing=len(attempts) - n_known - len(drafts) - len(problems),
             problems=tuple(problems),
             unmerged=tuple(unmerged),
             spent=str(account.spent) if account.spent.n_calls else "",
-            retired=tuple(strategy.id for strategy in result.changed if strategy.id in compared.retired),
+            retired=tuple(strategy.id for strategy in merged.changed if strategy.id in compared.retired),
             ids_before=ids,
             moment=moment,
         )
@@ -254,14 +254,17 @@ class StrategyWriter:
             raise PlanOutdated(
                 "strategies have been added or deleted since the plan was made; nothing was done. Plan again"
             )
-        self._check_origins(plan.joined)
-        scoped = self.store.ensure_operation("store", "from attempts")
-        joined, added = self.encode(*plan.joined), self.encode(*plan.added)  # both embedded before anything is written
+        self._check_sources_kept(plan.joined)
+        operation_store = self.store.ensure_operation("store", "from attempts")
+        joined_entries, added_entries = (
+            self.encode(*plan.joined),
+            self.encode(*plan.added),
+        )  # both embedded before anything is written
         if plan.joined:
-            scoped.update(*joined, unchanged_since=plan.moment)
-        return scoped.add_missing(*added) if plan.added else []
+            operation_store.update(*joined_entries, unchanged_since=plan.moment)
+        return operation_store.add_missing(*added_entries) if plan.added else []
 
-    def _check_origins(self, changed: Sequence[Strategy]) -> None:
+    def _check_sources_kept(self, changed: Sequence[Strategy]) -> None:
         """Raise an error unless changed strategies keep their sources and `created_at`.
 
         Raises:
@@ -299,10 +302,10 @@ class StrategyWriter:
     ) -> tuple[list[Strategy], list[str]]:
         """Return the strategies of the attempts that are not sources yet, and the messages of errors."""
         strategies, problems = list[Strategy](), list[str]()
-        abstracted = self._abstract_each([trajectory for trajectory in attempts if trajectory.id not in sources])
+        results = self._abstract_each([trajectory for trajectory in attempts if trajectory.id not in sources])
         for n_done, trajectory in enumerate(attempts, start=1):
             if trajectory.id not in sources:
-                strategy = next(abstracted)
+                strategy = next(results)
                 if isinstance(strategy, AtlasError):  # one failed attempt should not fail the others
                     problems.append(f"{trajectory.task.id}: {strategy}")
                 elif strategy is not None:
@@ -312,8 +315,8 @@ class StrategyWriter:
         return strategies, problems
 
     def _abstract_each(self, attempts: Sequence[Trajectory]) -> Iterator[Strategy | AtlasError | None]:
-        """Yield the strategy of each attempt, with the attempt as a source, or the error, or None."""
-        for trajectory, strategy in zip(attempts, self._drafts(attempts), strict=True):
+        """Yield the checked strategy of each attempt, None, or the error. The attempt is one of the sources."""
+        for trajectory, strategy in zip(attempts, self._call_abstractor(attempts), strict=True):
             if not isinstance(strategy, Strategy):
                 yield strategy
                 continue
@@ -324,13 +327,13 @@ class StrategyWriter:
             except AtlasError as error:
                 yield error
 
-    def _drafts(self, attempts: Sequence[Trajectory]) -> Iterator[Strategy | AtlasError | None]:
-        """Yield the abstractor's strategy of each attempt, or the error, or None."""
-        abstractor, at_once = self.abstractor, concurrency_of(self.abstractor)
+    def _call_abstractor(self, attempts: Sequence[Trajectory]) -> Iterator[Strategy | AtlasError | None]:
+        """Call the abstractor for each attempt, and yield its strategy, None, or the error."""
+        abstractor, concurrency = self.abstractor, concurrency_of(self.abstractor)
         if not isinstance(abstractor, InformedAbstractor):
-            return call_concurrently(getattr(abstractor, "abstract_now", abstractor.abstract), attempts, at_once)
+            return call_concurrently(getattr(abstractor, "abstract_now", abstractor.abstract), attempts, concurrency)
         pairs = ((trajectory, self._find_similar_strategies(trajectory)) for trajectory in attempts)
-        return call_concurrently(lambda pair: abstractor.abstract_beside(*pair), pairs, at_once)
+        return call_concurrently(lambda pair: abstractor.abstract_beside(*pair), pairs, concurrency)
 
     def _find_similar_strategies(self, trajectory: Trajectory) -> list[Strategy]:
         """Return the strategies whose situations are nearest to an attempt's task."""
@@ -348,18 +351,20 @@ class StrategyWriter:
         lists = [[value] if isinstance(value, str) else value for value in sources.values()]
         return set(chain.from_iterable(lists))
 
-    def _compare_with_stored(self, strategies: Sequence[Strategy]) -> ComparedDrafts:
-        """Return new strategies as drafts, with the stored strategies for similar situations."""
+    def _make_drafts(self, strategies: Sequence[Strategy]) -> ComparedDrafts:
+        """Return strategies as drafts, with the stored strategies for similar situations."""
         if not strategies:
             return ComparedDrafts(drafts=(), stored={}, retired={})
         vectors = [np.atleast_2d(embedding)[0] for embedding in self.encode(*strategies).embeddings]
         with self.store.reading():
             drafts = [
-                StrategyDraft(strategy=strategy, vector=vector, near=self._nearest_id(vector, strategy))
+                StrategyDraft(strategy=strategy, vector=vector, neighbour_id=self._nearest_id(vector, strategy))
                 for strategy, vector in zip(strategies, vectors, strict=True)
             ]
-            related = {draft.near for draft in drafts if draft.near} | {draft.strategy.id for draft in drafts}
-            stored = {strategy.id: strategy for strategy in self.read(self.store.get(list(related)))}
+            related_ids = {draft.neighbour_id for draft in drafts if draft.neighbour_id} | {
+                draft.strategy.id for draft in drafts
+            }
+            stored = {strategy.id: strategy for strategy in self.read(self.store.get(list(related_ids)))}
             retired = read_retired(self.store, self.retirement) if stored else {}
             return ComparedDrafts(drafts=drafts, stored=stored, retired=retired)
 
@@ -411,7 +416,10 @@ class StrategyWriter:
         return CombinedStrategy(strategy=replace(combined.strategy, id=stored.id, sources=sources))
 
     def _add_sources(self, strategy_id: str, other: Strategy) -> CombinedStrategy:
-        """Write and return a stored strategy combined with a new one. Nothing is written if nothing changes."""
+        """Combine a stored strategy with a new one, write the result if it differs, and return it.
+
+        The result contains a reason instead of a strategy if both differ.
+        """
         with self.store.reading():
             moment, rows = self.store.moment(), self.store.get([strategy_id])
             if not rows:
@@ -423,8 +431,8 @@ class StrategyWriter:
             if strategy_id in read_retired(self.store, self.retirement):
                 logger.warning("strategy %s got another source, but is retired, so agents do not receive it", stored.id)
             reason = f"one more source: {stored.title}"
-            scoped = self.store.ensure_operation("store", reason)
-            scoped.update(*self.encode(changed), unchanged_since=moment)
+            operation_store = self.store.ensure_operation("store", reason)
+            operation_store.update(*self.encode(changed), unchanged_since=moment)
         return combined
 
 
@@ -455,13 +463,15 @@ def is_joinable(strategy: Strategy, other: Strategy) -> bool:
 
 
 def needs_variant(strategy: Strategy, other: Strategy) -> bool:
-    """Return whether another strategy's suggestion is new, and a strategy may have one more variant.
+    """Return whether to keep another strategy's suggestion as a variant: it is new, and there is room for a variant.
 
     Suggestions that differ only in whitespace are the same.
     """
-    variants = [str(variant.get("suggestion", "")) for variant in _variants(strategy) if isinstance(variant, Mapping)]
-    known_words = [suggestion.split() for suggestion in (strategy.suggestion, *variants)]
-    return len(variants) < MAX_VARIANTS and other.suggestion.split() not in known_words
+    variant_suggestions = [
+        str(variant.get("suggestion", "")) for variant in _variants(strategy) if isinstance(variant, Mapping)
+    ]
+    known_suggestions = [suggestion.split() for suggestion in (strategy.suggestion, *variant_suggestions)]
+    return len(variant_suggestions) < MAX_VARIANTS and other.suggestion.split() not in known_suggestions
 
 
 def _variants(strategy: Strategy) -> list[Any]:

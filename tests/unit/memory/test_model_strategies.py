@@ -15,7 +15,7 @@ from atlas.llm.structured_output import split_data
 from atlas.memory.experience.extraction import to_experience
 from atlas.memory.experience.model_extraction import LLMSummarizingExtractor
 from atlas.memory.experience.refinement.llm import LLMRefineStrategy
-from atlas.memory.strategies.induction.llm import LLMStrategyAbstractor, _question
+from atlas.memory.strategies.induction.llm import LLMStrategyAbstractor, _make_question
 from atlas.protocols.strategies import ExperienceExtractor, RefineStrategy, StrategyAbstractor
 from atlas.testing import ScriptedLLM
 from tests.support.memories import NOW, attempt, memory_over, task
@@ -233,5 +233,7 @@ def test_a_memory_stores_edits_and_restores_with_summaries(kind, tmp_path):
 
 
 def test_what_the_memory_knows_is_asked_for_before_the_rest():
-    question = _question(strategy_prompt.STRATEGY, attempt("t"), {"known 1": Strategy(situation="s", suggestion="d")})
+    question = _make_question(
+        strategy_prompt.STRATEGY, attempt("t"), {"known 1": Strategy(situation="s", suggestion="d")}
+    )
     assert list(question.schema["properties"])[:3] == ["reusable", "reason", "known"]

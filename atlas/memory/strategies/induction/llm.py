@@ -97,13 +97,13 @@ class LLMStrategyAbstractor:
         """
         if trajectory.outcome.success is None:
             return None
-        warns = not trajectory.outcome.success
-        prompt = WARNING_PROMPT if warns else STRATEGY
-        comparable = [strategy for strategy in near if is_warning(strategy) == warns]
-        known = {f"known {number}": strategy for number, strategy in enumerate(comparable, start=1)}
-        answer = await ask(self.llm, _question(prompt, trajectory, known))
+        is_failure = not trajectory.outcome.success
+        prompt = WARNING_PROMPT if is_failure else STRATEGY
+        same_kind = [strategy for strategy in near if is_warning(strategy) == is_failure]
+        known_by_id = {f"known {number}": strategy for number, strategy in enumerate(same_kind, start=1)}
+        answer = await ask(self.llm, _make_question(prompt, trajectory, known_by_id))
         if answer.get("known"):
-            return replace(known[answer["known"]], sources=(trajectory.id,))
+            return replace(known_by_id[answer["known"]], sources=(trajectory.id,))
         if not answer["reusable"]:
             return None
         return Strategy(
@@ -115,7 +115,7 @@ class LLMStrategyAbstractor:
                 "prompt": prompt.version,
                 "domain": trajectory.task.domain,
                 "task_id": trajectory.task.id,
-                **({WARNS: True} if warns else {}),
+                **({WARNS: True} if is_failure else {}),
             },
         )
 
@@ -133,20 +133,22 @@ class LLMStrategyAbstractor:
         Raises:
             LLMError: The model cannot be called, or its answer was invalid twice.
         """
-        declared = {parameter["name"]: parameter for strategy in (other, stored) for parameter in strategy.parameters}
+        parameters_by_name = {
+            parameter["name"]: parameter for strategy in (other, stored) for parameter in strategy.parameters
+        }
 
         def validate(answer: dict[str, Any]) -> dict[str, Any]:
             check_json(answer, "the answer")
             if answer["same"] and not answer.get("suggestion", "").strip():
                 raise InvalidInput("expected a combined suggestion for strategies of the same situation, got none")
             if answer["same"]:
-                _check_declared(answer["suggestion"], set(declared))
+                _check_declared(answer["suggestion"], set(parameters_by_name))
             return answer
 
-        shown_pair = as_data({"stored": _description(stored), "new": _description(other)}, limit=MAX_CHARACTERS)
+        quoted_strategies = as_data({"stored": _describe(stored), "new": _describe(other)}, limit=MAX_CHARACTERS)
         question = Question(
             system=STRATEGY_MERGE.text,
-            prompt=f"The two strategies:\n{shown_pair}",
+            prompt=f"The two strategies:\n{quoted_strategies}",
             schema=SAMENESS_SCHEMA,
             validate=validate,
             prose=PROSE,
@@ -156,33 +158,35 @@ class LLMStrategyAbstractor:
         answer = await ask(self.llm, question)
         if not answer["same"]:
             return CombinedStrategy(why_not=answer["reason"].strip())
-        together = replace(
+        combined = replace(
             stored,
             suggestion=answer["suggestion"].strip(),
-            parameters=tuple(declared.values()),
+            parameters=tuple(parameters_by_name.values()),
             metadata={
                 **stored.metadata,
                 "combined_by": model_name(self.llm),
                 "combined_prompt": STRATEGY_MERGE.version,
             },
         )
-        return CombinedStrategy(strategy=together)
+        return CombinedStrategy(strategy=combined)
 
 
-def _question(prompt: Prompt, trajectory: Trajectory, known: Mapping[str, Strategy]) -> Question[dict[str, Any]]:
-    """Return the prompt that asks for the strategy of an attempt.
+def _make_question(
+    prompt: Prompt, trajectory: Trajectory, known_by_id: Mapping[str, Strategy]
+) -> Question[dict[str, Any]]:
+    """Return the question for the strategy of an attempt.
 
     Args:
-        known: Stored strategies for similar tasks, keyed by the ids that the prompt gives them.
+        known_by_id: Stored strategies for similar tasks, keyed by the ids that the prompt gives them.
     """
     schema, content = SCHEMA, f"The attempt:\n{attempt_as_data(trajectory)}"
-    if known:
-        descriptions = {name: _as_known(strategy) for name, strategy in known.items()}
+    if known_by_id:
+        descriptions = {name: _describe_known(strategy) for name, strategy in known_by_id.items()}
         content += f"\n\nWhat the memory has for alike tasks, by id:\n{as_data(descriptions, limit=KNOWN_CHARACTERS)}"
-        verdict = {name: SCHEMA["properties"][name] for name in ("reusable", "reason")}
+        verdict_properties = {name: SCHEMA["properties"][name] for name in ("reusable", "reason")}
         # Some servers make a model write in the schema's order, and this field decides whether it writes the others.
-        ordered = {**verdict, "known": {"enum": ["", *known]}, **SCHEMA["properties"]}
-        schema = {**SCHEMA, "properties": ordered}
+        ordered_properties = {**verdict_properties, "known": {"enum": ["", *known_by_id]}, **SCHEMA["properties"]}
+        schema = {**SCHEMA, "properties": ordered_properties}
     return Question(
         system=prompt.text,
         prompt=content,
@@ -193,29 +197,29 @@ def _question(prompt: Prompt, trajectory: Trajectory, known: Mapping[str, Strate
     )
 
 
-def _as_known(strategy: Strategy) -> str:
+def _describe_known(strategy: Strategy) -> str:
     return as_fields(
         {
             "title": strategy.title,
             "situation": strategy.situation,
             "suggestion": strategy.suggestion,
-            "parameters": _parameters(strategy),
+            "parameters": _parameter_names(strategy),
         }
     )
 
 
-def _description(strategy: Strategy) -> str:
+def _describe(strategy: Strategy) -> str:
     return as_fields(
         {
             "situation": strategy.situation,
             "suggestion": strategy.suggestion,
             "rationale": strategy.rationale,
-            "parameters": _parameters(strategy),
+            "parameters": _parameter_names(strategy),
         }
     )
 
 
-def _parameters(strategy: Strategy) -> str:
+def _parameter_names(strategy: Strategy) -> str:
     return ", ".join(parameter["name"] for parameter in strategy.parameters) or "none"
 
 
@@ -228,15 +232,15 @@ def _check_complete(answer: dict[str, Any]) -> dict[str, Any]:
     if missing:
         raise InvalidInput(f"a reusable strategy needs a {' and a '.join(missing)}")
     names = [parameter["name"] for parameter in check_parameters(answer.get("parameters", []))]
-    twice = sorted({name for name in names if names.count(name) > 1})
-    if twice:
-        raise InvalidInput(f"expected each parameter once, got these several times: {', '.join(twice)}")
+    repeated = sorted({name for name in names if names.count(name) > 1})
+    if repeated:
+        raise InvalidInput(f"expected each parameter once, got these several times: {', '.join(repeated)}")
     _check_declared(f"{answer['situation']} {answer['suggestion']}", set(names))
     return answer
 
 
-def _check_declared(text: str, declared: set[str]) -> None:
-    undeclared = set(re.findall(r"\{(\w+)\}", text)) - declared
+def _check_declared(text: str, declared_names: set[str]) -> None:
+    undeclared = set(re.findall(r"\{(\w+)\}", text)) - declared_names
     if undeclared:
         raise InvalidInput(
             f"expected every used parameter to be declared, got undeclared ones: {', '.join(sorted(undeclared))}"

@@ -44,7 +44,7 @@ _KINDS = (
     ("percentage", r"\d+(?:\.\d+)?\s?%"),
     ("number", r"-?\d+(?:,\d{3})*(?:\.\d+)?"),
 )
-_PARTICULAR = re.compile("|".join(rf"(?P<{kind}>(?<![\w{{])(?:{pattern})(?![\w}}]))" for kind, pattern in _KINDS))
+_SPECIFIC_VALUE = re.compile("|".join(rf"(?P<{kind}>(?<![\w{{])(?:{pattern})(?![\w}}]))" for kind, pattern in _KINDS))
 
 _SENTENCE_START = re.compile(r"(?:\A|[.!?:\n])\s*\Z")
 """Start of a sentence, where a capital letter does not mark a name."""
@@ -63,18 +63,18 @@ class Generaliser:
     def __init__(self, steps: Iterable[Step] = (), *, keep: Container[str] = ()) -> None:
         """Collect the names of values in tool calls. Values of the kinds in `keep` are not replaced."""
         self._keep = keep
-        self._names: dict[str, str] = {}
+        self._argument_names: dict[str, str] = {}
         for step in steps:
-            call = parse_call(step.action)
-            arguments = _iterate_leaves("", call[1]) if call else ()
+            name_and_arguments = parse_call(step.action)
+            arguments = _iterate_leaves("", name_and_arguments[1]) if name_and_arguments else ()
             for name, value in arguments:
-                if _is_task_specific(value) and len(self._names) < MAX_VALUES:
-                    self._names.setdefault(value, name)
-        values = sorted(self._names, key=len, reverse=True)
+                if _is_task_specific(value) and len(self._argument_names) < MAX_VALUES:
+                    self._argument_names.setdefault(value, name)
+        values = sorted(self._argument_names, key=len, reverse=True)
         self._argument_values = (
             re.compile("|".join(rf"(?<!\w){re.escape(value)}(?!\w)" for value in values)) if values else None
         )
-        self._numbered: dict[str, str] = {}
+        self._placeholder_names: dict[str, str] = {}
         self._examples: dict[str, tuple[str, str]] = {}
 
     def __call__(self, text: str) -> str:
@@ -82,9 +82,9 @@ class Generaliser:
         text = text[:TEXT_CHARACTERS]
         if self._argument_values is not None:
             text = self._argument_values.sub(
-                lambda match: self._placeholder(self._name(match[0]), "text", match[0]), text
+                lambda match: self._add_placeholder(self._placeholder_name(match[0]), "text", match[0]), text
             )
-        return _PARTICULAR.sub(self._replace_match, text)
+        return _SPECIFIC_VALUE.sub(self._replace_match, text)
 
     def parameters(self, *texts: str) -> tuple[dict[str, str], ...]:
         """Return `name`, `type` and `example` of each placeholder in the generalised texts, in order."""
@@ -95,13 +95,13 @@ class Generaliser:
             if name in self._examples
         )
 
-    def _name(self, value: str) -> str:
+    def _placeholder_name(self, value: str) -> str:
         """Return the placeholder for a value in a tool call: the argument's name, numbered if it is taken."""
-        if value not in self._numbered:
-            name = self._names[value]
-            same_name = [number for number in self._numbered if self._names[number] == name]
-            self._numbered[value] = f"{name}_{len(same_name) + 1}" if same_name else name
-        return self._numbered[value]
+        if value not in self._placeholder_names:
+            name = self._argument_names[value]
+            same_name = [number for number in self._placeholder_names if self._argument_names[number] == name]
+            self._placeholder_names[value] = f"{name}_{len(same_name) + 1}" if same_name else name
+        return self._placeholder_names[value]
 
     def _replace_match(self, match: re.Match[str]) -> str:
         kind, value = str(match.lastgroup), match[0]
@@ -110,13 +110,14 @@ class Generaliser:
         if kind == "name":
             first, _, remainder = value.partition(" ")
             if " " in remainder and _SENTENCE_START.search(match.string, 0, match.start()):
-                return f"{first} {self._placeholder(kind, 'text', remainder)}"
+                return f"{first} {self._add_placeholder(kind, 'text', remainder)}"
         if kind == "quoted":
-            return f"{value[0]}{self._placeholder('text', 'text', value[1:-1])}{value[-1]}"
-        return self._placeholder(kind, _TYPES.get(kind, "text"), value)
+            return f"{value[0]}{self._add_placeholder('text', 'text', value[1:-1])}{value[-1]}"
+        return self._add_placeholder(kind, _TYPES.get(kind, "text"), value)
 
-    def _placeholder(self, name: str, kind: str, value: str) -> str:
-        self._examples.setdefault(name, (kind, value[:EXAMPLE_CHARACTERS]))
+    def _add_placeholder(self, name: str, parameter_type: str, value: str) -> str:
+        """Return a placeholder such as `{date}`. The first value becomes the example of its parameter."""
+        self._examples.setdefault(name, (parameter_type, value[:EXAMPLE_CHARACTERS]))
         return f"{{{name}}}"
 
 
@@ -133,6 +134,7 @@ def parse_call(action: str) -> tuple[str, dict[str, Any]] | None:
 
 
 def _iterate_leaves(name: str, value: Any) -> Iterator[tuple[str, str]]:
+    """Yield the strings in nested arguments, each preceded by the name of its innermost argument."""
     if isinstance(value, dict):
         for key, item in value.items():
             yield from _iterate_leaves(key, item)

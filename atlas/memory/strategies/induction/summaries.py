@@ -22,7 +22,7 @@ MAX_LINES_READ = 200
 LINE_CHARACTERS = 240
 MAX_LESSONS = 3
 MAX_REFLECTIONS = 30
-MAX_FAULTS = 2
+MAX_MISTAKES = 2
 """Maximum number of mistakes from reflections. Later reflections often correct earlier ones."""
 
 MIN_COMMON_WORDS = 0.6
@@ -66,7 +66,7 @@ _PLEASANTRY = re.compile(
 _LABEL = re.compile(r"[\w ()]{1,30}: ")
 _MARKUP = re.compile(r"\*\*|^#+ |^[-*] |^\d+\. ", re.MULTILINE)
 _DECISIVE = re.compile(r"\b(?:unfortunately|cannot|can't|not|only|must|policy|eligible|successfully)\b", re.IGNORECASE)
-_FAULT = re.compile(
+_MISTAKE = re.compile(
     r"^(?:The|This|My) (?:\w+ )?(?:implementation|code|solution|function|approach)\b"
     r"(?: of (?:the )?\S+(?: function)?)? (?:is|was) (?:\w+ )?(?:incorrect|wrong|flawed|incomplete),?\s*"
     r"(?:(?:because|as|since)\s+)?"
@@ -77,26 +77,26 @@ _ADVICE = re.compile(
 )
 
 
-def steps_of(trajectory: Trajectory, generalise: Callable[[str], str]) -> list[str]:
+def describe_steps(trajectory: Trajectory, generalise: Callable[[str], str]) -> list[str]:
     """Return the steps of an attempt as lines: called tools, statements and questions, in order.
 
     The middle of a long attempt is left out.
     """
     steps = [step for step in trajectory.steps if "\n" not in step.action.strip() or _is_message(step)]
-    lines = [line for line in (_step_line(step, generalise) for step in steps) if line]
-    counted = [_with_repetitions(line, len([*run])) for line, run in groupby(lines)]
-    n_unread = max(len(counted) - MAX_LINES_READ, 0)
+    lines = [line for line in (_describe_step(step, generalise) for step in steps) if line]
+    counted_lines = [_with_count(line, len([*repetitions])) for line, repetitions in groupby(lines)]
+    n_unread = max(len(counted_lines) - MAX_LINES_READ, 0)
     if n_unread:
-        counted = [*counted[: MAX_LINES_READ // 2], *counted[-MAX_LINES_READ // 2 :]]
-    unique = _drop_repetitions(counted)
-    if len(unique) > MAX_LINES:
+        counted_lines = [*counted_lines[: MAX_LINES_READ // 2], *counted_lines[-MAX_LINES_READ // 2 :]]
+    distinct_lines = _drop_repeated_messages(counted_lines)
+    if len(distinct_lines) > MAX_LINES:
         n_each_side = MAX_LINES // 2
-        unique = [
-            *unique[:n_each_side],
-            f"… {len(unique) - 2 * n_each_side + n_unread} more steps …",
-            *unique[-n_each_side:],
+        distinct_lines = [
+            *distinct_lines[:n_each_side],
+            f"… {len(distinct_lines) - 2 * n_each_side + n_unread} more steps …",
+            *distinct_lines[-n_each_side:],
         ]
-    return unique
+    return distinct_lines
 
 
 def find_reflections(trajectory: Trajectory) -> list[str]:
@@ -113,24 +113,24 @@ def find_feedback(trajectory: Trajectory, generalise: Callable[[str], str]) -> l
     return [f"What was said of it: “{_truncate(generalise(' '.join(sentences(feedback[:TEXT_CHARACTERS])[:2])))}”"]
 
 
-def find_faults(trajectory: Trajectory, generalise: Callable[[str], str]) -> list[str]:
+def find_mistakes(trajectory: Trajectory, generalise: Callable[[str], str]) -> list[str]:
     """Return the distinct mistakes that the attempt's reflections name, latest first."""
-    faults = []
+    mistakes = []
     for thought in reversed(find_reflections(trajectory)):
-        first = sentences(thought)[0]
-        remainder, n_removed = _FAULT.subn("", first, count=1)
+        first_sentence = sentences(thought)[0]
+        remainder, n_removed = _MISTAKE.subn("", first_sentence, count=1)
         if n_removed and remainder:
             is_clause = remainder.startswith(("when ", "due to ", "for "))
-            why = remainder if is_clause else f"because {remainder[0].lower()}{remainder[1:]}"
-            faults.append(_truncate(generalise(why)))
-    return _distinct(faults)[:MAX_FAULTS]
+            reason = remainder if is_clause else f"because {remainder[0].lower()}{remainder[1:]}"
+            mistakes.append(_truncate(generalise(reason)))
+    return _drop_near_duplicates(mistakes)[:MAX_MISTAKES]
 
 
 def find_advice(trajectory: Trajectory, generalise: Callable[[str], str]) -> list[str]:
     """Return the sentences with advice in the latest reflection."""
     thoughts = find_reflections(trajectory)
     advice = [sentence for sentence in sentences(thoughts[-1]) if _ADVICE.search(sentence)] if thoughts else []
-    return _distinct([_truncate(generalise(sentence)) for sentence in advice])[:MAX_LESSONS]
+    return _drop_near_duplicates([_truncate(generalise(sentence)) for sentence in advice])[:MAX_LESSONS]
 
 
 def find_program(trajectory: Trajectory) -> str:
@@ -140,7 +140,7 @@ def find_program(trajectory: Trajectory) -> str:
 
 def is_program(code: str) -> bool:
     """Return whether a text is a Python program, or the body of a function."""
-    return _parse(code) is not None
+    return _parse_program(code) is not None
 
 
 def program_gist(code: str) -> str:
@@ -149,20 +149,22 @@ def program_gist(code: str) -> str:
     A short program is returned without comments and docstrings. For a longer program, its comments and calls are
     returned, or else its beginning.
     """
-    tree = _parse(code)
+    tree = _parse_program(code)
     if tree is None:
         return ""
-    called = _calls(tree)
+    called_functions = _called_functions(tree)
     try:
-        stripped = ast.unparse(_strip_docstrings(tree))
+        code_without_comments = ast.unparse(_strip_docstrings(tree))
     except RecursionError:
         return ""
-    if len(stripped) <= QUOTED_CHARACTERS:
-        return textwrap.dedent(stripped.removeprefix("def program():\n"))
-    uses = [f"It uses {', '.join(f'`{name}`' for name in called[:MAX_NAMES])}."] if called else []
-    if gist := "\n".join([*_comments(code), *uses]):
+    if len(code_without_comments) <= QUOTED_CHARACTERS:
+        return textwrap.dedent(code_without_comments.removeprefix("def program():\n"))
+    call_sentences = (
+        [f"It uses {', '.join(f'`{name}`' for name in called_functions[:MAX_NAMES])}."] if called_functions else []
+    )
+    if gist := "\n".join([*_comments(code), *call_sentences]):
         return gist
-    beginning = stripped[:QUOTED_CHARACTERS].rpartition("\n")[0]
+    beginning = code_without_comments[:QUOTED_CHARACTERS].rpartition("\n")[0]
     return f"{beginning}\n…"
 
 
@@ -172,33 +174,34 @@ def sentences(text: str) -> list[str]:
     return [sentence for sentence in candidates if sentence] or [""]
 
 
-def _step_line(step: Step, generalise: Callable[[str], str]) -> str:
+def _describe_step(step: Step, generalise: Callable[[str], str]) -> str:
+    """Return a line that describes a step: its tool call, command or message. Empty for a step without an action."""
     call = parse_call(step.action)
     if call is not None:
-        return _call_line(*call, generalise)
+        return _describe_call(*call, generalise)
     if not step.action.strip():
         return ""
     if not _is_message(step):
         return f"Run `{_truncate(step.action.split()[0], 60)}`."
-    return _speech_line(
+    return _describe_message(
         [sentence for sentence in sentences(step.action[:TEXT_CHARACTERS]) if _is_about_task(sentence)], generalise
     )
 
 
-def _speech_line(sentences: Sequence[str], generalise: Callable[[str], str]) -> str:
+def _describe_message(sentences: Sequence[str], generalise: Callable[[str], str]) -> str:
     """Return a line with the decisive statement and the first question of a message."""
-    question = next((n for n, sentence in enumerate(sentences) if sentence.endswith("?")), None)
+    question_index = next((index for index, sentence in enumerate(sentences) if sentence.endswith("?")), None)
     statements = [sentence for sentence in sentences if not sentence.endswith("?")]
     decisive = next((sentence for sentence in statements if _DECISIVE.search(sentence)), "")
     statement = decisive
-    if statements and question is None and not decisive:
+    if statements and question_index is None and not decisive:
         statement = statements[0]
-    if question and not statement and len(sentences[question].split()) <= PROSE_WORDS + 2:
-        statement = sentences[question - 1]
-    parts = [f"Say: “{_truncate(generalise(statement))}”"] if statement else []
-    if question is not None:
-        parts.append(f"Ask: “{_truncate(generalise(sentences[question]))}”")
-    return " ".join(parts)
+    if question_index and not statement and len(sentences[question_index].split()) <= PROSE_WORDS + 2:
+        statement = sentences[question_index - 1]
+    phrases = [f"Say: “{_truncate(generalise(statement))}”"] if statement else []
+    if question_index is not None:
+        phrases.append(f"Ask: “{_truncate(generalise(sentences[question_index]))}”")
+    return " ".join(phrases)
 
 
 def _is_about_task(sentence: str) -> bool:
@@ -215,12 +218,12 @@ def _is_message(step: Step) -> bool:
     return len(words) >= PROSE_WORDS and step.action.strip()[:1].isupper() and words[0].isalpha()
 
 
-def _call_line(name: str, arguments: dict[str, Any], generalise: Callable[[str], str]) -> str:
+def _describe_call(name: str, arguments: dict[str, Any], generalise: Callable[[str], str]) -> str:
     line = f"Call `{name}({', '.join(_format_argument(key, value) for key, value in arguments.items())})`"
-    thought = next((value for value in arguments.values() if _is_prose(value)), None)
-    if thought is None:
+    prose = next((value for value in arguments.values() if _is_prose(value)), None)
+    if prose is None:
         return f"{line}."
-    return f"{line}: “{_truncate(generalise(sentences(thought)[0]))}”"
+    return f"{line}: “{_truncate(generalise(sentences(prose)[0]))}”"
 
 
 def _is_prose(value: Any) -> bool:
@@ -233,14 +236,15 @@ def _format_argument(name: str, value: Any) -> str:
     return f"{name}={value!r}" if is_keyword or isinstance(value, bool) else name
 
 
-def _with_repetitions(line: str, n: int) -> str:
-    return line if n == 1 else f"{line.removesuffix('.')} {n} times."
+def _with_count(line: str, n_times: int) -> str:
+    return line if n_times == 1 else f"{line.removesuffix('.')} {n_times} times."
 
 
-def _distinct(texts: Iterable[str]) -> list[str]:
+def _drop_near_duplicates(texts: Iterable[str]) -> list[str]:
+    """Return the texts without empty ones and near-duplicates of earlier ones."""
     distinct: list[str] = []
     for text in texts:
-        if text and not any(_are_near_duplicates(text, kept_text) for kept_text in distinct):
+        if text and not any(_are_near_duplicates(text, earlier_text) for earlier_text in distinct):
             distinct.append(text)
     return distinct
 
@@ -250,18 +254,18 @@ def _are_near_duplicates(first: str, other: str) -> bool:
     return len(words & other_words) >= MIN_COMMON_WORDS * min(len(words), len(other_words))
 
 
-def _drop_repetitions(lines: Sequence[str]) -> list[str]:
+def _drop_repeated_messages(lines: Sequence[str]) -> list[str]:
     """Return the distinct lines. Messages that nearly repeat an earlier message are left out."""
-    speech_lines = [line for line in lines if line.startswith(("Say", "Ask"))]
-    distinct = set(_distinct(speech_lines))
-    return list(dict.fromkeys(line for line in lines if line in distinct or line not in speech_lines))
+    messages = [line for line in lines if line.startswith(("Say", "Ask"))]
+    distinct_messages = set(_drop_near_duplicates(messages))
+    return list(dict.fromkeys(line for line in lines if line in distinct_messages or line not in messages))
 
 
-def _truncate(text: str, characters: int = LINE_CHARACTERS) -> str:
-    return text if len(text) <= characters else f"{text[: characters - 1].rstrip()}…"
+def _truncate(text: str, max_characters: int = LINE_CHARACTERS) -> str:
+    return text if len(text) <= max_characters else f"{text[: max_characters - 1].rstrip()}…"
 
 
-def _parse(code: str) -> ast.Module | None:
+def _parse_program(code: str) -> ast.Module | None:
     """Return the syntax tree of a program or a function's body, or None if the code does not parse or does nothing."""
     if len(code) > MAX_PROGRAM_CHARACTERS:
         return None
@@ -291,15 +295,15 @@ def _comments(code: str) -> list[str]:
     return [*dict.fromkeys(comment for comment in comments if len(comment.split()) >= MIN_COMMENT_WORDS)][:MAX_COMMENTS]
 
 
-def _calls(tree: ast.Module) -> list[str]:
+def _called_functions(tree: ast.Module) -> list[str]:
     """Return the distinct functions that a program calls, in order, without common functions and its own."""
-    defined = {node.name for node in ast.walk(tree) if isinstance(node, ast.FunctionDef)}
+    own_functions = {node.name for node in ast.walk(tree) if isinstance(node, ast.FunctionDef)}
     imports = [node for node in ast.walk(tree) if isinstance(node, ast.Import | ast.ImportFrom)]
     modules = {alias.asname or alias.name for node in imports for alias in node.names}
     calls = [node for node in ast.walk(tree) if isinstance(node, ast.Call)]
     calls.sort(key=lambda node: (node.end_lineno or 0, node.end_col_offset or 0))
     names = dict.fromkeys(_function_name(node, modules) for node in calls)
-    return [name for name in names if name and name.lstrip(".") not in _COMMON_CALLS and name not in defined]
+    return [name for name in names if name and name.lstrip(".") not in _COMMON_CALLS and name not in own_functions]
 
 
 def _function_name(node: ast.Call, modules: set[str]) -> str:

@@ -12,15 +12,15 @@ from atlas.core.types import Strategy, Trajectory
 from atlas.core.words import STOP_WORDS
 from atlas.memory.strategies.induction.slots import QUANTITIES, TEXT_CHARACTERS, Generaliser, parse_call
 from atlas.memory.strategies.induction.summaries import (
+    describe_steps,
     find_advice,
-    find_faults,
     find_feedback,
+    find_mistakes,
     find_program,
     find_reflections,
     is_program,
     program_gist,
     sentences,
-    steps_of,
 )
 
 if TYPE_CHECKING:
@@ -79,7 +79,7 @@ def _abstract(trajectory: Trajectory) -> Strategy | None:
         return None
     generalise = Generaliser(trajectory.steps, keep=QUANTITIES if is_program(find_program(trajectory)) else ())
     situation = _situation(trajectory, generalise)
-    lines = _suggestion(trajectory, generalise)
+    lines = _suggestion_lines(trajectory, generalise)
     if not situation or not lines:
         return None
     suggestion = "\n".join(lines)
@@ -113,8 +113,8 @@ def _task_prose(description: str, generalise: Generaliser) -> str:
         if not _EXAMPLES.match(line):
             prose.append(line)
     text = _ROLE.sub("", generalise(" ".join(" ".join(prose).split())))
-    meaningful = [sentence for sentence in sentences(text) if _n_content_words(sentence)]
-    return _fitting_parts(meaningful)
+    sentences_with_content = [sentence for sentence in sentences(text) if _n_content_words(sentence)]
+    return _join_fitting(sentences_with_content)
 
 
 def _subject_of_reflections(thoughts: Sequence[str], generalise: Generaliser) -> str:
@@ -128,7 +128,7 @@ def _subject_of_reflections(thoughts: Sequence[str], generalise: Generaliser) ->
     return ""
 
 
-def _fitting_parts(parts: Sequence[str]) -> str:
+def _join_fitting(parts: Sequence[str]) -> str:
     """Return the first parts that fit into a situation, joined. The first part is always included."""
     text = parts[0] if parts else ""
     for part in parts[1:]:
@@ -139,32 +139,38 @@ def _fitting_parts(parts: Sequence[str]) -> str:
     return text[:1].upper() + text[1:]
 
 
-def _suggestion(trajectory: Trajectory, generalise: Generaliser) -> list[str]:
-    faults, advice = find_faults(trajectory, generalise), find_advice(trajectory, generalise)
-    steps, feedback = steps_of(trajectory, generalise), find_feedback(trajectory, generalise)
-    if not (faults or advice or feedback) and len(steps) < MIN_STEPS:
+def _suggestion_lines(trajectory: Trajectory, generalise: Generaliser) -> list[str]:
+    mistakes, advice = find_mistakes(trajectory, generalise), find_advice(trajectory, generalise)
+    steps, feedback = describe_steps(trajectory, generalise), find_feedback(trajectory, generalise)
+    if not (mistakes or advice or feedback) and len(steps) < MIN_STEPS:
         return []
-    failed = [f"It failed before {fault}" for fault in faults]
+    mistake_lines = [f"It failed before {mistake}" for mistake in mistakes]
     code = program_gist(find_program(trajectory))
-    worked = ["What worked:", textwrap.indent(code, "    ")] if code else []
-    return [*failed, *advice, *feedback, *worked, *(f"{n}. {step}" for n, step in enumerate(steps, start=1))]
+    code_lines = ["What worked:", textwrap.indent(code, "    ")] if code else []
+    return [
+        *mistake_lines,
+        *advice,
+        *feedback,
+        *code_lines,
+        *(f"{number}. {step}" for number, step in enumerate(steps, start=1)),
+    ]
 
 
 def _rationale(trajectory: Trajectory) -> str:
     n_calls = sum(parse_call(step.action) is not None for step in trajectory.steps)
     n_reflections = len(find_reflections(trajectory))
-    counts = [_count(len(trajectory.steps), "step")]
+    counts = [_count_noun(len(trajectory.steps), "step")]
     if n_calls:
-        counts.append(_count(n_calls, "tool call"))
+        counts.append(_count_noun(n_calls, "tool call"))
     if n_reflections:
-        counts.append(f"{_count(n_reflections, 'reflection')} on earlier failures")
+        counts.append(f"{_count_noun(n_reflections, 'reflection')} on earlier failures")
     return (
         f"It succeeded once, in an attempt at {trajectory.task.id} ({', '.join(counts)}). "
         "Derived by a template, without a language model: the reason for the success was not examined."
     )
 
 
-def _count(n: int, noun: str) -> str:
+def _count_noun(n: int, noun: str) -> str:
     return f"{n} {noun}" if n == 1 else f"{n} {noun}s"
 
 

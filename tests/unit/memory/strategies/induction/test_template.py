@@ -11,7 +11,7 @@ from atlas.importers import detect
 from atlas.importers.rows import Limits
 from atlas.infra.bridge import run
 from atlas.memory.strategies.induction.slots import Generaliser
-from atlas.memory.strategies.induction.summaries import is_program, program_gist, steps_of
+from atlas.memory.strategies.induction.summaries import describe_steps, is_program, program_gist
 from atlas.memory.strategies.induction.template import (
     SITUATION_CHARACTERS,
     TITLE_CHARACTERS,
@@ -160,7 +160,7 @@ def test_long_attempts_and_texts_are_cut():
 
 def test_a_command_line_is_told_by_its_commands():
     steps = [Step(action="grep -rn foo"), Step(action="python reproduce.py"), Step(action="python test.py"), Step()]
-    told = steps_of(replace(CANCEL, steps=tuple(steps)), Generaliser())
+    told = describe_steps(replace(CANCEL, steps=tuple(steps)), Generaliser())
     assert told == ["Run `grep`.", "Run `python` 2 times."]
 
 
@@ -190,7 +190,7 @@ def test_an_attempt_of_any_size_is_read():
     said = [
         Step(action=f"It is not so that word{n} and phrase{n} are eligible here.", metadata=USER) for n in range(5_000)
     ]
-    assert len(steps_of(replace(CANCEL, steps=tuple(said)), Generaliser())) <= 13
+    assert len(describe_steps(replace(CANCEL, steps=tuple(said)), Generaliser())) <= 13
     thoughts = [Step(thought="my plan was to " * 2_000)] * 300
     assert abstract(replace(household(), steps=tuple(thoughts))) is None
 
