@@ -93,11 +93,11 @@ class Omission:
     def sentence(self) -> str:
         """The reason in words, such as `too long by 40 tokens`."""
         tokens = "token" if self.n_tokens_over == 1 else "tokens"
-        excess = f"too long by {self.n_tokens_over:,} {tokens}"
+        too_long = f"too long by {self.n_tokens_over:,} {tokens}"
         return {
-            "too long": excess,
+            "too long": too_long,
             "repeats": f"repeats [{shown_id(self.repeats)}]",
-            "failing": f"mostly failed, and the warning is {excess}",
+            "failing": f"mostly failed, and the warning is {too_long}",
             "below the level": f"{self.n_records:,} below the level of {self.relevance:.2f}",
             "no example": "has no answer, or reads like instructions",
         }[self.reason]
@@ -194,6 +194,8 @@ def held_out_block(assignment: Assignment, counter: TokenCounter, budget_tokens:
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class _BlockPart:
+    """A retrieved record, with the texts that may represent it in a block."""
+
     memory: str
     id: str
     relevance: float
@@ -270,23 +272,23 @@ def build_context(
 
     sections = known_sections() if sections is None else sections
     parts, errors = _make_parts(result, sections, tools, origins)
-    draft = _Draft(counter, budget_tokens, {name: section.heading for name, section in sections.items()})
+    builder = _BlockBuilder(counter, budget_tokens, {name: section.heading for name, section in sections.items()})
     ordered = _sort_by_relevance(parts)
-    draft.add_all([part for part in ordered if not part.full.is_warning])
-    draft.add_all([part for part in ordered if part.full.is_warning])
-    draft.expand_gists()
-    while (text := draft.text()) and (n_over := counter.count(text) - budget_tokens) > 0:
-        draft.drop_last(n_over)
+    builder.add_parts([part for part in ordered if not part.full.is_warning])
+    builder.add_parts([part for part in ordered if part.full.is_warning])
+    builder.expand_gists()
+    while (text := builder.text()) and (n_over := counter.count(text) - budget_tokens) > 0:
+        builder.drop_last(n_over)
     return ContextBlock(
         text=text,
         n_tokens=counter.count(text) if text else 0,
         budget_tokens=budget_tokens,
         counted_with=counter.name,
-        shown=draft.ids(lambda part, text: True),
-        shortened=draft.ids(lambda part, text: text is not part.full),
-        warnings=draft.ids(lambda part, text: text.is_warning),
-        n_left_out=len(draft.omitted),
-        omitted=(*draft.omitted, *_omissions_below_level(result, sections)),
+        shown=builder.ids(lambda part, text: True),
+        shortened=builder.ids(lambda part, text: text is not part.full),
+        warnings=builder.ids(lambda part, text: text.is_warning),
+        n_left_out=len(builder.omitted),
+        omitted=(*builder.omitted, *_omissions_below_level(result, sections)),
         errors=join_errors(result.errors, errors),
         by_words=by_words,
     )
@@ -297,55 +299,54 @@ def _check_budget(budget_tokens: int) -> None:
         raise InvalidInput(f"expected 0 or more for budget_tokens, got {budget_tokens}")
 
 
-class _Draft:
-    """A context block that is being filled within its budget."""
+class _BlockBuilder:
+    """A builder that fills a context block within its budget."""
 
     def __init__(self, counter: TokenCounter, budget: int, headings: Mapping[str, str]) -> None:
         """Start an empty block."""
         self._budget, self._headings = budget, headings
-        self._count = cache(
-            counter.count
-        )  # of each piece, which is ten times faster than of the block, and nearly exact
+        # Counting each piece once is ten times faster than counting whole blocks, and nearly exact.
+        self._count = cache(counter.count)
 
         self._texts: dict[_BlockPart, RecordText] = {}
         """The text of each part that is shown, the best first."""
 
         self.omitted: list[Omission] = []
 
-    def add_all(self, parts: Sequence[_BlockPart]) -> None:
-        """Add parts, near-copies last. Record the omission of parts that are left out."""
+    def add_parts(self, parts: Sequence[_BlockPart]) -> None:
+        """Add parts, near-copies last. Parts with the same content as an earlier one are omitted."""
         near_copies = list[_BlockPart]()
         for part in parts:
-            earlier = [*self._texts, *near_copies]
+            earlier_parts = [*self._texts, *near_copies]
             copies = [
                 earlier_part
-                for earlier_part in earlier
+                for earlier_part in earlier_parts
                 if earlier_part.memory == part.memory and earlier_part.content == part.content
             ]
             if copies:
                 self._omit(part, "repeats", repeats=copies[0].id)
-            elif any(_is_near_copy(part, text) for text in self._texts):
+            elif any(_is_near_copy(part, shown_part) for shown_part in self._texts):
                 near_copies.append(part)
             else:
-                self._add(part)
+                self._add_part(part)
         for part in near_copies:
-            self._add(part)
+            self._add_part(part)
 
-    def _add(self, part: _BlockPart) -> None:
+    def _add_part(self, part: _BlockPart) -> None:
         """Add a part in full, or else as its gist. If neither fits, record the omission."""
         n_remaining = self._budget - self._n_tokens(self._texts)
         n_tokens = self._count("\n".join(part.full.lines) + "\n")
-        has_room = n_tokens <= FULL_SHARE * n_remaining and self._excess_tokens(part, part.full) <= 0
-        form = part.full if has_room else part.gist
-        if (n_tokens_over := self._excess_tokens(part, form)) <= 0:
-            self._texts[part] = form
+        has_room = n_tokens <= FULL_SHARE * n_remaining and self._tokens_over_budget(part, part.full) <= 0
+        text = part.full if has_room else part.gist
+        if (n_tokens_over := self._tokens_over_budget(part, text)) <= 0:
+            self._texts[part] = text
         else:
             self._omit(part, "failing" if part.full.is_warning else "too long", n_tokens_over=n_tokens_over)
 
     def expand_gists(self) -> None:
         """Replace gists by full texts as long as they fit, in order of relevance."""
         for part, text in self._texts.items():
-            if text is not part.full and self._excess_tokens(part, part.full) <= 0:
+            if text is not part.full and self._tokens_over_budget(part, part.full) <= 0:
                 self._texts[part] = part.full
 
     def drop_last(self, n_tokens_over: int) -> None:
@@ -361,17 +362,17 @@ class _Draft:
         """Return the text of the block."""
         return "".join(self._pieces(self._texts))
 
-    def ids(self, passes: Callable[[_BlockPart, RecordText], bool]) -> dict[str, tuple[str, ...]]:
+    def ids(self, predicate: Callable[[_BlockPart, RecordText], bool]) -> dict[str, tuple[str, ...]]:
         """Return the ids of the shown records that satisfy a predicate, keyed by memory."""
-        passing = [part for part, text in self._texts.items() if passes(part, text)]
-        return {name: tuple(part.id for part in passing if part.memory == name) for name in self._headings}
+        parts = [part for part, text in self._texts.items() if predicate(part, text)]
+        return {name: tuple(part.id for part in parts if part.memory == name) for name in self._headings}
 
     def _omit(self, part: _BlockPart, reason: Reason, **details: Any) -> None:
         self.omitted.append(
             Omission(memory=part.memory, id=part.id, reason=reason, relevance=part.relevance, **details)
         )
 
-    def _excess_tokens(self, part: _BlockPart, text: RecordText) -> int:
+    def _tokens_over_budget(self, part: _BlockPart, text: RecordText) -> int:
         """Return the number of tokens above the budget after adding a part with this text: 0 or less if it fits."""
         return self._n_tokens({**self._texts, part: text}) - self._budget
 
@@ -384,11 +385,11 @@ class _Draft:
         for part, text in texts.items():
             pieces = by_memory.setdefault(part.memory, [f"\n{self._headings[part.memory]}\n"])
             pieces.append("\n".join(text.lines) + "\n")
-        notes = {
+        applies_by_sentence = {
             QUOTED_PREAMBLE: any(text.is_quoted for text in texts.values()),
             SHORTENED_PREAMBLE: any(text is not part.full for part, text in texts.items()),
         }
-        preamble = " ".join([PREAMBLE, *(note for note, applies in notes.items() if applies)])
+        preamble = " ".join([PREAMBLE, *(sentence for sentence, applies in applies_by_sentence.items() if applies)])
         return [f"{BEGIN}\n{preamble}\n", *chain(*by_memory.values()), END] if texts else []
 
 
@@ -416,9 +417,9 @@ def _sort_by_relevance(parts: Sequence[_BlockPart]) -> list[_BlockPart]:
 
 def _omissions_below_level(result: MemoryQueryResult, sections: Mapping[str, Section]) -> list[Omission]:
     return [
-        Omission(memory=name, reason="below the level", relevance=result.thresholds.get(name, 0.0), n_records=n)
+        Omission(memory=name, reason="below the level", relevance=result.thresholds.get(name, 0.0), n_records=n_hidden)
         for name in sections
-        if (n := result.n_hidden.get(name, 0))
+        if (n_hidden := result.n_hidden.get(name, 0))
     ]
 
 
@@ -433,23 +434,23 @@ def _make_parts(
 
     parts, errors = list[_BlockPart](), dict[str, str]()
     for name, section in sections.items():
-        failed, unusable = list[Exception](), list[_BlockPart]()
+        failures, unusable = list[Exception](), list[_BlockPart]()
         for hit in result.hits.get(name, ()):
             try:
                 text = section.text(hit.item)
                 if origin := origins.get(getattr(hit.item, "id", "")):
-                    text.name_origin(origin)
+                    text.add_origin(origin)
                 if _is_usable(hit, tools):
                     parts.append(_make_part(name, hit.item.id, hit.relevance, text))
                 else:
                     unusable.append(_make_part(name, hit.item.id, hit.relevance * MISSING_TOOL_FACTOR, text))
             except Exception as error:  # noqa: BLE001 - third parties may have stored invalid records
-                failed.append(error)
+                failures.append(error)
         parts += unusable
-        if failed:
-            reason = one_line(defang(error_text(failed[0])))
-            errors[name] = f"{len(failed)} of its records cannot be shown: {reason}"
-            logger.warning("memory %r: %s", name, errors[name], exc_info=failed[0])
+        if failures:
+            reason = one_line(defang(error_text(failures[0])))
+            errors[name] = f"{len(failures)} of its records cannot be shown: {reason}"
+            logger.warning("memory %r: %s", name, errors[name], exc_info=failures[0])
     return parts, errors
 
 
@@ -458,14 +459,14 @@ def _is_usable(hit: Hit[Any], tools: frozenset[str] | None) -> bool:
     return tools is None or tools.issuperset(getattr(hit.item, "tools", ()))
 
 
-def _make_part(memory: str, record_id: str, relevance: float, memory_text: RecordText) -> _BlockPart:
-    content, gist = "\n".join(memory_text.lines).partition("]")[2], memory_text.gist()
+def _make_part(memory: str, record_id: str, relevance: float, full_text: RecordText) -> _BlockPart:
+    content, gist = "\n".join(full_text.lines).partition("]")[2], full_text.gist()
     return _BlockPart(
         memory=memory,
         id=record_id,
         relevance=relevance,
-        full=memory_text,
-        gist=memory_text if gist.lines == memory_text.lines else gist,
+        full=full_text,
+        gist=full_text if gist.lines == full_text.lines else gist,
         content=content,
         words=frozenset(re.findall(r"\w+", content.lower())),
     )

@@ -40,26 +40,26 @@ def build_examples(
         form: Form of an example, with `{task}` and `{answer}` to be replaced.
     """
     examples, omitted = list[str](), list[Omission]()
-    shown = list[str]()
+    shown_ids = list[str]()
     for hit in result.experience_hits:
         omit = partial(Omission, memory="experience", id=hit.item.id, relevance=hit.relevance)
-        example = _example(hit.item, form)
+        example = _render_example(hit.item, form)
         if not example:
             omitted.append(omit(reason="no example"))
         elif example in examples:
-            omitted.append(omit(reason="repeats", repeats=shown[examples.index(example)]))
+            omitted.append(omit(reason="repeats", repeats=shown_ids[examples.index(example)]))
         elif (n_over := counter.count(_join_examples([*examples, example])) - budget_tokens) > 0:
             omitted.append(omit(reason="too long", n_tokens_over=n_over))
         else:
             examples.append(example)
-            shown.append(hit.item.id)
+            shown_ids.append(hit.item.id)
     text = _join_examples(examples)
     return ContextBlock(
         text=text,
         n_tokens=counter.count(text) if text else 0,
         budget_tokens=budget_tokens,
         counted_with=counter.name,
-        shown={"experience": tuple(shown)},
+        shown={"experience": tuple(shown_ids)},
         n_left_out=len(omitted),
         omitted=tuple(omitted),
         errors=dict(result.errors),
@@ -67,7 +67,7 @@ def build_examples(
     )
 
 
-def _example(attempt: Experience, form: str) -> str:
+def _render_example(attempt: Experience, form: str) -> str:
     """Return an attempt in the given form, or an empty string if it has no answer or reads like instructions."""
     fields = {TASK: " ".join(attempt.task.description.split()), ANSWER: attempt.solution_output.strip()}
     if not fields[ANSWER] or any(map(detect_injection, fields.values())):

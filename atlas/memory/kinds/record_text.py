@@ -53,46 +53,46 @@ class RecordText:
     def add(self, name: str, text: str) -> None:
         """Add a field, unless its text is empty. Each line begins with the field's name or with `LINE_PREFIX`."""
         self._fields.append((name, text))
-        bounded = self._truncate(text.strip())
-        lines = [escape_invisible(line) for line in defang(bounded).splitlines() if line.strip()]
-        if mark := self._warning_for(bounded):
-            self.lines += [f"  {name}: {mark}", *(f"{LINE_PREFIX}{QUOTE}{line}" for line in lines)]
+        truncated = self._truncate(text.strip())
+        lines = [escape_invisible(line) for line in defang(truncated).splitlines() if line.strip()]
+        if warning := self._warning_for(truncated):
+            self.lines += [f"  {name}: {warning}", *(f"{LINE_PREFIX}{QUOTE}{line}" for line in lines)]
         elif lines:
             self.lines += [f"  {name}: {lines[0]}", *(f"{LINE_PREFIX}{line}" for line in lines[1:])]
 
     def add_code(self, code: str) -> None:
         """Add the code of a concept. Code that reads like an instruction gets a warning before it."""
-        bounded = _truncate(re.sub(r"\A\s*\n", "", code.replace("\r\n", "\n")).rstrip(), CODE_CHARACTERS)
-        lines = defang(bounded).split("\n") if bounded else []
+        truncated = _truncate(re.sub(r"\A\s*\n", "", code.replace("\r\n", "\n")).rstrip(), CODE_CHARACTERS)
+        lines = defang(truncated).split("\n") if truncated else []
         self._has_code = bool(lines)
-        self.lines.append(f"  Code: {self._warning_for(bounded)}".rstrip())
+        self.lines.append(f"  Code: {self._warning_for(truncated)}".rstrip())
         self.lines += [
             f"{LINE_PREFIX}{escape_invisible(line)}" if line.strip() else LINE_PREFIX.rstrip() for line in lines
         ]
 
-    def name_origin(self, origin: str) -> None:
+    def add_origin(self, origin: str) -> None:
         """Add the record's origin to its label, as in `imported, succeeded: `."""
         self.label = f"{origin}, {self.label}" if self.label else f"{origin}: "
         self.lines[0] = self._first_line()
 
     def gist(self) -> RecordText:
         """Return the short form of the text: title and fields truncated to a line each, and a placeholder for code."""
-        short = RecordText(*self._heading, label=self.label, is_warning=self.is_warning)
-        short._is_gist, short.is_quoted = True, False
-        short.lines = [short._first_line()]
+        gist = RecordText(*self._heading, label=self.label, is_warning=self.is_warning)
+        gist._is_gist, gist.is_quoted = True, False
+        gist.lines = [gist._first_line()]
         for name, text in self._fields:
-            short.add(name, text)
+            gist.add(name, text)
         if self._has_code:
-            short.lines.append("  Code: …")
-        return short
+            gist.lines.append("  Code: …")
+        return gist
 
     def _first_line(self) -> str:
         kind, record_id, title = self._heading
-        visible_id, bounded = shown_id(record_id), self._truncate(title)
-        heading = one_line(defang(bounded))
+        visible_id, truncated = shown_id(record_id), self._truncate(title)
+        heading = one_line(defang(truncated))
         escape = "\\" if heading.startswith("[") and not self.label else ""
-        mark = self._warning_for(f"{visible_id}\n{bounded}")
-        line = f"{mark} {QUOTE}{heading}" if mark else f"{escape}{heading}"
+        warning = self._warning_for(f"{visible_id}\n{truncated}")
+        line = f"{warning} {QUOTE}{heading}" if warning else f"{escape}{heading}"
         return f"[{kind} {visible_id}] {self.label}{line}".rstrip()
 
     def _truncate(self, text: str) -> str:
@@ -139,5 +139,5 @@ def one_line(text: str) -> str:
     return escape_invisible(" ".join(text.split()))
 
 
-def _truncate(text: str, characters: int) -> str:
-    return text if len(text) <= characters else f"{text[: characters - 1].rstrip()}…"
+def _truncate(text: str, max_characters: int) -> str:
+    return text if len(text) <= max_characters else f"{text[: max_characters - 1].rstrip()}…"

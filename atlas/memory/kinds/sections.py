@@ -42,17 +42,20 @@ def _strategy_text(strategy: Strategy) -> RecordText:
         text.add("When", strategy.situation)
         text.add("Avoid", strategy.suggestion)
         return text
-    record = success_rate_text(strategy.n_succeeded, strategy.usage_count)
+    success_rate = success_rate_text(strategy.n_succeeded, strategy.usage_count)
     if is_failing(strategy.n_succeeded, strategy.usage_count):
         text = RecordText("strategy", strategy.id, strategy.title, label=FAILURE_LABEL, is_warning=True)
         text.add("When", strategy.situation)
-        text.add("Record", record)
+        text.add("Record", success_rate)
         return text
     text = RecordText("strategy", strategy.id, strategy.title)
     text.add("When", strategy.situation)
     text.add("Do", strategy.suggestion)
-    text.add("Parameters", ", ".join(f"{p['name']} ({p.get('type', 'text')})" for p in strategy.parameters))
-    text.add("Record", record)
+    text.add(
+        "Parameters",
+        ", ".join(f"{parameter['name']} ({parameter.get('type', 'text')})" for parameter in strategy.parameters),
+    )
+    text.add("Record", success_rate)
     return text
 
 
