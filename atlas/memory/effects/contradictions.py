@@ -61,19 +61,19 @@ def find_contradictions(strategies: Any) -> Iterator[Contradiction]:
     Args:
         strategies: ATLAS's own strategy bank.
     """
-    forbidden, advised = _acts_by_stance(strategies)
+    forbidding_ids, advising_ids = _strategies_by_act(strategies)
     successes = strategies.column("usage.n_successes")
-    sides_by_act = {act: (ids, advised[act]) for act, ids in forbidden.items() if act in advised}
+    sides_by_act = {act: (ids, advising_ids[act]) for act, ids in forbidding_ids.items() if act in advising_ids}
     all_ids = set[str]().union(*chain.from_iterable(sides_by_act.values()))
     vectors = strategies.collection.first_vectors(sorted(all_ids))
-    seen: set[str] = set()
+    reported_ids: set[str] = set()
     for act, sides in sorted(sides_by_act.items()):
-        for own, opposite in (sides, sides[::-1]):
-            for record_id in sorted(own - opposite - seen):
-                others = _find_better_proven(record_id, opposite - own, successes, vectors)
-                if len(others) >= MIN_OTHERS:
-                    seen.add(record_id)
-                    yield Contradiction(id=record_id, why=_describe(others), excerpt=" ".join(act))
+        for same_side, opposite_side in (sides, sides[::-1]):
+            for record_id in sorted(same_side - opposite_side - reported_ids):
+                better_ids = _find_better_proven(record_id, opposite_side - same_side, successes, vectors)
+                if len(better_ids) >= MIN_OTHERS:
+                    reported_ids.add(record_id)
+                    yield Contradiction(id=record_id, why=_describe(better_ids), excerpt=" ".join(act))
 
 
 def forbidden_acts(text: str) -> set[Act]:
@@ -95,13 +95,14 @@ def advised_acts(text: str) -> set[Act]:
     for sentence in _SENTENCE.split(text):
         if not _NEGATIVE.search(sentence):
             words = _content_words(sentence)
-            acts |= {words[i : i + n] for n in range(2, PHRASE_WORDS + 1) for i in range(len(words) - n + 1)}
+            for n_words in range(2, PHRASE_WORDS + 1):
+                acts.update(words[start : start + n_words] for start in range(len(words) - n_words + 1))
     return acts
 
 
-def _acts_by_stance(strategies: Any) -> tuple[dict[Act, set[str]], dict[Act, set[str]]]:
+def _strategies_by_act(strategies: Any) -> tuple[dict[Act, set[str]], dict[Act, set[str]]]:
     """Return the ids of the strategies that forbid each act, and of those that advise it, both keyed by act."""
-    forbidden, advised = defaultdict[Act, set[str]](set), defaultdict[Act, set[str]](set)
+    forbidding_ids, advising_ids = defaultdict[Act, set[str]](set), defaultdict[Act, set[str]](set)
     retired = strategies.retired()
     ids = [record_id for record_id in strategies.ids({"marks.buried": False}) if record_id not in retired]
     texts: dict[str, str] = {}
@@ -110,31 +111,31 @@ def _acts_by_stance(strategies: Any) -> tuple[dict[Act, set[str]], dict[Act, set
         texts |= {strategy.id: strategy.suggestion for strategy in batch}
     for record_id, text in texts.items():
         for act in forbidden_acts(text):
-            forbidden[act].add(record_id)
-    for record_id, text in texts.items() if forbidden else ():
-        for act in advised_acts(text) & forbidden.keys():
-            advised[act].add(record_id)
-    return forbidden, advised
+            forbidding_ids[act].add(record_id)
+    for record_id, text in texts.items() if forbidding_ids else ():
+        for act in advised_acts(text) & forbidding_ids.keys():
+            advising_ids[act].add(record_id)
+    return forbidding_ids, advising_ids
 
 
 def _find_better_proven(
-    record_id: str, others: set[str], successes: Mapping[str, int], vectors: Mapping[str, Vector]
+    record_id: str, other_ids: set[str], successes: Mapping[str, int], vectors: Mapping[str, Vector]
 ) -> list[str]:
     """Return the ids of others with a similar situation, more successes and at least `MIN_SUCCESSES` successes."""
     min_successes = max(MIN_SUCCESSES, successes.get(record_id, 0) + 1)
     return sorted(
-        other
-        for other in others
-        if successes.get(other, 0) >= min_successes
-        and {record_id, other} <= vectors.keys()
-        and float(vectors[record_id] @ vectors[other]) >= SITUATION_SIMILARITY
+        other_id
+        for other_id in other_ids
+        if successes.get(other_id, 0) >= min_successes
+        and {record_id, other_id} <= vectors.keys()
+        and float(vectors[record_id] @ vectors[other_id]) >= SITUATION_SIMILARITY
     )
 
 
-def _describe(others: list[str]) -> str:
-    names = ", ".join(shown_id(record_id) for record_id in others[:3])
-    more = f" and {len(others) - 3} more" if len(others) > 3 else ""
-    return f"It advises the opposite of {len(others)} strategies with more successes: {names}{more}."
+def _describe(better_ids: list[str]) -> str:
+    names = ", ".join(shown_id(record_id) for record_id in better_ids[:3])
+    and_more = f" and {len(better_ids) - 3} more" if len(better_ids) > 3 else ""
+    return f"It advises the opposite of {len(better_ids)} strategies with more successes: {names}{and_more}."
 
 
 def _content_words(text: str) -> Act:

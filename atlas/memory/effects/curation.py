@@ -88,25 +88,25 @@ class LossMeter:
         if not isinstance(memory, Memory):
             names = [known for known, records in self.memories.items() if isinstance(records, Memory)]
             raise InvalidInput(f"expected one of {', '.join(names)} for the memory, got {name!r}")
-        sampled = sample_evenly(list(replacements), N_SAMPLED)
+        sampled_ids = sample_evenly(list(replacements), N_SAMPLED)
         judgements = self.storage.judgements.all()
         with self.storage.reading():
-            sampled_tasks = tasks_of(memory, memory.get_many(sampled), self._experience, judgements)
+            sampled_tasks = tasks_of(memory, memory.get_many(sampled_ids), self._experience, judgements)
             known_tasks = replayable_tasks(sampled_tasks, self._experience)
         tasks = sample_evenly(known_tasks, N_TASKS)
-        masked = memory.exclude(list(replacements)) if tasks else memory
+        memory_without = memory.exclude(list(replacements)) if tasks else memory
         sections = {name: _with_cache(section) for name, section in known_sections().items()}
-        replays = [self._replay(name, masked, task, sections) for task in tasks]
+        replays = [self._replay(name, memory_without, task, sections) for task in tasks]
         with self.storage.reading():
             hits = chain.from_iterable((replay.before.hits, replay.after.hits) for replay in replays)
             records = chain.from_iterable(records_by_id.values() for records_by_id in hits)
             hit_tasks = tasks_of(memory, records, self._experience, judgements)
-            unproven = self._unprovable_names(name, replacements)
+            unproven_names = self._unprovable_names(name, replacements)
         return replace(
             _compute_loss(replacements, replays, hit_tasks),
-            n_sampled=len(sampled),
+            n_sampled=len(sampled_ids),
             n_known=len(known_tasks),
-            unproven=tuple(sorted(unproven)),
+            unproven=tuple(sorted(unproven_names)),
         )
 
     @property
@@ -114,7 +114,7 @@ class LossMeter:
         memory = self.memories.get("experience")
         return memory if isinstance(memory, ChromaExperienceMemory) else None
 
-    def _replay(self, name: str, masked: AnyMemory, task: Task, sections: Mapping[str, Section]) -> Replay:
+    def _replay(self, name: str, memory_without: AnyMemory, task: Task, sections: Mapping[str, Section]) -> Replay:
         """Return the answers to a task with all records, and without the removed records of one memory."""
         searches = prepare_searches(self.memories, task, DEFAULT_K, QueryFilters())
         with self.storage.reading():
@@ -125,7 +125,7 @@ class LossMeter:
             }
             answers = [
                 search_memory(memory, searches[name], task, DEFAULT_K, False)
-                for memory in (self.memories[name], masked)
+                for memory in (self.memories[name], memory_without)
             ]
         results = [combine_results({**other_memories, name: answer}) for answer in answers]
         before = self._answer_task(name, results[0], task, sections)
@@ -149,9 +149,11 @@ class LossMeter:
         concepts = self.memories.get("concepts")
         if name not in ("concepts", "experience") or not isinstance(concepts, Memory):
             return []
-        deleted = {record_id for record_id, kept_id in replacements.items() if not kept_id}
-        where = {"id" if name == "concepts" else "found_in": {"$in": sorted(deleted)}}
-        deleted_concepts: Sequence[CodeConcept] = concepts.get_many(concepts.collection.ids(where) if deleted else [])
+        deleted_ids = {record_id for record_id, kept_id in replacements.items() if not kept_id}
+        where = {"id" if name == "concepts" else "found_in": {"$in": sorted(deleted_ids)}}
+        deleted_concepts: Sequence[CodeConcept] = concepts.get_many(
+            concepts.collection.ids(where) if deleted_ids else []
+        )
         if not deleted_concepts:
             return []
         from atlas.learning.strategies import PROVEN  # late: few stores have learned concepts
@@ -159,10 +161,12 @@ class LossMeter:
         proven = [concept for concept in deleted_concepts if concept.metadata.get(PROVEN) is True]
         if name == "concepts":
             return [concept.name for concept in proven]
-        sources = [record_id for concept in proven for record_id in concept.found_in]
+        source_ids = [record_id for concept in proven for record_id in concept.found_in]
         memory = self.memories["experience"]
-        staying = memory.collection.existing_ids(sources) - deleted if isinstance(memory, Memory) else set()
-        return [concept.name for concept in proven if not staying & set(concept.found_in)]
+        remaining_ids = (
+            memory.collection.existing_ids(source_ids) - deleted_ids if isinstance(memory, Memory) else set()
+        )
+        return [concept.name for concept in proven if not remaining_ids & set(concept.found_in)]
 
 
 def _with_cache(section: Section) -> Section:
@@ -184,8 +188,8 @@ def sample_evenly(values: Sequence[Any], limit: int) -> list[Any]:
 
 
 def _compute_loss(replacements: Mapping[str, str], replays: Sequence[Replay], tasks: RecordTasks) -> CurationLoss:
-    """Return the loss over the replayed tasks. If only a sample was replayed, the caller has to correct the counts."""
-    lost = _lost_records(replacements, replays, tasks)
+    """Return the loss over the replayed tasks. The caller has to correct the counts if these are only a sample."""
+    lost_records = _lost_records(replacements, replays, tasks)
     right_hits = [(_right_ids(replay.before.hits, replay, tasks), replay.after.hits) for replay in replays]
     right_in_blocks = [(_right_ids(replay.before.shown, replay, tasks), replay.after.shown) for replay in replays]
     return CurationLoss(
@@ -193,15 +197,15 @@ def _compute_loss(replacements: Mapping[str, str], replays: Sequence[Replay], ta
         n_sampled=len(replacements),
         n_known=len(replays),
         n_tasks=len(replays),
-        n_losing=sum(len(record_tasks) for _, record_tasks in lost),
+        n_losing=sum(len(record_tasks) for _, record_tasks in lost_records),
         lost=tuple(
             LostRecord(id=record.id, title=_title(record), tasks=tuple(dict.fromkeys(record_tasks)))
-            for record, record_tasks in lost
+            for record, record_tasks in lost_records
         ),
         n_in_hits=sum(len(ids) for ids, _ in right_hits),
-        n_lost_from_hits=sum(_n_lost(ids, remaining, replacements) for ids, remaining in right_hits),
+        n_lost_from_hits=sum(_n_lost(ids, remaining_ids, replacements) for ids, remaining_ids in right_hits),
         n_in_blocks=sum(len(ids) for ids, _ in right_in_blocks),
-        n_lost_from_blocks=sum(_n_lost(ids, remaining, replacements) for ids, remaining in right_in_blocks),
+        n_lost_from_blocks=sum(_n_lost(ids, remaining_ids, replacements) for ids, remaining_ids in right_in_blocks),
         words=tuple(sorted({word for replay in replays for word in _lost_words(replay)})),
         conditions=tuple(dict.fromkeys(condition for replay in replays for condition in _lost_conditions(replay))),
     )
@@ -212,41 +216,47 @@ def _lost_records(
 ) -> list[tuple[Any, list[str]]]:
     """Return the removed records that are the best hits of tasks, each with the descriptions of these tasks.
 
-    The best record comes first. If a task loses several equally good hits, the one that is best for most tasks is
+    The best record comes first. If a task loses several equally good hits, only the one that is best for most tasks is
     returned, so that few records have to be kept.
     """
     records: dict[str, Any] = {}
-    losing: list[tuple[str, list[str]]] = []
+    losing_tasks: list[tuple[str, list[str]]] = []
     for replay in replays:
-        right = [replay.before.hits[record_id] for record_id in _right_ids(replay.before.hits, replay, tasks)]
-        best = max(right, key=worth, default=None)
+        right_records = [replay.before.hits[record_id] for record_id in _right_ids(replay.before.hits, replay, tasks)]
+        best = max(right_records, key=worth, default=None)
         if best is not None and best.id in replacements and not _is_replaced(best, replay, replacements, tasks):
-            equal = {
-                record.id: record for record in right if record.id in replacements and worth(record) == worth(best)
+            equally_good = {
+                record.id: record
+                for record in right_records
+                if record.id in replacements and worth(record) == worth(best)
             }
-            records |= equal
-            losing.append((replay.task.description, [*equal]))
+            records |= equally_good
+            losing_tasks.append((replay.task.description, [*equally_good]))
     lost: list[tuple[Any, list[str]]] = []
-    while losing:
-        n_served = Counter(chain.from_iterable(ids for _, ids in losing))
-        chosen = max(n_served, key=n_served.__getitem__)
-        lost.append((records[chosen], [description for description, ids in losing if chosen in ids]))
-        losing = [(description, ids) for description, ids in losing if chosen not in ids]
+    while losing_tasks:
+        n_tasks_by_record = Counter(chain.from_iterable(ids for _, ids in losing_tasks))
+        chosen_id = max(n_tasks_by_record, key=n_tasks_by_record.__getitem__)
+        lost.append((records[chosen_id], [description for description, ids in losing_tasks if chosen_id in ids]))
+        losing_tasks = [(description, ids) for description, ids in losing_tasks if chosen_id not in ids]
     return sorted(lost, key=lambda pair: (-worth(pair[0]), -len(pair[1]), pair[0].id))
 
 
 def _right_ids(ids: Iterable[str], replay: Replay, tasks: RecordTasks) -> list[str]:
     """Return the ids of hits that are right for the replayed task."""
-    return [i for i in ids if i in replay.before.hits and tasks.is_right(i, replay.task)]
+    return [
+        record_id for record_id in ids if record_id in replay.before.hits and tasks.is_right(record_id, replay.task)
+    ]
 
 
-def _n_lost(ids: Sequence[str], remaining: Collection[str], replacements: Mapping[str, str]) -> int:
+def _n_lost(ids: Sequence[str], remaining_ids: Collection[str], replacements: Mapping[str, str]) -> int:
     """Return the number of lost records, which neither remain nor are merged into a remaining record."""
-    return sum(i not in remaining and replacements.get(i, "") not in remaining for i in ids)
+    return sum(
+        record_id not in remaining_ids and replacements.get(record_id, "") not in remaining_ids for record_id in ids
+    )
 
 
 def _lost_words(replay: Replay) -> set[str]:
-    return _words(replay.before.texts) - _words(replay.after.texts)
+    return _distinct_words(replay.before.texts) - _distinct_words(replay.after.texts)
 
 
 def _lost_conditions(replay: Replay) -> list[str]:
@@ -255,10 +265,10 @@ def _lost_conditions(replay: Replay) -> list[str]:
 
 
 def _is_replaced(best: Any, replay: Replay, replacements: Mapping[str, str], tasks: RecordTasks) -> bool:
-    """Return whether a hit remains that is as good: another right record, or the one that `best` is merged into."""
+    """Return whether a hit as good as `best` remains: a right record, or the one that `best` is merged into."""
     return any(
-        worth(record) >= worth(best) and (i == replacements[best.id] or tasks.is_right(i, replay.task))
-        for i, record in replay.after.hits.items()
+        worth(record) >= worth(best) and (record_id == replacements[best.id] or tasks.is_right(record_id, replay.task))
+        for record_id, record in replay.after.hits.items()
     )
 
 
@@ -267,7 +277,7 @@ def _title(record: Any) -> str:
     return shortened(" ".join(text.split()), TITLE_CHARACTERS)
 
 
-def _words(texts: Iterable[str]) -> set[str]:
+def _distinct_words(texts: Iterable[str]) -> set[str]:
     return {word for text in texts for word in re.findall(r"\w+", text.lower())} - FUNCTION_WORDS
 
 

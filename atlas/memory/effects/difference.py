@@ -50,12 +50,16 @@ def compare_memories(before: Any, after: Any) -> Iterator[RecordDifference]:
 
 
 def _compare_memory(name: str, before: Memory[Any], after: Memory[Any]) -> Iterator[RecordDifference]:
-    ids, later_ids = before.ids(), after.ids()
-    earlier, later = set(ids), set(later_ids)
-    yield from _list_differences(name, after, [record_id for record_id in later_ids if record_id not in earlier], ADDED)
-    yield from _list_differences(name, before, [record_id for record_id in ids if record_id not in later], REMOVED)
-    common = [record_id for record_id in ids if record_id in later]
-    for batch in (common[start : start + BATCH] for start in range(0, len(common), BATCH)):
+    ids_before, ids_after = before.ids(), after.ids()
+    before_set, after_set = set(ids_before), set(ids_after)
+    yield from _list_differences(
+        name, after, [record_id for record_id in ids_after if record_id not in before_set], ADDED
+    )
+    yield from _list_differences(
+        name, before, [record_id for record_id in ids_before if record_id not in after_set], REMOVED
+    )
+    common_ids = [record_id for record_id in ids_before if record_id in after_set]
+    for batch in (common_ids[start : start + BATCH] for start in range(0, len(common_ids), BATCH)):
         yield from _compare_records(name, before, after, batch)
 
 
@@ -68,21 +72,25 @@ def _list_differences(name: str, records: Memory[Any], ids: Sequence[str], chang
 def _compare_records(
     name: str, before: Memory[Any], after: Memory[Any], ids: Sequence[str]
 ) -> Iterator[RecordDifference]:
-    records, later_records = ({record.id: record for record in side.get_many(ids)} for side in (before, after))
-    marks, later_marks = before.marks(ids), after.marks(ids)
-    usage = before.usage(ids)
-    later_usage = after.usage(ids)
+    records_before, records_after = (
+        {record.id: record for record in memory.get_many(ids)} for memory in (before, after)
+    )
+    marks_before, marks_after = before.marks(ids), after.marks(ids)
+    usage_before = before.usage(ids)
+    usage_after = after.usage(ids)
     titles = after.titles(ids)
     for record_id in ids:
-        changed = _changed_fields(records.get(record_id), later_records.get(record_id))
-        if marks[record_id] != later_marks[record_id]:
+        changed = _changed_fields(records_before.get(record_id), records_after.get(record_id))
+        if marks_before[record_id] != marks_after[record_id]:
             changed = (*changed, "marks")
         title = titles.get(record_id, "")
         if changed:
             yield RecordDifference(memory=name, id=record_id, title=title, change=CHANGED, fields=changed)
-        rate, later_rate = _rate(usage[record_id]), _rate(later_usage[record_id])
-        if rate != later_rate:
-            yield RecordDifference(memory=name, id=record_id, title=title, change=RATE, before=rate, after=later_rate)
+        rate_before, rate_after = _describe_rate(usage_before[record_id]), _describe_rate(usage_after[record_id])
+        if rate_before != rate_after:
+            yield RecordDifference(
+                memory=name, id=record_id, title=title, change=RATE, before=rate_before, after=rate_after
+            )
 
 
 def _changed_fields(before: Any, after: Any) -> tuple[str, ...]:
@@ -93,5 +101,5 @@ def _changed_fields(before: Any, after: Any) -> tuple[str, ...]:
     return tuple(name for name in names if getattr(before, name) != getattr(after, name))
 
 
-def _rate(usage: Usage) -> str:
+def _describe_rate(usage: Usage) -> str:
     return f"{usage.n_successes:,} of {usage.n_uses:,}" if usage.n_uses else ""

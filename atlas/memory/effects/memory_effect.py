@@ -32,7 +32,7 @@ difference was exceeded.
 
 SEED = 18
 
-_GIVEN, _IN_BLOCK = ({key: {"$gt": 0}} for key in (SHOWN_RECORDS, SHOWN_TOKENS))
+_RECEIVED_RECORDS, _RECEIVED_BLOCK = ({key: {"$gt": 0}} for key in (SHOWN_RECORDS, SHOWN_TOKENS))
 """Filters for attempts that received records, and for attempts that received a context block."""
 
 UsedRecord = tuple[str, str]
@@ -138,8 +138,8 @@ class MemoryEffect:
         In the result, `n_succeeded` is the number of these attempts, and `rate` is their share.
         """
         attempts = [attempt for task in self.tasks for attempt in task.attempts]
-        follows = [attempt.follows_failure for attempt in attempts if attempt.has_used == has_used]
-        return Tries(n=len(follows), n_succeeded=sum(follows))
+        follow_failure = [attempt.follows_failure for attempt in attempts if attempt.has_used == has_used]
+        return Tries(n=len(follow_failure), n_succeeded=sum(follow_failure))
 
     @property
     def has_selection_bias(self) -> bool:
@@ -212,30 +212,36 @@ def memory_effect(
         used_by: The records that each attempt used, keyed by the attempt's id.
     """
     randomised, unused = randomised_effect(randomised_attempts(experience)), unused_share(experience)
-    given_ids = {attempt_id for attempt_id in experience.column("trajectory_id", _GIVEN).values() if attempt_id}
-    if not used_by and not given_ids:
+    ids_with_records = {
+        attempt_id for attempt_id in experience.column("trajectory_id", _RECEIVED_RECORDS).values() if attempt_id
+    }
+    if not used_by and not ids_with_records:
         return MemoryEffect(tasks=(), randomised=randomised)
-    compared, where = _attempts_at_tasks(experience, {*used_by, *given_ids})
-    used = chain.from_iterable(used_by.get(attempt.trajectory_id, ()) for attempt in compared)
-    origins = _Origins.read(experience, memories, set(used))
+    attempts, where = _attempts_at_tasks(experience, {*used_by, *ids_with_records})
+    all_used_records = set(chain.from_iterable(used_by.get(attempt.trajectory_id, ()) for attempt in attempts))
+    origins = _Origins.read(experience, memories, all_used_records)
     ended_at = experience.column("created_at", where)
     attempt_ids = experience.column("trajectory_id", where)
-    after_failure = _ids_after_failure(compared, ended_at, attempt_ids)
+    ids_after_failure = _ids_after_failure(attempts, ended_at, attempt_ids)
     judged = []
-    for attempt in compared:
+    for attempt in attempts:
         used_records = used_by.get(attempt.trajectory_id, ()) if attempt.trajectory_id else ()
-        is_own = attempt_ids.get(attempt.id, "") == attempt.trajectory_id
-        at = ended_at.get(attempt.id, "") if is_own else ""
-        is_given = attempt.trajectory_id in given_ids
-        if used_records and not is_given and not any(origins.may_help(attempt, at, used) for used in used_records):
+        is_unmerged = attempt_ids.get(attempt.id, "") == attempt.trajectory_id
+        ended = ended_at.get(attempt.id, "") if is_unmerged else ""
+        has_received = attempt.trajectory_id in ids_with_records
+        if (
+            used_records
+            and not has_received
+            and not any(origins.may_help(attempt, ended, record) for record in used_records)
+        ):
             continue
         judged.append(
             JudgedAttempt(
                 task_id=attempt.task_id,
                 success=attempt.outcome == "succeeded",
-                has_used=bool(used_records) or is_given,
-                follows_failure=is_own and attempt.id in after_failure,
-                experience_id=attempt.id if is_own else "",
+                has_used=bool(used_records) or has_received,
+                follows_failure=is_unmerged and attempt.id in ids_after_failure,
+                experience_id=attempt.id if is_unmerged else "",
                 used=tuple(used_records),
             )
         )
@@ -244,7 +250,7 @@ def memory_effect(
 
 def unused_share(experience: ChromaExperienceMemory) -> UnusedShare | None:
     """Return the share of unused tokens in the context blocks of stored attempts, or None without context blocks."""
-    tokens, unused = (_parse_counts(experience.column(key, _IN_BLOCK)) for key in (SHOWN_TOKENS, UNUSED_TOKENS))
+    tokens, unused = (_parse_counts(experience.column(key, _RECEIVED_BLOCK)) for key in (SHOWN_TOKENS, UNUSED_TOKENS))
     if not sum(tokens):
         return None
     return UnusedShare(n_blocks=len(tokens), n_tokens=sum(tokens), n_unused=sum(unused))
@@ -271,14 +277,14 @@ def _ids_after_failure(
 
 
 def _attempts_at_tasks(
-    experience: ChromaExperienceMemory, used_by: Collection[str]
+    experience: ChromaExperienceMemory, attempt_ids: Collection[str]
 ) -> tuple[list[Attempt], dict[str, object] | None]:
     """Return the judged attempts at all tasks where an attempt used memories, and the filter for these tasks."""
-    if len(used_by) > MAX_FILTERED:
+    if len(attempt_ids) > MAX_FILTERED:
         where, candidates = None, read_attempts(experience)
-        task_ids = {attempt.task_id for attempt in candidates if attempt.trajectory_id in used_by}
+        task_ids = {attempt.task_id for attempt in candidates if attempt.trajectory_id in attempt_ids}
     else:
-        task_ids = {attempt.task_id for attempt in stored_attempts(experience, list(used_by)).values()}
+        task_ids = {attempt.task_id for attempt in stored_attempts(experience, list(attempt_ids)).values()}
         where = _filter_any("task_id", task_ids)
         candidates = read_attempts(experience, where)
     judged = [attempt for attempt in candidates if attempt.task_id in task_ids and attempt.outcome != "unknown"]
@@ -295,7 +301,7 @@ class _Origins:
 
     @classmethod
     def read(
-        cls, experience: ChromaExperienceMemory, memories: Sequence[AnyMemory], used: Collection[UsedRecord]
+        cls, experience: ChromaExperienceMemory, memories: Sequence[AnyMemory], used_records: Collection[UsedRecord]
     ) -> _Origins:
         written_at: dict[UsedRecord, str] = {}
         origin_ids: dict[UsedRecord, str] = {}
@@ -303,17 +309,17 @@ class _Origins:
             if not isinstance(memory, Memory):
                 continue
             name = memory.collection_name
-            where = _filter_any("id", {record_id for collection, record_id in used if collection == name})
-            source = "trajectory_id" if name == experience.collection_name else "sources"
-            written_at |= {(name, record_id): at for record_id, at in memory.column("created_at", where).items()}
-            origins = memory.column(source, where).items()
+            where = _filter_any("id", {record_id for collection, record_id in used_records if collection == name})
+            source_column = "trajectory_id" if name == experience.collection_name else "sources"
+            written_at |= {(name, record_id): time for record_id, time in memory.column("created_at", where).items()}
+            origins = memory.column(source_column, where).items()
             origin_ids |= {(name, record_id): origin for record_id, origin in origins if _is_single_id(origin)}
         return cls(written_at, origin_ids)
 
-    def may_help(self, attempt: Attempt, at: str, used: UsedRecord) -> bool:
+    def may_help(self, attempt: Attempt, attempt_ended_at: str, record: UsedRecord) -> bool:
         """Return whether a record may have helped an attempt: it is older, and was not made from the attempt."""
-        is_later = bool(at) and self.written_at.get(used, "") > at
-        return not is_later and self.origin_ids.get(used) != attempt.trajectory_id
+        is_later = bool(attempt_ended_at) and self.written_at.get(record, "") > attempt_ended_at
+        return not is_later and self.origin_ids.get(record) != attempt.trajectory_id
 
 
 def _filter_any(key: str, values: Collection[str]) -> dict[str, object] | None:

@@ -54,13 +54,13 @@ def unquarantine(system: Any, ids: Sequence[str], reason: str = "") -> str:
     return quarantine_each(system, dict.fromkeys(parse_ids(ids), ""), reason or "released")
 
 
-def quarantine_each(system: Any, reasons: Mapping[str, str], why: str) -> str:
+def quarantine_each(system: Any, reasons: Mapping[str, str], operation_reason: str) -> str:
     """Set the reason of each record's quarantine as one operation, and return the operation's id.
 
     Args:
         system: A memory system of ATLAS.
         reasons: The reason for each record of any memory, keyed by id. An empty reason releases the record.
-        why: Reason of the operation, for the history.
+        operation_reason: Reason of the operation, for the history.
 
     Raises:
         InvalidInput: There are no ids.
@@ -70,31 +70,31 @@ def quarantine_each(system: Any, reasons: Mapping[str, str], why: str) -> str:
     if not reasons:
         raise InvalidInput("expected the id of at least one record, got none")
     by_memory = {memory: [*records.titles([*reasons])] for memory, records in _memories(system).items()}
-    existing = set(chain.from_iterable(by_memory.values()))
-    missing = [record_id for record_id in reasons if record_id not in existing]
-    if missing:
-        raise NotFound(f"no memory has a record {missing[0]!r}; nothing was changed")
+    existing_ids = set(chain.from_iterable(by_memory.values()))
+    missing_ids = [record_id for record_id in reasons if record_id not in existing_ids]
+    if missing_ids:
+        raise NotFound(f"no memory has a record {missing_ids[0]!r}; nothing was changed")
     operation_id: str | None = None
     for memory, ids in by_memory.items():
         if not ids:
             continue
-        scoped = _memories(system)[memory].as_operation(KIND, why, operation_id=operation_id)
-        scoped.collection.quarantine({record_id: reasons[record_id] for record_id in ids})
-        operation_id = scoped.operation_id
+        memory_in_operation = _memories(system)[memory].as_operation(KIND, operation_reason, operation_id=operation_id)
+        memory_in_operation.collection.quarantine({record_id: reasons[record_id] for record_id in ids})
+        operation_id = memory_in_operation.operation_id
     return str(operation_id)
 
 
 def quarantined(system: Any) -> tuple[QuarantinedRecord, ...]:
     """Return the records in quarantine, memory by memory, in the order of insertion."""
-    hidden: list[QuarantinedRecord] = []
+    quarantined_records: list[QuarantinedRecord] = []
     for memory, records in _memories(system).items():
         reasons = records.column(QUARANTINE, IS_QUARANTINED)
         titles = records.titles([*reasons])
-        hidden += [
+        quarantined_records += [
             QuarantinedRecord(memory=memory, id=record_id, title=title, reason=reasons[record_id])
             for record_id, title in titles.items()
         ]
-    return tuple(hidden)
+    return tuple(quarantined_records)
 
 
 def _memories(system: Any) -> dict[str, Any]:

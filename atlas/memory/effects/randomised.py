@@ -85,18 +85,20 @@ class RandomisedEffect:
         """
         if self.is_decided:
             return 0
-        low, high = 1.0, 2.0
-        while not self._is_decided_by_more(high):
-            low, high = high, 2 * high
-            if low > MAX_FACTOR:
+        too_small, large_enough = 1.0, 2.0
+        while not self._is_decided_by_more(large_enough):
+            too_small, large_enough = large_enough, 2 * large_enough
+            if too_small > MAX_FACTOR:
                 return None
-        while high - low > 0.01 * low:
-            middle = (low + high) / 2
-            low, high = (low, middle) if self._is_decided_by_more(middle) else (middle, high)
-        return math.ceil((high - 1) * len(self.attempts))
+        while large_enough - too_small > 0.01 * too_small:
+            middle = (too_small + large_enough) / 2
+            too_small, large_enough = (
+                (too_small, middle) if self._is_decided_by_more(middle) else (middle, large_enough)
+            )
+        return math.ceil((large_enough - 1) * len(self.attempts))
 
-    def _is_decided_by_more(self, times: float) -> bool:
-        low, high = difference_interval(*(rate.scaled(times) for rate in self._rates))
+    def _is_decided_by_more(self, factor: float) -> bool:
+        low, high = difference_interval(*(rate.scaled(factor) for rate in self._rates))
         return low > 0 or high < 0
 
     @cached_property
@@ -110,8 +112,8 @@ class RandomisedEffect:
 
 def randomised_effect(attempts: Sequence[AssignedAttempt]) -> RandomisedEffect | None:
     """Return the effect among randomly assigned attempts, or None if all are in the same group."""
-    sides = {attempt.is_held_out for attempt in attempts}
-    return RandomisedEffect(attempts=tuple(attempts)) if len(sides) == 2 else None
+    groups = {attempt.is_held_out for attempt in attempts}
+    return RandomisedEffect(attempts=tuple(attempts)) if len(groups) == 2 else None
 
 
 def randomised_attempts(experience: ChromaExperienceMemory) -> list[AssignedAttempt]:
@@ -126,10 +128,13 @@ def _iterate_randomised(experience: ChromaExperienceMemory) -> Iterator[Assigned
         outcome, share, task_id, title = (column.get(record_id, "") for column in columns[1:])
         if outcome != "unknown":
             yield _parse_attempt(task_id or title, outcome, arm, share)
-    for run, merged in merged_experiences(experience):
-        if merged.get(ARM) in (HELD_OUT, SHOWN) and merged["outcome"] != "unknown":
+    for experience_after_merge, attempt in merged_experiences(experience):
+        if attempt.get(ARM) in (HELD_OUT, SHOWN) and attempt["outcome"] != "unknown":
             yield _parse_attempt(
-                run.task.id or title_of(run.task), merged["outcome"], merged[ARM], merged.get(SHARE, "")
+                experience_after_merge.task.id or title_of(experience_after_merge.task),
+                attempt["outcome"],
+                attempt[ARM],
+                attempt.get(SHARE, ""),
             )
 
 

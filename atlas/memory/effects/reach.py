@@ -76,12 +76,12 @@ def measure_reach(system: Any, ids_by_memory: Mapping[str, Collection[str]]) -> 
     for name, memory in own_memories.items():
         usage = memory.collection.usage([*ids_by_memory[name]])
         n_retrieved += sum(record.n_retrieved for record in usage.values())
-    tasks = _tasks(memories.get("experience"), own_memories, ids_by_memory)
+    tasks = _tasks_to_replay(memories.get("experience"), own_memories, ids_by_memory)
     reached = [ReachedTask(title=task.description, ids=_ids_in_block(system, task, ids_by_memory)) for task in tasks]
     return Reach(n_retrieved=n_retrieved, n_tasks=len(tasks), tasks=tuple(task for task in reached if task.ids))
 
 
-def _tasks(
+def _tasks_to_replay(
     experience: AnyMemory | None, memories: Mapping[str, Memory[Any]], ids_by_memory: Mapping[str, Collection[str]]
 ) -> list[Task]:
     """Return the distinct tasks to replay: tasks of the attempts nearest to the records, then a sample of others."""
@@ -94,11 +94,11 @@ def _tasks(
         experience.collection.query(vector, N_NEAREST, IS_NOT_QUARANTINED, with_buried=False).ids
         for vector in vectors[:N_SOURCES]
     ]
-    by_rank = chain.from_iterable(zip_longest(*neighbours))  # the nearest of each vector first
-    nearest = list(dict.fromkeys(filter(None, by_rank)))
-    others = sample_evenly(experience.ids(IS_NOT_QUARANTINED), 2 * N_TASKS)  # some have the same task
-    first = _distinct_tasks(experience.get_many(nearest[:N_NEAREST]))
-    return list({**first, **_distinct_tasks(experience.get_many(others))}.values())[:N_TASKS]
+    ids_by_rank = chain.from_iterable(zip_longest(*neighbours))  # the nearest of each vector first
+    nearest_ids = list(dict.fromkeys(filter(None, ids_by_rank)))
+    sampled_ids = sample_evenly(experience.ids(IS_NOT_QUARANTINED), 2 * N_TASKS)  # some have the same task
+    nearest_tasks = _distinct_tasks(experience.get_many(nearest_ids[:N_NEAREST]))
+    return list({**nearest_tasks, **_distinct_tasks(experience.get_many(sampled_ids))}.values())[:N_TASKS]
 
 
 def _distinct_tasks(attempts: Sequence[Experience]) -> dict[Any, Task]:

@@ -53,40 +53,49 @@ def tasks_of(
         experience: The experience memory, or None if ATLAS does not keep attempts.
         judgements: All judgements of the store.
     """
-    distinct = {record.id: record for record in records}
+    records_by_id = {record.id: record for record in records}
     attempted: dict[str, tuple[Task, ...]] = {
-        i: (record.task,) for i, record in distinct.items() if isinstance(record, Experience)
+        record_id: (record.task,) for record_id, record in records_by_id.items() if isinstance(record, Experience)
     }
-    uses = memory.collection.uses(list(distinct))
-    ids = {i: {use.task_id for use in uses.get(i, ()) if use.success and use.task_id} for i in distinct}
+    uses = memory.collection.uses(list(records_by_id))
+    task_ids_by_record = {
+        record_id: {use.task_id for use in uses.get(record_id, ()) if use.success and use.task_id}
+        for record_id in records_by_id
+    }
     for record_id, tasks in attempted.items():
-        ids[record_id] |= {task.id for task in tasks if task.id}
+        task_ids_by_record[record_id] |= {task.id for task in tasks if task.id}
     if experience is not None:
-        strategies = [record for record in distinct.values() if isinstance(record, Strategy)]
-        attempts = stored_attempts(experience, [source for strategy in strategies for source in strategy.sources])
+        strategies = [record for record in records_by_id.values() if isinstance(record, Strategy)]
+        attempts = stored_attempts(experience, [source_id for strategy in strategies for source_id in strategy.sources])
         for strategy in strategies:
-            ids[strategy.id] |= {attempts[source].task_id for source in strategy.sources if source in attempts}
-        attempted |= _tasks_of_concepts(distinct.values(), experience)
+            task_ids_by_record[strategy.id] |= {
+                attempts[source_id].task_id for source_id in strategy.sources if source_id in attempts
+            }
+        attempted |= _tasks_of_concepts(records_by_id.values(), experience)
     queries: dict[str, set[str]] = {}
     for judgement in judgements:
-        if judgement.is_right and judgement.collection == memory.collection_name and judgement.record_id in distinct:
+        if (
+            judgement.is_right
+            and judgement.collection == memory.collection_name
+            and judgement.record_id in records_by_id
+        ):
             queries.setdefault(judgement.record_id, set()).add(judgement.query)
     return RecordTasks(
-        ids={i: frozenset(task_ids - {""}) for i, task_ids in ids.items()},
+        ids={record_id: frozenset(task_ids - {""}) for record_id, task_ids in task_ids_by_record.items()},
         attempted=attempted,
-        queries={i: frozenset(texts) for i, texts in queries.items()},
+        queries={record_id: frozenset(texts) for record_id, texts in queries.items()},
     )
 
 
 def replayable_tasks(tasks: RecordTasks, experience: ChromaExperienceMemory | None) -> list[Task]:
     """Return the distinct tasks with a known text, which can be replayed. Judged queries come last."""
-    known = {task.id for attempted in tasks.attempted.values() for task in attempted}
-    missing_ids = {task_id for ids in tasks.ids.values() for task_id in ids} - known
+    known_ids = {task.id for attempted in tasks.attempted.values() for task in attempted}
+    missing_ids = {task_id for ids in tasks.ids.values() for task_id in ids} - known_ids
     all_tasks = [task for attempted in tasks.attempted.values() for task in attempted]
     if experience is not None and missing_ids:
         rows = experience.browse({"task_id": {"$in": sorted(missing_ids)}}, order_by="", descending=False)
-        first = {row["metadata"]["task_id"]: row["id"] for row in reversed(rows)}
-        all_tasks += [attempt.task for attempt in experience.get_many(list(first.values()))]
+        attempt_ids_by_task = {row["metadata"]["task_id"]: row["id"] for row in reversed(rows)}
+        all_tasks += [attempt.task for attempt in experience.get_many(list(attempt_ids_by_task.values()))]
     all_tasks += [Task("", "", query) for query in sorted(frozenset().union(*tasks.queries.values()))]
     return list({task_key(task): task for task in reversed(all_tasks)}.values())[::-1]
 
@@ -94,9 +103,13 @@ def replayable_tasks(tasks: RecordTasks, experience: ChromaExperienceMemory | No
 def _tasks_of_concepts(records: Iterable[Any], experience: ChromaExperienceMemory) -> dict[str, tuple[Task, ...]]:
     """Return the tasks of the attempts from which concepts were extracted, keyed by the concept's id."""
     concepts = [record for record in records if isinstance(record, CodeConcept) and record.found_in]
-    attempts = experience.get_many([i for concept in concepts for i in concept.found_in]) if concepts else []
+    attempts = (
+        experience.get_many([attempt_id for concept in concepts for attempt_id in concept.found_in]) if concepts else []
+    )
     tasks_by_attempt = {attempt.id: attempt.task for attempt in attempts}
     return {
-        concept.id: tuple(tasks_by_attempt[i] for i in concept.found_in if i in tasks_by_attempt)
+        concept.id: tuple(
+            tasks_by_attempt[attempt_id] for attempt_id in concept.found_in if attempt_id in tasks_by_attempt
+        )
         for concept in concepts
     }

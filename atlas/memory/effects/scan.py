@@ -97,19 +97,19 @@ def scan(system: Any, ids: Sequence[str] | None = None, *, minimum: float = SUSP
     if not 0 <= minimum <= 1:
         raise InvalidInput(f"expected a number from 0 to 1 for the minimum score, got {minimum!r}")
     requested_ids = None if ids is None else parse_ids(ids)
-    scanned = set[str]()
-    hidden = {record.id for record in quarantined(system)}
+    scanned_ids = set[str]()
+    quarantined_ids = {record.id for record in quarantined(system)}
     signs = signs_of_store(system) if requested_ids is None else {}
     findings: list[Finding] = []
-    for memory, record in _records(system, requested_ids):
-        scanned.add(record.id)
+    for memory, record in _iterate_records(system, requested_ids):
+        scanned_ids.add(record.id)
         finding = with_signs(scan_record(memory, record), signs.get((memory, record.id), ()))
         if finding.reasons and finding.score >= minimum:
-            findings.append(replace(finding, is_quarantined=record.id in hidden))
-    missing = [record_id for record_id in requested_ids or () if record_id not in scanned]
-    if missing:
-        raise NotFound(f"no memory has a record {missing[0]!r}; it may have been deleted")
-    return Scan(findings=tuple(worst_first(findings)), n_scanned=len(scanned), minimum=minimum)
+            findings.append(replace(finding, is_quarantined=record.id in quarantined_ids))
+    missing_ids = [record_id for record_id in requested_ids or () if record_id not in scanned_ids]
+    if missing_ids:
+        raise NotFound(f"no memory has a record {missing_ids[0]!r}; it may have been deleted")
+    return Scan(findings=tuple(worst_first(findings)), n_scanned=len(scanned_ids), minimum=minimum)
 
 
 def scan_record(memory: str, record: Any) -> Finding:
@@ -146,9 +146,9 @@ def join_reasons(finding: Finding) -> str:
 
 def readable_parts(memory: str, record: Any) -> list[Part]:
     """Return the texts of a record that agents may read. Empty texts are left out."""
-    parts = next((parts for kind, parts in _PARTS.items() if isinstance(record, kind)), None)
-    if parts is not None:
-        return [part for part in parts(record) if part.text.strip()]
+    parts_of = next((parts_of for kind, parts_of in _PARTS_BY_TYPE.items() if isinstance(record, kind)), None)
+    if parts_of is not None:
+        return [part for part in parts_of(record) if part.text.strip()]
     summary = searchable_kinds()[memory].summary(record)
     return [Part(name="text", text=summary)] if summary.strip() else []
 
@@ -162,11 +162,11 @@ def _experience_parts(experience: Experience) -> list[Part]:
         Part(name="feedback", text=experience.feedback),
         Part(name="error", text=experience.outcome.error_info or ""),
     ]
-    for n, step in enumerate(experience.steps, 1):
+    for number, step in enumerate(experience.steps, 1):
         parts += [
-            Part(name=f"thought of step {n}", text=step.thought, is_action=True),
-            Part(name=f"action of step {n}", text=step.action, is_action=True),
-            Part(name=f"observation of step {n}", text=step.observation),
+            Part(name=f"thought of step {number}", text=step.thought, is_action=True),
+            Part(name=f"action of step {number}", text=step.action, is_action=True),
+            Part(name=f"observation of step {number}", text=step.observation),
         ]
     return parts
 
@@ -194,7 +194,7 @@ def _entry_parts(entry: JournalEntry) -> list[Part]:
     return [Part(name="content", text=entry.content)]
 
 
-_PARTS: Mapping[type, Callable[[Any], list[Part]]] = {
+_PARTS_BY_TYPE: Mapping[type, Callable[[Any], list[Part]]] = {
     Experience: _experience_parts,
     CodeConcept: _concept_parts,
     Strategy: _strategy_parts,
@@ -203,7 +203,7 @@ _PARTS: Mapping[type, Callable[[Any], list[Part]]] = {
 """Functions that return the texts of a record, keyed by its type. Other types are scanned by their summary."""
 
 
-def _records(system: Any, ids: Sequence[str] | None) -> Iterator[tuple[str, Any]]:
+def _iterate_records(system: Any, ids: Sequence[str] | None) -> Iterator[tuple[str, Any]]:
     """Yield pairs of a memory's name and a record, for the records with these ids or, with None, for all."""
     for memory, kind in searchable_kinds().items():
         if (records := kind.records(system)) is None:

@@ -84,18 +84,26 @@ def find_bursts(writings: Sequence[WrittenRecord]) -> dict[str, Reason]:
     by_writer = defaultdict[str, list[WrittenRecord]](list)
     for writing in sorted(writings, key=lambda writing: writing.at):
         by_writer[writing.writer].append(writing)
-    spans = {writer: Counter(map(_period_number, own_writings)) for writer, own_writings in by_writer.items()}
+    counts_by_writer = {
+        writer: Counter(map(_period_number, own_writings)) for writer, own_writings in by_writer.items()
+    }
     reasons: dict[str, Reason] = {}
     for writer, own_writings in by_writer.items():
         burst = _largest_burst(own_writings)
-        during = Counter(_period_number(writing) for writing in burst)
-        usual = [n for other, counts in spans.items() if other != writer for n in counts.values()]
-        usual += (spans[writer] - during).values()
-        if len(burst) < BURST_RECORDS or len(usual) < BURST_SPANS or len(burst) < BURST_RATIO * _usual_maximum(usual):
+        burst_counts = Counter(_period_number(writing) for writing in burst)
+        usual_counts = [
+            count for other, counts in counts_by_writer.items() if other != writer for count in counts.values()
+        ]
+        usual_counts += (counts_by_writer[writer] - burst_counts).values()
+        if (
+            len(burst) < BURST_RECORDS
+            or len(usual_counts) < BURST_SPANS
+            or len(burst) < BURST_RATIO * _usual_maximum(usual_counts)
+        ):
             continue
         why = (
             f"{len(burst)} of {len(own_writings)} records of {writer} were stored within {BURST_MINUTES} minutes; "
-            f"usually a writer stores at most {_usual_maximum(usual)} in that time."
+            f"usually a writer stores at most {_usual_maximum(usual_counts)} in that time."
         )
         reasons |= {writing.id: _make_reason(BURST, why) for writing in burst}
     return reasons
@@ -131,13 +139,13 @@ def _largest_burst(writings: Sequence[WrittenRecord]) -> Sequence[WrittenRecord]
     Args:
         writings: Records of one writer, in the order of their times.
     """
-    start, best = 0, writings[:0]
-    for end, writing in enumerate(writings, 1):
-        while (writing.at - writings[start].at).total_seconds() > _SECONDS:
-            start += 1
-        if end - start > len(best):
-            best = writings[start:end]
-    return best
+    first, largest = 0, writings[:0]
+    for n_read, writing in enumerate(writings, 1):
+        while (writing.at - writings[first].at).total_seconds() > _SECONDS:
+            first += 1
+        if n_read - first > len(largest):
+            largest = writings[first:n_read]
+    return largest
 
 
 def _period_number(writing: WrittenRecord) -> int:
@@ -155,22 +163,22 @@ def _hub_signs(memories: Mapping[str, Any]) -> Iterator[tuple[tuple[str, str], R
     if attempts is None:
         return
     vectors = attempts.collection.first_vectors(attempts.ids()[: -HUB_RECENT - 1 : -1])
-    tasks = select_dissimilar(vectors)
-    if len(tasks) < HUB_MIN_TASKS:
+    task_ids = select_dissimilar(vectors)
+    if len(task_ids) < HUB_MIN_TASKS:
         return
     for name, records in memories.items():
         if (n_records := records.count()) < HUB_RECORDS:
             continue
         n_tasks_by_id = Counter[str]()
-        for task_id in tasks:
+        for task_id in task_ids:
             hits = records.collection.query(vectors[task_id], HUB_HITS + 1, with_buried=False).ids
             n_tasks_by_id.update([hit for hit in hits if hit != task_id][:HUB_HITS])
         counts = sorted(n_tasks_by_id.values(), reverse=True)
         n_outliers = n_records // 100
         usual_maximum = counts[n_outliers] if n_outliers < len(counts) else 0
         for record_id, n_tasks in n_tasks_by_id.items():
-            if n_tasks >= max(HUB_SHARE * len(tasks), HUB_RATIO * usual_maximum):
-                why = f"It is among the first {HUB_HITS} hits of {n_tasks} of {len(tasks)} unrelated tasks."
+            if n_tasks >= max(HUB_SHARE * len(task_ids), HUB_RATIO * usual_maximum):
+                why = f"It is among the first {HUB_HITS} hits of {n_tasks} of {len(task_ids)} unrelated tasks."
                 yield (name, record_id), _make_reason(HUB, why)
 
 

@@ -75,18 +75,18 @@ class StrategyEffect:
         return "hurts" if self.used.interval.high < self.not_used.interval.low else "unclear"
 
 
-def effect_among(tries: Sequence[Use], similar: Iterable[Attempt]) -> StrategyEffect:
+def effect_among(uses: Sequence[Use], similar: Iterable[Attempt]) -> StrategyEffect:
     """Return the effect of a strategy, from its recorded uses and from attempts at similar tasks.
 
     Args:
         similar: Attempts at similar tasks. Those that used the strategy or have an unknown outcome are not counted, as
             in `rate_of_others`.
     """
-    without = rate_of_others(similar, tries)
+    others = rate_of_others(similar, uses)
     return StrategyEffect(
-        used=Tries(n=len(tries), n_succeeded=sum(use.success for use in tries)),
-        not_used=Tries(n=without.n_known, n_succeeded=without.n_succeeded),
-        n_unplaced=sum(not use.trajectory_id and not use.task_id for use in tries),
+        used=Tries(n=len(uses), n_succeeded=sum(use.success for use in uses)),
+        not_used=Tries(n=others.n_known, n_succeeded=others.n_succeeded),
+        n_unplaced=sum(not use.trajectory_id and not use.task_id for use in uses),
     )
 
 
@@ -104,10 +104,10 @@ def strategy_effect(
     strategy = bank.get(strategy_id)
     if strategy is None:
         raise NotFound(f"there is no strategy {strategy_id!r}; it may have been deleted (see: atlas history)")
-    tries = bank.attempts(strategy_id)
-    plain = replace(experience.weights, **dict.fromkeys(NUDGES, 0.0))
-    retrieval = experience.ranked_with(plain, reranked=False).retrieve(
+    uses = bank.attempts(strategy_id)
+    relevance_weights = replace(experience.weights, **dict.fromkeys(NUDGES, 0.0))
+    retrieval = experience.ranked_with(relevance_weights, reranked=False).retrieve(
         strategy.situation, k, count_retrieval=False, with_buried=True
     )
     ids = [hit.item.id for hit in retrieval.hits]
-    return effect_among(tries, read_attempts(experience, {"id": {"$in": ids}}) if ids else [])
+    return effect_among(uses, read_attempts(experience, {"id": {"$in": ids}}) if ids else [])

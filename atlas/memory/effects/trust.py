@@ -67,10 +67,12 @@ def trust_of_all(system: Any) -> dict[str, dict[str, Trust]]:
     while is_changed:  # a source may be derived itself
         is_changed = False
         for memory, record_id, source_memory, source_id in sources:
-            lowest = trust[source_memory].get(source_id, Trust.AGENT)
-            if lowest < trust[memory].get(record_id, Trust.UNTRUSTED):
-                trust[memory][record_id], is_changed = lowest, True
-    return {name: {i: trust[name][i] for i in records.ids()} for name, records in memories.items()}
+            source_trust = trust[source_memory].get(source_id, Trust.AGENT)
+            if source_trust < trust[memory].get(record_id, Trust.UNTRUSTED):
+                trust[memory][record_id], is_changed = source_trust, True
+    return {
+        name: {record_id: trust[name][record_id] for record_id in records.ids()} for name, records in memories.items()
+    }
 
 
 def trust_labels(system: Any, ids: Sequence[str]) -> dict[str, str]:
@@ -79,10 +81,14 @@ def trust_labels(system: Any, ids: Sequence[str]) -> dict[str, str]:
     Raises:
         NotFound: One of the ids does not exist.
     """
-    known = {record_id: trust for by_id in trust_of_all(system).values() for record_id, trust in by_id.items()}
-    if missing := [record_id for record_id in parse_ids(ids) if record_id not in known]:
+    trust_by_id = {
+        record_id: trust
+        for trust_of_memory in trust_of_all(system).values()
+        for record_id, trust in trust_of_memory.items()
+    }
+    if missing := [record_id for record_id in parse_ids(ids) if record_id not in trust_by_id]:
         raise NotFound(f"no memory has a record {missing[0]!r}; it may have been deleted")
-    return {record_id: known[record_id].label for record_id in ids}
+    return {record_id: trust_by_id[record_id].label for record_id in ids}
 
 
 def trusted_memories(system: Any, memories: Mapping[str, AnyMemory], min_trust: str) -> TrustedMemories:
@@ -96,8 +102,8 @@ def trusted_memories(system: Any, memories: Mapping[str, AnyMemory], min_trust: 
     min_level = parse_trust(min_trust)
     levels = trust_of_all(system)
     trusted, origins = dict[str, AnyMemory](), dict[str, str]()
-    for by_id in levels.values():
-        origins |= {record_id: level.label for record_id, level in by_id.items() if level >= min_level}
+    for trust_of_memory in levels.values():
+        origins |= {record_id: level.label for record_id, level in trust_of_memory.items() if level >= min_level}
     for name, memory in memories.items():
         if name in levels and not isinstance(memory, PluggedMemory):
             trusted[name] = memory.exclude(
@@ -134,9 +140,11 @@ def _origin_trust(origin: Origin | None, people: set[str]) -> Trust:
 
 def _derived_records(memories: Mapping[str, Any]) -> Iterator[tuple[str, str, str, str]]:
     """Yield, for each source of each derived record: memory and id of the record, memory and id of the source."""
-    attempts = {attempt: record_id for record_id, attempt in memories["experience"].column("trajectory_id").items()}
+    experience_ids_by_attempt = {
+        attempt_id: record_id for record_id, attempt_id in memories["experience"].column("trajectory_id").items()
+    }
     for derivation in derivations():
         for record_id, value in memories[derivation.memory].column(derivation.column).items():
             for source in value if isinstance(value, tuple | list) else (value,):
-                source_id = attempts.get(source, source) if derivation.is_by_attempt else source
+                source_id = experience_ids_by_attempt.get(source, source) if derivation.is_by_attempt else source
                 yield derivation.memory, record_id, derivation.source_memory, str(source_id)

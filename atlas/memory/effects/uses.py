@@ -37,14 +37,17 @@ def used_records(
     Observations do not count as the agent's words, because the context block may be an observation.
     """
     words = "\n".join([*(f"{step.thought}\n{step.action}" for step in steps), str(solution or "")])
-    named_ids = {
+    ids_by_memory = {
         name: tuple(record_id for record_id in ids if _is_named(record_id, words)) for name, ids in retrieved.items()
     }
-    if not any(named_ids.values()):
+    if not any(ids_by_memory.values()):
         given_texts = [task.description, *map(str, task.context.values()), *_own_observations(retrieved, steps)]
         reappearing = _reappearing_records(texts, words, given_texts) | _called_concepts(texts, words, given_texts)
-        named_ids = {name: tuple(i for i in ids if (name, i) in reappearing) for name, ids in retrieved.items()}
-    return {name: ids for name, ids in named_ids.items() if ids}
+        ids_by_memory = {
+            name: tuple(record_id for record_id in ids if (name, record_id) in reappearing)
+            for name, ids in retrieved.items()
+        }
+    return {name: ids for name, ids in ids_by_memory.items() if ids}
 
 
 def block_texts(block: str, retrieved: Ids) -> dict[tuple[str, str], str]:
@@ -75,7 +78,7 @@ def shown_metadata(retrieved: Ids, texts: Texts, used: Ids, counter: TokenCounte
     if counter is None:
         return metadata
     n_tokens = {record: counter.count(text) for record, text in texts.items()}
-    n_used = sum(n for (name, record_id), n in n_tokens.items() if record_id in used.get(name, ()))
+    n_used = sum(count for (name, record_id), count in n_tokens.items() if record_id in used.get(name, ()))
     n_shown = sum(n_tokens.values())
     return {**metadata, SHOWN_TOKENS: n_shown, UNUSED_TOKENS: n_shown - n_used}
 
@@ -89,8 +92,8 @@ def _is_named(record_id: str, words: str) -> bool:
         return False
     short_id = shown_id(record_id)
     is_distinctive = len(short_id) >= SHORT_ID and any(map(str.isdigit, short_id))
-    end = r"(?![\w-])" if short_id == record_id else ""  # a shortened id may be followed by its rest
-    return is_distinctive and re.search(rf"(?<!\w){re.escape(short_id.removesuffix('…'))}{end}", words) is not None
+    word_end = r"(?![\w-])" if short_id == record_id else ""  # a shortened id may be followed by its rest
+    return is_distinctive and re.search(rf"(?<!\w){re.escape(short_id.removesuffix('…'))}{word_end}", words) is not None
 
 
 def _reappearing_records(texts: Texts, words: str, given_texts: Sequence[str]) -> set[tuple[str, str]]:
@@ -99,12 +102,12 @@ def _reappearing_records(texts: Texts, words: str, given_texts: Sequence[str]) -
     Args:
         given_texts: Other texts that the agent received. N-grams in these are ignored.
     """
-    own_runs = set(_word_ngrams(words)).difference(*map(_word_ngrams, given_texts))
+    unmatched_ngrams = set(_word_ngrams(words)).difference(*map(_word_ngrams, given_texts))
     records = set()
     for record, text in texts.items():
-        if shared := own_runs.intersection(_word_ngrams(text)):
+        if shared_ngrams := unmatched_ngrams.intersection(_word_ngrams(text)):
             records.add(record)
-            own_runs -= shared
+            unmatched_ngrams -= shared_ngrams
     return records
 
 
@@ -114,7 +117,7 @@ def _called_concepts(texts: Texts, words: str, given_texts: Sequence[str]) -> se
     for record, text in texts.items():
         name = text.strip().partition("\n")[0]
         is_distinctive = len(name) >= SHORT_ID or "_" in name
-        if record[0] != "concepts" or not is_distinctive or any(name in given for given in given_texts):
+        if record[0] != "concepts" or not is_distinctive or any(name in given_text for given_text in given_texts):
             continue
         if re.search(rf"(?<!def )\b{re.escape(name)}\s*\(", words):
             called_concepts.add(record)

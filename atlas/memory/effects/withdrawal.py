@@ -156,14 +156,14 @@ def _plan(system: Any, ids: Sequence[str], keep: Sequence[str]) -> Withdrawal:
     requested, kept_ids = (tuple(dict.fromkeys(parse_ids(id_list))) for id_list in (ids, keep))
     if not requested:
         raise InvalidInput("expected the id of at least one record to withdraw, got none")
-    newest = records = [record for record_id in requested for record in _records(system, record_id)]
-    known = {(record.memory, record.id) for record_id in kept_ids for record in _records(system, record_id)}
-    known |= {(record.memory, record.id) for record in records}
-    while newest:
-        derived = {(record.memory, record.id): record for record in _find_derived(system, newest)}
-        newest = [derived[key] for key in sorted(derived.keys() - known)]
-        known |= derived.keys()
-        records = [*records, *newest]
+    latest_records = records = [record for record_id in requested for record in _find_records(system, record_id)]
+    known_keys = {(record.memory, record.id) for record_id in kept_ids for record in _find_records(system, record_id)}
+    known_keys |= {(record.memory, record.id) for record in records}
+    while latest_records:
+        derived_by_key = {(record.memory, record.id): record for record in _find_derived(system, latest_records)}
+        latest_records = [derived_by_key[key] for key in sorted(derived_by_key.keys() - known_keys)]
+        known_keys |= derived_by_key.keys()
+        records = [*records, *latest_records]
     return Withdrawal(ids=requested, keep=kept_ids, records=tuple(records), uses=tuple(_recorded_uses(system, records)))
 
 
@@ -178,21 +178,21 @@ def apply_withdrawal(system: Any, plan: Withdrawal, *, reason: str = "") -> str:
     """
     moments = {memory: _find_memory(system, memory).collection.moment() for memory in plan.ids_by_memory()}
     try:
-        now = _plan(system, plan.ids, plan.keep)
+        current_plan = _plan(system, plan.ids, plan.keep)
     except NotFound as error:
         raise PlanOutdated(
             f"the store has changed since the plan was made ({error}); nothing was done. Plan again"
         ) from error
-    if now != plan:
+    if current_plan != plan:
         raise PlanOutdated(
             "the records have been used, or others derived from them, since the plan was made; nothing was done. "
             "Plan again"
         )
     operation_id: str | None = None
     for memory, ids in reversed(plan.ids_by_memory().items()):
-        scoped = _find_memory(system, memory).as_operation("delete", reason, operation_id=operation_id)
-        scoped.collection.delete_unchanged(ids, moments[memory])
-        operation_id = scoped.operation_id
+        memory_in_operation = _find_memory(system, memory).as_operation("delete", reason, operation_id=operation_id)
+        memory_in_operation.collection.delete_unchanged(ids, moments[memory])
+        operation_id = memory_in_operation.operation_id
     return str(operation_id)
 
 
@@ -207,7 +207,7 @@ def _find_memory(system: Any, memory: str) -> Any:
     return known_kinds()[memory].records(system)
 
 
-def _records(system: Any, record_id: str) -> list[WithdrawnRecord]:
+def _find_records(system: Any, record_id: str) -> list[WithdrawnRecord]:
     """Return the records with an id. Several memories may have a record with this id."""
     titles = {memory: _find_memory(system, memory).titles([record_id]).get(record_id) for memory in known_kinds()}
     records = [
@@ -243,7 +243,8 @@ def _find_related(system: Any, relation: _Relation, sources: Mapping[str, str]) 
     where = {relation.column: {"$in": sorted(sources)}} if len(sources) <= MAX_FILTERED else None
     values = records.column(relation.column, where)
     sources_by_id = {
-        record_id: next((v for v in _as_tuple(value) if v in sources), None) for record_id, value in values.items()
+        record_id: next((source for source in _as_tuple(value) if source in sources), None)
+        for record_id, value in values.items()
     }
     titles = records.titles([record_id for record_id, value in sources_by_id.items() if value is not None])
     for record_id, title in titles.items():
@@ -266,12 +267,16 @@ def _experience_ids_by_name(system: Any, ids: Sequence[str]) -> dict[str, str]:
     Workflows name experiences as their sources, and other strategies name attempts.
     """
     experiences: list[Experience] = system.experience.get_many(ids) if ids else []
-    attempts: dict[str, str] = {}
+    ids_by_name: dict[str, str] = {}
     for experience in experiences:
-        merged = merged_attempts(experience.metadata).values()
-        names = (experience.id, experience.trajectory_id, *(attempt.get("trajectory_id", "") for attempt in merged))
-        attempts |= {name: experience.id for name in names if name}
-    return attempts
+        merged_data = merged_attempts(experience.metadata).values()
+        all_names = (
+            experience.id,
+            experience.trajectory_id,
+            *(attempt.get("trajectory_id", "") for attempt in merged_data),
+        )
+        ids_by_name |= {name: experience.id for name in all_names if name}
+    return ids_by_name
 
 
 def _find_dependent_concepts(system: Any, ids: Sequence[str]) -> Iterator[WithdrawnRecord]:
@@ -289,13 +294,13 @@ def _find_promoted(system: Any, ids: Sequence[str]) -> Iterator[WithdrawnRecord]
     for entry in system.journal.get_many(ids):
         for name in promotions_of(entry):
             with suppress(NotFound):  # the promoted record may be deleted
-                for record in _records(system, name.partition(":")[2]):
+                for record in _find_records(system, name.partition(":")[2]):
                     yield replace(record, relation="promoted from", source=entry.id)
 
 
 def _recorded_uses(system: Any, records: Iterable[WithdrawnRecord]) -> list[RecordedUse]:
-    recorded = list[RecordedUse]()
+    recorded_uses = list[RecordedUse]()
     for memory, ids in _group_by_memory(records).items():
         for record_id, uses in _find_memory(system, memory).collection.uses(ids).items():
-            recorded += [RecordedUse(memory=memory, record_id=record_id, use=use) for use in uses]
-    return sorted(recorded, key=lambda use: use.use.at)
+            recorded_uses += [RecordedUse(memory=memory, record_id=record_id, use=use) for use in uses]
+    return sorted(recorded_uses, key=lambda use: use.use.at)
