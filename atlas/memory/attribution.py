@@ -95,7 +95,7 @@ class TrajectoryAttribution:
         key = (*_task_key(task), attempt)
         with self._lock:
             if keeps_assignment:
-                earlier_keys = (earlier for earlier in reversed(self._deliveries) if earlier[:2] == key[:2])
+                earlier_keys = (earlier_key for earlier_key in reversed(self._deliveries) if earlier_key[:2] == key[:2])
                 latest = self._deliveries.get(next(earlier_keys, key), _NO_DELIVERY)
                 delivery = replace(delivery, assignment=latest.assignment)
             self._deliveries.pop(key, None)
@@ -103,15 +103,15 @@ class TrajectoryAttribution:
             while len(self._deliveries) > self._max_tasks:
                 self._deliveries.popitem(last=False)
 
-    def _find_key(self, trajectory: Trajectory) -> tuple[str, str, str]:
-        """Return the key of the delivery to an attempt: with the attempt's id, or else the latest for the task."""
+    def _delivery_key(self, trajectory: Trajectory) -> tuple[str, str, str]:
+        """Return the key of the delivery to an attempt: by the attempt's id, or else the latest one for its task."""
         task = trajectory.task
         task_keys = (_task_key(task), _task_key(replace(task, id="")))
         keys_by_id = [(*key, trajectory.id) for key in task_keys]
-        latest = [key for task_key in task_keys for key in reversed(self._deliveries) if key[:2] == task_key]
-        return next((key for key in (*keys_by_id, *latest) if key in self._deliveries), keys_by_id[0])
+        latest_keys = [key for task_key in task_keys for key in reversed(self._deliveries) if key[:2] == task_key]
+        return next((key for key in (*keys_by_id, *latest_keys) if key in self._deliveries), keys_by_id[0])
 
-    def attribute(self, trajectory: Trajectory, read: Callable[[Ids], Texts] = lambda _: {}) -> Attribution:
+    def attribute(self, trajectory: Trajectory, read_texts: Callable[[Ids], Texts] = lambda _: {}) -> Attribution:
         """Return the records that an attempt used, and the metadata to add to the attempt.
 
         A record counts as used if the attempt's thoughts, actions or solution contain its id. If they contain no id, a
@@ -120,17 +120,17 @@ class TrajectoryAttribution:
         of at least the length in a context block.
 
         Args:
-            read: Function that returns the texts of retrieved records. It is called if there was no context block.
+            read_texts: Function that returns the texts of retrieved records. It is called if there was no block.
         """
         with self._lock:
-            delivery = self._deliveries.get(self._find_key(trajectory), _NO_DELIVERY)
+            delivery = self._deliveries.get(self._delivery_key(trajectory), _NO_DELIVERY)
         assignment = delivery.assignment.metadata if delivery.assignment is not None else {}
         if not any(delivery.retrieved.values()):
             return replace(_attribution_from_metadata(trajectory.metadata.get("used"), {}), metadata=assignment)
         from atlas.memory.effects.uses import block_texts, shown_metadata, used_records  # late: opening stores nothing
 
         retrieved = delivery.retrieved
-        texts = block_texts(delivery.block, retrieved) if delivery.block else read(retrieved)
+        texts = block_texts(delivery.block, retrieved) if delivery.block else read_texts(retrieved)
         stated_ids = trajectory.metadata.get("used")
         if stated_ids is None:
             solution = trajectory.metadata.get("solution")
@@ -145,7 +145,7 @@ class TrajectoryAttribution:
     def forget(self, trajectory: Trajectory) -> None:
         """Forget the records that were received for an attempt, after the attempt was stored."""
         with self._lock:
-            self._deliveries.pop(self._find_key(trajectory), None)
+            self._deliveries.pop(self._delivery_key(trajectory), None)
 
 
 def _attribution_from_metadata(value: object, retrieved: Ids) -> Attribution:
@@ -154,7 +154,7 @@ def _attribution_from_metadata(value: object, retrieved: Ids) -> Attribution:
         return Attribution()
     if isinstance(value, Mapping):
         return _attribution_by_memory(value, retrieved)
-    ids = _as_ids(value)
+    ids = _parse_used_ids(value)
     if ids is None:
         return Attribution(
             problems=(f"expected a list of ids, or a mapping from memories to lists, for `used`, got {value!r:.80}",)
@@ -188,7 +188,7 @@ class UseCounter:
         used_records = [(name, record_id) for name, ids in attribution.used.items() for record_id in ids]
         for name, record_id in used_records:
             try:
-                if full_id := self._count(name, record_id, success, trajectory, operation_id):
+                if full_id := self._count_use(name, record_id, success, trajectory, operation_id):
                     result.used.setdefault(name, []).append(full_id)
             except NotFound:  # deleted after it was retrieved
                 unknown.append(record_id)
@@ -201,7 +201,7 @@ class UseCounter:
         result.errors = join_errors(*failures, *({"used": problem} for problem in problems))
         return result
 
-    def _count(
+    def _count_use(
         self, name: str, record_id: str, success: bool, trajectory: Trajectory, operation_id: str | None
     ) -> str | None:
         """Count a use of a record, and return the record's full id. `record_id` may be a prefix, as in a context block.
@@ -214,8 +214,8 @@ class UseCounter:
         if not memory.counts_uses:
             return None
         record_id = self._full_id(memory, record_id)
-        scoped = memory.as_operation("store", operation_id=operation_id) if operation_id else memory
-        scoped.record_use(record_id, success, task_id=trajectory.task.id, trajectory_id=trajectory.id)
+        memory_in_operation = memory.as_operation("store", operation_id=operation_id) if operation_id else memory
+        memory_in_operation.record_use(record_id, success, task_id=trajectory.task.id, trajectory_id=trajectory.id)
         return record_id
 
     def _full_id(self, memory: AnyMemory, record_id: str) -> str:
@@ -231,7 +231,7 @@ def _attribution_by_memory(values_by_memory: Mapping[Any, Any], retrieved: Ids) 
     used: dict[str, tuple[str, ...]] = {}
     problems = []
     for label, value in values_by_memory.items():
-        name, ids = NAMES.get(label), _as_ids(value)
+        name, ids = NAMES.get(label), _parse_used_ids(value)
         if name is None:
             names = ", ".join(dict.fromkeys(NAMES.values()))
             problems.append(f"expected one of {names} for a memory in `used`, got {label!r:.80}")
@@ -276,7 +276,7 @@ def _attribution_from_prefixes(prefixes: Sequence[str], retrieved: Ids) -> Attri
     return Attribution(used=distinct_ids, unknown=tuple(unknown))
 
 
-def _as_ids(value: Any) -> tuple[str, ...] | None:
+def _parse_used_ids(value: Any) -> tuple[str, ...] | None:
     """Return the distinct ids in a list or a single string, or None for a value of another type."""
     if value is None:
         return ()
@@ -308,7 +308,7 @@ class ScrubbedAttempt:
     """Number of secrets that were replaced, keyed by kind."""
 
     @classmethod
-    def of(cls, trajectory: Trajectory, storage: Store | None) -> ScrubbedAttempt:
+    def scrub(cls, trajectory: Trajectory, storage: Store | None) -> ScrubbedAttempt:
         """Return an attempt with its secrets replaced, or unchanged if the store's settings keep secrets."""
         scrubs = storage is None or storage.settings.scrub_secrets
         with counting_secrets() as counts:
@@ -339,10 +339,10 @@ def find_stored_attempt(experience: Memory[Any], storage: Store, trajectory: Tra
         raise InvalidInput(
             f"{operations[0].actor} has already stored an attempt with the id {trajectory.id!r}; choose another id"
         )
-    earlier = experience.get(ids[0])
-    if earlier is not None and earlier.task.description != trajectory.task.description:
+    stored = experience.get(ids[0])
+    if stored is not None and stored.task.description != trajectory.task.description:
         raise InvalidInput(
-            f"the id {trajectory.id!r:.80} belongs to an attempt at the task {earlier.task.description!r:.100}, not at "
+            f"the id {trajectory.id!r:.80} belongs to an attempt at the task {stored.task.description!r:.100}, not at "
             f"{trajectory.task.description!r:.100}; choose another id or key"
         )
     return StoredAttempt(ids[0], operations[0].id if operations else None)

@@ -17,7 +17,7 @@ class DeferredWrites:
     """A queue of writes for a background thread. Pending writes are lost when the process ends."""
 
     def __init__(self) -> None:
-        self._waiting: deque[tuple[str, Callable[[], Any]]] = deque()
+        self._pending: deque[tuple[str, Callable[[], Any]]] = deque()
         self._background = BackgroundTask("atlas-late-writes", self._write_all)
 
     def add(self, description: str, write: Callable[[], Any]) -> None:
@@ -27,7 +27,7 @@ class DeferredWrites:
             description: Name of the write for the log message if it fails, such as `a strategy`.
             write: Function that performs the write.
         """
-        self._waiting.append((description, bind_actor(write)))
+        self._pending.append((description, bind_actor(write)))
         self._background.begin()
 
     def wait(self, timeout_seconds: float | None = None) -> None:
@@ -36,12 +36,12 @@ class DeferredWrites:
 
     def drop(self) -> None:
         """Drop the writes that have not started."""
-        self._waiting.clear()
+        self._pending.clear()
 
     def _write_all(self) -> None:
-        while self._waiting:
+        while self._pending:
             try:
-                description, write = self._waiting.popleft()
+                description, write = self._pending.popleft()
             except IndexError:  # the writes were dropped
                 return
             try:

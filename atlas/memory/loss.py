@@ -84,24 +84,24 @@ class CurationLoss(Tabular):
     def details(self) -> tuple[str, ...]:
         """Sentences about sampling, lost hits, lost evidence and unproven concepts, without texts of records."""
         if not self.n_tasks:
-            return self._proofs
+            return self._unproven_sentences
         sampling = (
-            f"Sampled: {self.n_tasks:,} of {_with_count(self.n_known, 'task')} of {self.n_sampled:,} of "
-            f"{_with_count(self.n_removed, 'record')}."
+            f"Sampled: {self.n_tasks:,} of {_count_noun(self.n_known, 'task')} of {self.n_sampled:,} of "
+            f"{_count_noun(self.n_removed, 'record')}."
         )
         return (
             *([sampling] if self.is_sampled else []),
             f"Right records lost: {self.n_lost_from_hits:,} of {self.n_in_hits:,} in hits, "
             f"{self.n_lost_from_blocks:,} of {self.n_in_blocks:,} in context blocks.",
-            f"Evidence lost from the blocks: {_with_count(len(self.words), 'word')} and "
-            f"{_with_count(len(self.conditions), 'condition')}.",
-            *self._proofs,
+            f"Evidence lost from the blocks: {_count_noun(len(self.words), 'word')} and "
+            f"{_count_noun(len(self.conditions), 'condition')}.",
+            *self._unproven_sentences,
         )
 
     @property
-    def _proofs(self) -> tuple[str, ...]:
-        n = len(self.unproven)
-        return (f"{_with_count(n, 'proven concept')} would no longer be proven.",) if n else ()
+    def _unproven_sentences(self) -> tuple[str, ...]:
+        n_unproven = len(self.unproven)
+        return (f"{_count_noun(n_unproven, 'proven concept')} would no longer be proven.",) if n_unproven else ()
 
     def _caption(self) -> str:
         return self.sentence
@@ -150,7 +150,7 @@ def describe_loss(n_losing: int, n_tasks: int, *, noun: str = "task") -> str:
     if not n_tasks:
         return f"no {noun} to replay"
     verb = "loses its" if 1 in (n_losing, n_tasks) else "lose their"
-    return f"{n_losing:,} of {_with_count(n_tasks, noun)} {verb} best record"
+    return f"{n_losing:,} of {_count_noun(n_tasks, noun)} {verb} best record"
 
 
 def reason_with_loss(reason: str, loss: CurationLoss | None) -> str:
@@ -160,5 +160,5 @@ def reason_with_loss(reason: str, loss: CurationLoss | None) -> str:
     return "; ".join(filter(None, (reason, loss.sentence)))
 
 
-def _with_count(n: int, noun: str) -> str:
+def _count_noun(n: int, noun: str) -> str:
     return f"{n:,} {noun}" if n == 1 else f"{n:,} {noun}s"

@@ -81,14 +81,14 @@ def open_memory(
         clock=clock,
     )
     try:
-        whole = whole_embedder(embedder or _choose_embedder(storage, settings, announce or _warn, confirm))
-        model = EmbeddingModel(whole.model_name, whole.dimension)
-        storage.bind(model, whole)
-        if settings.late_interaction and returns_tokens(whole):
-            storage.late = LateInteraction(storage.ledger, whole)
+        adapted_embedder = whole_embedder(embedder or _choose_embedder(storage, settings, announce or _warn, confirm))
+        model = EmbeddingModel(adapted_embedder.model_name, adapted_embedder.dimension)
+        storage.bind(model, adapted_embedder)
+        if settings.late_interaction and returns_tokens(adapted_embedder):
+            storage.late = LateInteraction(storage.ledger, adapted_embedder)
         memory = _MemoryFactories(
             storage=storage,
-            embedder=whole,
+            embedder=adapted_embedder,
             llm=llm,
             extractor=extractor,
             success_updater=success_updater or find_updater(settings.success_updater),
@@ -224,9 +224,9 @@ def reembed_store(settings: Settings, model: str = "", on_progress: Progress | N
 def _choose_embedder(
     storage: Store, settings: Settings, announce: Callable[[str], None], confirm: Callable[[str], bool] | None
 ) -> WholeEmbedder:
-    bound = storage.model
-    if bound is not None:
-        return _embedder_of(storage, settings.embedding_model or bound.name, settings, announce)
+    model = storage.model
+    if model is not None:
+        return _embedder_of_store(storage, settings.embedding_model or model.name, settings, announce)
     choice = choose_model(
         settings.embedding_model,
         timeout_seconds=settings.hub_timeout_seconds,
@@ -246,24 +246,24 @@ def sentence_embedder(name: str, settings: Settings) -> SentenceTransformerEmbed
     return embedder
 
 
-def _embedder_of(
+def _embedder_of_store(
     storage: Store, name: str, settings: Settings, announce: Callable[[str], None]
 ) -> SentenceTransformerEmbedder:
     """Return the embedder of a store's model, with the prompts from which the store's vectors were made."""
     embedder = sentence_embedder(name, settings)
-    bound = storage.model
-    if bound is None or embedder.model_name != bound.name:
+    model = storage.model
+    if model is None or embedder.model_name != model.name:
         return embedder
-    declared = embedder.prompts
-    stored = override_prompts(
-        prompts_to_use(declared, storage.prompts), settings.query_prompt, settings.document_prompt
+    declared_prompts = embedder.prompts
+    kept_prompts = override_prompts(
+        prompts_to_use(declared_prompts, storage.prompts), settings.query_prompt, settings.document_prompt
     )
-    if stored != declared:
+    if kept_prompts != declared_prompts:
         announce(
-            f"This store was embedded with the prompts {_describe_prompts(stored)}, which stay in use. Its model "
-            f"{name} now declares {_describe_prompts(declared)}. To use the new prompts, run: atlas reembed"
+            f"This store was embedded with the prompts {_describe_prompts(kept_prompts)}, which stay in use. Its model "
+            f"{name} now declares {_describe_prompts(declared_prompts)}. To use the new prompts, run: atlas reembed"
         )
-        embedder.use_prompts(stored)
+        embedder.use_prompts(kept_prompts)
     return embedder
 
 

@@ -30,6 +30,8 @@ class PluggedMemory:
 
     noun: ClassVar[str]
     item: ClassVar[type]
+    """Type of the records."""
+
     needs: ClassVar[tuple[str, str] | tuple[str]]
     """Names of the required methods. The first one is the search."""
 
@@ -75,7 +77,7 @@ class PluggedMemory:
     def retrieve(self, task: Task, k: int) -> Retrieval[Any]:
         """Return at most k records for a task, as hits without signals."""
         method = self.needs[0]
-        answer = call(getattr(self.memory, method), self._question(task), k) if k else []
+        answer = call(getattr(self.memory, method), self._make_query(task), k) if k else []
         items = list(answer) if isinstance(answer, Iterable) else [answer]
         if not all(isinstance(item, self.item) for item in items):
             raise InvalidInput(
@@ -83,13 +85,13 @@ class PluggedMemory:
                 f"got {answer!r:.120}"
             )
         return Retrieval(
-            hits=[hit_without_signals(self._as_item(item)) for item in items[:k]], n_hidden=0, threshold=0.0
+            hits=[hit_without_signals(self._to_record(item)) for item in items[:k]], n_hidden=0, threshold=0.0
         )
 
-    def _question(self, task: Task) -> Any:
+    def _make_query(self, task: Task) -> Any:
         return task
 
-    def _as_item(self, item: Any) -> Any:
+    def _to_record(self, item: Any) -> Any:
         """Return a search result of the memory as a record of ATLAS."""
         return item
 
@@ -128,7 +130,7 @@ class PluggedConcepts(PluggedMemory):
         refuse_in_scope(PLUGGED_WRITE)
         return [call(self.memory.add, concept) for concept in concepts]
 
-    def _question(self, task: Task) -> Any:
+    def _make_query(self, task: Task) -> Any:
         return task.description
 
 
@@ -138,7 +140,7 @@ class PluggedStrategies(PluggedMemory):
     noun, item, needs, own_name = "strategy bank", Strategy, ("read", "write"), "strategy_bank"
     own_class = "atlas.memory.strategies.memory:ChromaStrategyBank"
 
-    def _as_item(self, item: Strategy) -> Strategy:
+    def _to_record(self, item: Strategy) -> Strategy:
         return with_successes(item)
 
     def write(self, trajectory: Trajectory) -> Strategy | None:

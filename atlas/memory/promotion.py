@@ -112,7 +112,7 @@ class Promoter:
         check_may_change(self._journal.collection, ids)
         journal = self._journal.as_operation("promote", promotion.reason)
         self._write(promotion, journal.operation_id)
-        journal.note_promotion(ids, _name(promotion))
+        journal.note_promotion(ids, _record_name(promotion))
         return journal.operation_id
 
     def _plan_promotion(self, entry_id: str) -> Promotion:
@@ -128,7 +128,7 @@ class Promoter:
                 f"expected a {CRASH} with a linked fix or a {REFLECTION} to promote, got entry {entry_id!r} of type "
                 f"{entry.entry_type}"
             )
-        if self._is_written(promotion) and _name(promotion) in promotions_of(entry):
+        if self._is_written(promotion) and _record_name(promotion) in promotions_of(entry):
             raise InvalidInput(
                 f"entry {entry_id!r} was already promoted to {promotion.target} {promotion.becomes.id!r}; "
                 f"edit that {promotion.target}, or delete it first"
@@ -136,37 +136,41 @@ class Promoter:
         return promotion
 
     def _promote_crash(self, crash: JournalEntry, graph: LinkGraph) -> Promotion:
-        fixed_by = {edge.target_id for edge in graph.edges if edge.source_id == crash.id and edge.type == "fixed_by"}
-        fixes = _sort_by_time([entry for entry in graph.entries if entry.id in fixed_by])
+        fix_ids = {edge.target_id for edge in graph.edges if edge.source_id == crash.id and edge.type == "fixed_by"}
+        fixes = _sort_by_time([entry for entry in graph.entries if entry.id in fix_ids])
         if not fixes:
             raise InvalidInput(
                 f"crash {crash.id!r} has no linked fix; add a link of type 'fixed_by', or accept a suggested link"
             )
-        task = self._task_of(crash, graph)
-        return Promotion(entries=(crash, *fixes), becomes=_experience(crash, fixes, task), task=task)
+        task = self._find_task(crash, graph)
+        return Promotion(entries=(crash, *fixes), becomes=_make_experience(crash, fixes, task), task=task)
 
     def _promote_reflection(self, reflection: JournalEntry, graph: LinkGraph) -> Promotion:
-        solved = {e.source_id for e in graph.edges if e.target_id == reflection.id and e.type == "fixed_by"}
-        described = {e.target_id for e in graph.edges if e.source_id == reflection.id and e.type in SUBJECT_LINKS}
-        subjects = _sort_by_time([entry for entry in graph.entries if entry.id in (solved or described)])
-        task = None if subjects else self._task_of(reflection, graph)
-        strategy = _strategy(reflection, [task] if task else subjects)
+        fixed_crash_ids = {
+            edge.source_id for edge in graph.edges if edge.target_id == reflection.id and edge.type == "fixed_by"
+        }
+        subject_ids = {
+            edge.target_id for edge in graph.edges if edge.source_id == reflection.id and edge.type in SUBJECT_LINKS
+        }
+        subjects = _sort_by_time([entry for entry in graph.entries if entry.id in (fixed_crash_ids or subject_ids)])
+        task = None if subjects else self._find_task(reflection, graph)
+        strategy = _make_strategy(reflection, [task] if task else subjects)
         return Promotion(entries=(reflection,), becomes=strategy, task=task)
 
-    def _task_of(self, entry: JournalEntry, graph: LinkGraph) -> JournalEntry | None:
+    def _find_task(self, entry: JournalEntry, graph: LinkGraph) -> JournalEntry | None:
         """Return the last earlier task linked to an entry, or else the last task of its generation, or None."""
-        names = self._journal.types.types_sharing_quota(TASK)
-        linked = [
+        task_types = self._journal.types.types_sharing_quota(TASK)
+        linked_tasks = [
             neighbour
             for neighbour in graph.entries
-            if neighbour.entry_type in names and _written_at(neighbour) <= _written_at(entry)
+            if neighbour.entry_type in task_types and _written_at(neighbour) <= _written_at(entry)
         ]
-        if linked:
-            return max(linked, key=_written_at)
+        if linked_tasks:
+            return max(linked_tasks, key=_written_at)
         log = entry.metadata.get(LOG)
         where = {
             "generation": entry.generation,
-            "entry_type": {"$in": names},
+            "entry_type": {"$in": task_types},
             "created_at": {"$lte": instant(_written_at(entry))},
         }
         if log:
@@ -193,7 +197,7 @@ class Promoter:
             experience.restore_many([ExportedExperience(experience=record, marks=NO_MARKS, usage=NO_USAGE)])
 
 
-def _experience(crash: JournalEntry, fixes: Sequence[JournalEntry], task: JournalEntry | None) -> Experience:
+def _make_experience(crash: JournalEntry, fixes: Sequence[JournalEntry], task: JournalEntry | None) -> Experience:
     """Return a crash as an attempt, with its fixes as the solution.
 
     The outcome is unknown, because no run has confirmed the fix.
@@ -211,13 +215,13 @@ def _experience(crash: JournalEntry, fixes: Sequence[JournalEntry], task: Journa
         steps=(Step(observation=crash.content), *(Step(thought=fix.content) for fix in fixes)),
         outcome=Outcome(None, verification_details={"link": "fixed_by"}),
         timestamp=fixes[-1].created_at or crash.created_at,
-        metadata={"source": SOURCE, **_origin([crash, *fixes]), "solution": solution},
+        metadata={"source": SOURCE, **_origin_metadata([crash, *fixes]), "solution": solution},
     )
     now = attempt.timestamp or datetime.now(UTC)
     return to_experience(attempt, experience_id=_promotion_id(crash), embedding_text="", now=now)
 
 
-def _strategy(reflection: JournalEntry, subjects: Sequence[JournalEntry]) -> Strategy:
+def _make_strategy(reflection: JournalEntry, subjects: Sequence[JournalEntry]) -> Strategy:
     """Return a reflection as a strategy. Its situation is the text of the entries that the reflection is about."""
     situation = "\n\n".join(entry.content for entry in subjects) or split_sentences(reflection.content)[0]
     return Strategy(
@@ -226,11 +230,11 @@ def _strategy(reflection: JournalEntry, subjects: Sequence[JournalEntry]) -> Str
         situation=situation,
         suggestion=reflection.content,
         rationale=f"A reflection of an agent in generation {reflection.generation}; no attempt has confirmed it yet.",
-        metadata={"derived_by": SOURCE, CANDIDATE: True, **_origin([reflection])},
+        metadata={"derived_by": SOURCE, CANDIDATE: True, **_origin_metadata([reflection])},
     )
 
 
-def _origin(entries: Sequence[JournalEntry]) -> dict[str, Any]:
+def _origin_metadata(entries: Sequence[JournalEntry]) -> dict[str, Any]:
     return {
         PROMOTED_FROM: [entry.id for entry in entries],
         "generation": entries[0].generation,
@@ -243,7 +247,7 @@ def _promotion_id(entry: JournalEntry) -> str:
     return hashlib.sha256(f"promoted {entry.id}".encode()).hexdigest()[:32]
 
 
-def _name(promotion: Promotion) -> str:
+def _record_name(promotion: Promotion) -> str:
     """Return the name of the promoted record for the entries' metadata, such as `experience:id`."""
     return f"{promotion.target}:{promotion.becomes.id}"
 

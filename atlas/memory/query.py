@@ -148,17 +148,17 @@ def search_all(
     searches: Mapping[str, Any] = prepare_searches(memories, task, k, filters)
     searchable = {name: memory for name, memory in memories.items() if not isinstance(memory, PluggedMemory)}
     with storage.reading() if storage is not None else nullcontext():
-        outcomes = {name: result_or_error(_search_one, memory, searches[name]) for name, memory in searchable.items()}
+        results = {name: result_or_error(_find_or_raise, memory, searches[name]) for name, memory in searchable.items()}
 
-    def answer(name: str, memory: AnyMemory) -> Retrieval[Any]:
+    def finish_search(name: str, memory: AnyMemory) -> Retrieval[Any]:
         if isinstance(memory, PluggedMemory):
             return search_memory(memory, searches[name], task, k, count_retrieval)
-        result = outcomes[name]
+        result = results[name]
         if isinstance(result, Exception):
             raise result
         return memory._finish(searches[name], result, count_retrieval=count_retrieval)
 
-    return {name: result_or_error(answer, name, memory) for name, memory in memories.items()}
+    return {name: result_or_error(finish_search, name, memory) for name, memory in memories.items()}
 
 
 def search_all_by_words(
@@ -168,14 +168,14 @@ def search_all_by_words(
     check_limit(k)
     parse_where(where)
 
-    def answer(memory: AnyMemory) -> Retrieval[Any]:
+    def search(memory: AnyMemory) -> Retrieval[Any]:
         if isinstance(memory, PluggedMemory):
             _check_unfiltered(memory, where)
             return memory.retrieve(task, k)
         return memory.retrieve_words(task.description, k, where=where, domain=task.domain)
 
     with storage.reading() if storage is not None else nullcontext():
-        return {name: result_or_error(answer, memory) for name, memory in memories.items()}
+        return {name: result_or_error(search, memory) for name, memory in memories.items()}
 
 
 def combine_results(outcomes: Mapping[str, Retrieval[Any] | BaseException]) -> MemoryQueryResult:
@@ -202,7 +202,7 @@ def _check_unfiltered(memory: PluggedMemory, where: Where | None) -> None:
         )
 
 
-def _search_one(memory: Memory[Any], search: Any) -> Any:
+def _find_or_raise(memory: Memory[Any], search: Any) -> Any:
     if isinstance(search, Exception):
         raise search
     return memory._find(search)

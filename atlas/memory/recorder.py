@@ -39,7 +39,9 @@ TEXT_CHARACTERS = 20_000
 
 ERROR_CHARACTERS = 2_000
 
-_EMPTY = ContextBlock(text="", n_tokens=0, budget_tokens=BUDGET_TOKENS, counted_with="nothing", shown={}, n_left_out=0)
+_EMPTY_BLOCK = ContextBlock(
+    text="", n_tokens=0, budget_tokens=BUDGET_TOKENS, counted_with="nothing", shown={}, n_left_out=0
+)
 """Context of a run whose memory cannot be read."""
 
 _current: ContextVar[Run | None] = ContextVar("atlas_run", default=None)
@@ -83,7 +85,7 @@ class Run:
                 self._block = self._memory.build_context(self.task, BUDGET_TOKENS, attempt=self.id)
                 problem = "; ".join(f"{name}: {error}" for name, error in self._block.errors.items())
             except Exception as error:  # noqa: BLE001 - the run continues without memories
-                self._block, problem = _EMPTY, _error_text(error)
+                self._block, problem = _EMPTY_BLOCK, _error_text(error)
             if problem:
                 _log_problem(self, f"its memory could not be queried: {problem}")
         return self._block.text
@@ -100,8 +102,8 @@ class Run:
 
     def step(self, *, thought: Any = "", action: Any = "", observation: Any = "", **metadata: Any) -> None:
         """Add a step: the agent's thought, action and observation. Values other than strings are stored as JSON."""
-        plain = {name: _as_json_value(value) for name, value in metadata.items()}
-        step = Step(_text(thought), _text(action), _text(observation), plain)
+        json_metadata = {name: _as_json_value(value) for name, value in metadata.items()}
+        step = Step(_to_text(thought), _to_text(action), _to_text(observation), json_metadata)
         with self._lock:
             self._steps.append(step)
 
@@ -111,7 +113,7 @@ class Run:
 
     def failed(self, reason: str = "", score: float | None = None) -> None:
         """Mark the run as failed."""
-        self.outcome = Outcome(False, partial_score=score, error_info=_text(reason) or None)
+        self.outcome = Outcome(False, partial_score=score, error_info=_to_text(reason) or None)
 
     def trajectory(self, error: BaseException | None, agent_id: str) -> Trajectory:
         """Return the run as an attempt."""
@@ -120,7 +122,7 @@ class Run:
             metadata |= self._used_records(self._block)
             metadata |= self._block.assignment.metadata if self._block.assignment is not None else {}
         if self.answer is not None:
-            metadata["solution"] = _text(self.answer)
+            metadata["solution"] = _to_text(self.answer)
         if self.parent is not None:
             metadata["parent_run"] = self.parent.id
         outcome = self.outcome or Outcome(None)
@@ -218,12 +220,12 @@ class remember:  # noqa: N801 - read as a verb: `@atlas.remember(memory)`
         return recorded_call  # type: ignore[return-value]
 
     def __enter__(self) -> Run:
-        return self._begin()
+        return self._start_run()
 
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        run = self._end()
+        run = self._end_run()
         try:
             _report_to_parent(run, error)
             run.stored = self._memory.store(self._to_attempt(run, error))
@@ -231,12 +233,12 @@ class remember:  # noqa: N801 - read as a verb: `@atlas.remember(memory)`
             _report_problem(run, problem, error)
 
     async def __aenter__(self) -> Run:
-        return self._begin()
+        return self._start_run()
 
     async def __aexit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        run = self._end()
+        run = self._end_run()
         try:
             _report_to_parent(run, error)
             run.stored = await self._memory.astore(self._to_attempt(run, error))
@@ -253,7 +255,7 @@ class remember:  # noqa: N801 - read as a verb: `@atlas.remember(memory)`
             task = task(*args, **kwargs)
         return remember(self._memory, task, domain=self._domain, agent_id=self._agent_id, judge=self._judge)
 
-    def _begin(self) -> Run:
+    def _start_run(self) -> Run:
         if self._open is not None:
             raise InvalidInput("this block is already active; call atlas.remember again for each block")
         task = self._task
@@ -268,7 +270,7 @@ class remember:  # noqa: N801 - read as a verb: `@atlas.remember(memory)`
         self._open = (run, _current.set(run))
         return run
 
-    def _end(self) -> Run:
+    def _end_run(self) -> Run:
         assert self._open is not None, "a run ends after it has begun"
         (run, token), self._open = self._open, None
         _current.reset(token)
@@ -277,7 +279,7 @@ class remember:  # noqa: N801 - read as a verb: `@atlas.remember(memory)`
     def _to_attempt(self, run: Run, error: BaseException | None) -> Trajectory:
         if error is None and run.outcome is None and self._judge is not None:
             try:
-                run.outcome = _outcome(self._judge(run.answer))
+                run.outcome = _to_outcome(self._judge(run.answer))
             except Exception as problem:  # noqa: BLE001 - the run is stored even if `judge` fails
                 _report_problem(run, problem, None, "judged")
         return run.trajectory(error, self._agent_id)
@@ -298,12 +300,12 @@ def _log_problem(run: Run, problem: str) -> None:
 def _report_to_parent(run: Run, error: BaseException | None) -> None:
     """Record a nested run as a step of its parent."""
     if run.parent is not None:
-        answer = "" if run.answer is None else _text(run.answer)
+        answer = "" if run.answer is None else _to_text(run.answer)
         observation = answer if error is None else _error_text(error)
         run.parent.step(action=f"sub-task: {run.task.description}", observation=observation, run=run.id)
 
 
-def _outcome(success: Outcome | bool | None) -> Outcome:
+def _to_outcome(success: Outcome | bool | None) -> Outcome:
     if isinstance(success, Outcome):
         return success
     return Outcome(None if success is None else bool(success))
@@ -314,7 +316,7 @@ def _task_id(description: str) -> str:
     return f"task-{hashlib.sha256(description.strip().encode('utf-8', 'replace')).hexdigest()[:16]}"
 
 
-def _text(value: Any) -> str:
+def _to_text(value: Any) -> str:
     """Return a value as text of at most `TEXT_CHARACTERS`: a string as it is, else JSON, else the `repr`."""
     try:
         text = value if isinstance(value, str) else to_text(value)
@@ -332,10 +334,10 @@ def _as_json_value(value: Any) -> Any:
     return value
 
 
-def _representation(value: Any, show: Callable[[Any], str] = repr) -> str:
+def _representation(value: Any, convert: Callable[[Any], str] = repr) -> str:
     """Return the `repr` of a value, or a text with its type's name if that fails."""
     try:
-        return show(value)
+        return convert(value)
     except Exception:  # noqa: BLE001 - as above
         return f"<{type(value).__name__} that cannot be shown>"
 

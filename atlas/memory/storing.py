@@ -36,7 +36,7 @@ class StoringMixin(ABC):
     _extracts_at_once: bool
     """True if concepts are extracted from each success when it is stored."""
 
-    _automatic: AutomaticCompression | None = None
+    _automatic_compression: AutomaticCompression | None = None
     """Trigger of a search for concepts in the background, or None without automatic compression."""
 
     _deferred_writes: DeferredWrites | None = None
@@ -76,12 +76,12 @@ class StoringMixin(ABC):
 
     def _compress_automatically(self, automatic: AutomaticCompression) -> None:
         """Let `store` start a search for concepts in the background after enough successes."""
-        self._automatic = automatic
+        self._automatic_compression = automatic
 
     def compression_status(self) -> str:
         """Return a sentence on whether `store` triggers compression, and on the last search in the background."""
-        if self._automatic is not None:
-            return self._automatic.status()
+        if self._automatic_compression is not None:
+            return self._automatic_compression.status()
         if self._extracts_concepts():
             return "Concepts are extracted from each success immediately when it is stored."
         return (
@@ -116,7 +116,7 @@ class StoringMixin(ABC):
         Raises:
             InvalidInput: ATLAS's own experience memory refuses the attempt; the store was not changed.
         """
-        return self._store(ScrubbedAttempt.of(trajectory, self._storage), self._new_operation())
+        return self._store(ScrubbedAttempt.scrub(trajectory, self._storage), self._new_operation())
 
     astore = twin(store)
 
@@ -128,7 +128,7 @@ class StoringMixin(ABC):
         another actor's attempt or to another task.
         """
         with self.storage.locked():
-            attempt = ScrubbedAttempt.of(trajectory, self._storage)
+            attempt = ScrubbedAttempt.scrub(trajectory, self._storage)
             existing = find_stored_attempt(self.experience, self.storage, attempt.trajectory)
             if existing is None:
                 return self._store(attempt, self._new_operation())
@@ -143,13 +143,13 @@ class StoringMixin(ABC):
 
     def _store(self, attempt: ScrubbedAttempt, operation_id: str | None, *, known_id: str = "") -> dict[str, Any]:
         with operation() as account, account.limit_time(self._settings.llm_store_seconds):
-            return self._store_within(account, attempt, operation_id, known_id)
+            return self._store_within_time(account, attempt, operation_id, known_id)
 
-    def _store_within(
+    def _store_within_time(
         self, account: Account, attempt: ScrubbedAttempt, operation_id: str | None, known_id: str
     ) -> dict[str, Any]:
         """Store an attempt, and return the result of `store`. Postpone work that takes the model too long."""
-        attribution = self._attribution.attribute(attempt.original, self._texts)
+        attribution = self._attribution.attribute(attempt.original, self._record_texts)
         trajectory = attribution.with_metadata(attempt.trajectory)
         scrubs = not attempt.is_clean
         postponed = dict[str, str]()
@@ -157,14 +157,14 @@ class StoringMixin(ABC):
         outcomes: dict[str, Any] = {}
         experience, strategies = self._memory("experience"), self._memory("strategies")
         if experience is not None and not known_id:
-            scoped = experience.as_operation("store", operation_id=operation_id, scrubs=scrubs)
+            experience_in_operation = experience.as_operation("store", operation_id=operation_id, scrubs=scrubs)
             if isinstance(experience, PluggedMemory):
-                outcomes["experience"] = result_or_error(scoped.store, trajectory)
+                outcomes["experience"] = result_or_error(experience_in_operation.store, trajectory)
             else:
-                stored["experience"] = scoped.store(trajectory)
+                stored["experience"] = experience_in_operation.store(trajectory)
                 if account.overdue:
                     postponed["experience"] = f"{account.overdue}; {LATE_SUMMARY}"
-                    self._write_queue.add("a summary", partial(scoped.edit, stored["experience"]))
+                    self._write_queue.add("a summary", partial(experience_in_operation.edit, stored["experience"]))
         if strategies is not None and trajectory.outcome.success is True:
             write = strategies.as_operation("store", operation_id=operation_id, scrubs=scrubs).write
             outcomes["strategies"] = result_or_error(write, trajectory)
@@ -172,21 +172,23 @@ class StoringMixin(ABC):
                 outcomes["strategies"] = LLMUnavailable(f"{account.overdue}; {LATE_STRATEGY}")
                 self._write_queue.add("a strategy", partial(write, trajectory))
         if trajectory.outcome.success is True and self._extracts_concepts():
-            outcomes["concepts"] = result_or_error(self._extract, trajectory, operation_id)
-        written = split_errors(outcomes)
-        ids = {name: getattr(answer, "id", answer) for name, answer in written.answers.items() if answer is not None}
+            outcomes["concepts"] = result_or_error(self._extract_concepts, trajectory, operation_id)
+        results = split_errors(outcomes)
+        new_ids = {
+            name: getattr(answer, "id", answer) for name, answer in results.answers.items() if answer is not None
+        }
         self._attribution.forget(attempt.original)
-        counted = UseCounter(self._memories).count(attribution, trajectory, operation_id)
-        errors = join_errors(postponed, written.errors, counted.errors)
-        parts = {
-            "used": counted.used,
+        use_count = UseCounter(self._memories).count(attribution, trajectory, operation_id)
+        errors = join_errors(postponed, results.errors, use_count.errors)
+        further_results = {
+            "used": use_count.used,
             "errors": errors,
             "scrubbed": attempt.scrubbed,
             "compression": self._start_compression(trajectory),
         }
-        return stored | ids | {name: part for name, part in parts.items() if part}
+        return stored | new_ids | {name: value for name, value in further_results.items() if value}
 
-    def _texts(self, retrieved: Ids) -> Texts:
+    def _record_texts(self, retrieved: Ids) -> Texts:
         from atlas.memory.effects.uses import record_texts
 
         return record_texts(self._memories, retrieved)
@@ -196,16 +198,16 @@ class StoringMixin(ABC):
         strategy = getattr(self._memory("concepts"), "compression_strategy", None)
         return self._extracts_at_once and strategy is not None
 
-    def _extract(self, trajectory: Trajectory, operation_id: str | None) -> list[str] | None:
+    def _extract_concepts(self, trajectory: Trajectory, operation_id: str | None) -> list[str] | None:
         """Add the concepts that the library's strategy finds in a success, and return their ids, or None."""
         library = self._memory("concepts").as_operation("store", operation_id=operation_id)
         return library.add_many(library.compress([trajectory])) or None
 
     def _start_compression(self, trajectory: Trajectory) -> str:
         """Return `started` if this success started a search for concepts, or else an empty string."""
-        if self._automatic is None or trajectory.outcome.success is not True:
+        if self._automatic_compression is None or trajectory.outcome.success is not True:
             return ""
-        return "started" if self._automatic.count_stored(trajectory) else ""
+        return "started" if self._automatic_compression.count_stored(trajectory) else ""
 
     def _drop_deferred_writes(self) -> None:
         if self._deferred_writes is not None:

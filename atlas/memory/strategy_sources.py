@@ -54,35 +54,42 @@ def baseline_rates(
 
     Source attempts are counted, because they precede the strategy. Attempts that used the strategy are left out.
     """
-    tasks = _source_tasks(experience, strategies)
-    all_ids = {task_id for ids in tasks.values() for task_id in ids}
-    if not all_ids:
+    source_tasks = _source_tasks(experience, strategies)
+    all_task_ids = {task_id for ids in source_tasks.values() for task_id in ids}
+    if not all_task_ids:
         return {strategy.id: SuccessRate() for strategy in strategies}
-    at_task = defaultdict(list)
-    for attempt in read_attempts(experience, _filter_any("task_id", all_ids) if len(all_ids) <= MAX_FILTERED else None):
-        at_task[attempt.task_id].append(attempt)
-    tries = bank.attempts_of([strategy.id for strategy in strategies])
+    attempts_by_task = defaultdict(list)
+    for attempt in read_attempts(
+        experience, _filter_any("task_id", all_task_ids) if len(all_task_ids) <= MAX_FILTERED else None
+    ):
+        attempts_by_task[attempt.task_id].append(attempt)
+    uses = bank.attempts_of([strategy.id for strategy in strategies])
     rates = dict[str, SuccessRate]()
     for strategy in strategies:
-        attempts_at_tasks = chain.from_iterable(at_task[task] for task in tasks[strategy.id])
-        rates[strategy.id] = rate_of_others(attempts_at_tasks, tries[strategy.id])
+        attempts_at_tasks = chain.from_iterable(attempts_by_task[task] for task in source_tasks[strategy.id])
+        rates[strategy.id] = rate_of_others(attempts_at_tasks, uses[strategy.id])
     return rates
 
 
-def rate_of_others(attempts: Iterable[Attempt], tries: Sequence[Use]) -> SuccessRate:
+def rate_of_others(attempts: Iterable[Attempt], uses: Sequence[Use]) -> SuccessRate:
     """Return the success rate of those attempts that did not use a strategy.
 
-    `tries` are the recorded uses of the strategy. A use with only a task's id excludes one attempt at that task with
-    the same outcome, if there is one. A use without ids excludes none.
+    A use that names only a task excludes one attempt at that task with the same outcome, if there is one. A use without
+    ids excludes none.
+
+    Args:
+        uses: The recorded uses of the strategy.
     """
-    attempt_ids = {use.trajectory_id for use in tries if use.trajectory_id}
-    loose = Counter((use.task_id, Outcome(use.success).label) for use in tries if not use.trajectory_id and use.task_id)
+    attempt_ids = {use.trajectory_id for use in uses if use.trajectory_id}
+    n_uses_without_attempt = Counter(
+        (use.task_id, Outcome(use.success).label) for use in uses if not use.trajectory_id and use.task_id
+    )
     counts = Counter[str]()
     for attempt in attempts:
         if attempt.trajectory_id in attempt_ids:
             continue
-        if loose[attempt.task_id, attempt.outcome]:
-            loose[attempt.task_id, attempt.outcome] -= 1
+        if n_uses_without_attempt[attempt.task_id, attempt.outcome]:
+            n_uses_without_attempt[attempt.task_id, attempt.outcome] -= 1
         else:
             counts[attempt.outcome] += 1
     return SuccessRate.of(counts)
@@ -93,7 +100,10 @@ def read_attempts(experience: ChromaExperienceMemory, where: Mapping[str, object
     outcomes, tasks = experience.column("outcome", where), experience.column("task_id", where)
     attempt_ids = experience.column("trajectory_id", where)
     merged = _merged_attempts(experience, where)
-    recorded = [Attempt(i, tasks.get(i, ""), outcome, attempt_ids.get(i, "")) for i, outcome in outcomes.items()]
+    recorded = [
+        Attempt(record_id, tasks.get(record_id, ""), outcome, attempt_ids.get(record_id, ""))
+        for record_id, outcome in outcomes.items()
+    ]
     return [*recorded, *merged]
 
 
@@ -106,14 +116,16 @@ def unwritten_attempts(
     quarantine are left out.
     """
     sources = bank.column("sources")
-    written = {source for value in sources.values() for source in ([value] if isinstance(value, str) else value)}
+    written_ids = {source for value in sources.values() for source in ([value] if isinstance(value, str) else value)}
     trajectory_ids = experience.column("trajectory_id")
     outcomes = ["succeeded", *(["failed"] if isinstance(bank.abstractor, InformedAbstractor) else [])]
-    excluded = set(experience.ids(IS_NOT_TRUSTED))
-    candidates = [i for i in experience.ids({"outcome": {"$in": outcomes}}) if i not in excluded]
-    ids = [i for i in candidates if trajectory_ids.get(i) not in written]
+    untrusted_ids = set(experience.ids(IS_NOT_TRUSTED))
+    candidates = [
+        record_id for record_id in experience.ids({"outcome": {"$in": outcomes}}) if record_id not in untrusted_ids
+    ]
+    ids = [record_id for record_id in candidates if trajectory_ids.get(record_id) not in written_ids]
     trajectories = [to_trajectory(record) for record in experience.get_many(ids if limit is None else ids[:limit])]
-    return [trajectory for trajectory in trajectories if trajectory.id not in written]
+    return [trajectory for trajectory in trajectories if trajectory.id not in written_ids]
 
 
 def _source_tasks(experience: ChromaExperienceMemory, strategies: Sequence[Strategy]) -> dict[str, set[str]]:
@@ -122,12 +134,12 @@ def _source_tasks(experience: ChromaExperienceMemory, strategies: Sequence[Strat
     tasks = dict[str, set[str]]()
     for strategy in strategies:
         linked_sources = [source for source in strategy.sources if source in attempts_by_source]
-        task_ids = {attempts_by_source[source].task_id for source in linked_sources} or {_named_task(strategy)}
+        task_ids = {attempts_by_source[source].task_id for source in linked_sources} or {_task_in_metadata(strategy)}
         tasks[strategy.id] = task_ids - {""}
     return tasks
 
 
-def _named_task(strategy: Strategy) -> str:
+def _task_in_metadata(strategy: Strategy) -> str:
     task_id = strategy.metadata.get("task_id", "")
     return task_id if isinstance(task_id, str) and strategy.sources else ""
 
@@ -135,8 +147,8 @@ def _named_task(strategy: Strategy) -> str:
 def _merged_attempts(experience: ChromaExperienceMemory, where: Mapping[str, object] | None) -> list[Attempt]:
     """Return attempts that were merged into other experiences."""
     return [
-        Attempt(run.id, run.task.id, attempt["outcome"], attempt.get("trajectory_id", ""))
-        for run, attempt in merged_experiences(experience, where)
+        Attempt(merged_record.id, merged_record.task.id, attempt["outcome"], attempt.get("trajectory_id", ""))
+        for merged_record, attempt in merged_experiences(experience, where)
     ]
 
 
@@ -144,10 +156,14 @@ def merged_experiences(
     experience: ChromaExperienceMemory, where: Mapping[str, object] | None = None
 ) -> list[tuple[Experience, dict[str, str]]]:
     """Return pairs of an experience and the stored data of an attempt that was merged into it."""
-    merging = experience.get_many(list(experience.column("merged_from", where)))
-    merged = {i: (run, attempt) for run in merging for i, attempt in merged_attempts(run.metadata).items()}
-    restored = experience.titles(list(merged))  # merged experiences that were restored count by themselves
-    return [pair for record_id, pair in merged.items() if record_id not in restored]
+    merged_records = experience.get_many(list(experience.column("merged_from", where)))
+    pairs = {
+        record_id: (experience_after_merge, attempt)
+        for experience_after_merge in merged_records
+        for record_id, attempt in merged_attempts(experience_after_merge.metadata).items()
+    }
+    restored_ids = experience.titles(list(pairs))  # merged experiences that were restored count by themselves
+    return [pair for record_id, pair in pairs.items() if record_id not in restored_ids]
 
 
 def _filter_any(key: str, values: Iterable[str]) -> dict[str, object]:

@@ -112,7 +112,7 @@ class MemorySystemImpl(JudgementMixin, LossMixin, PromotionMixin, StoringMixin, 
         experience = _given_memory(experience=experience, experience_memory=experience_memory)
         concepts = _given_memory(concepts=concepts, concept_library=concept_library)
         strategies = _given_memory(strategies=strategies, strategy_bank=strategy_bank)
-        self._parts: dict[str, Any] = {
+        self._memory_by_name: dict[str, Any] = {
             "experience": adapt_memory(experience, PluggedExperience),
             "concepts": adapt_memory(concepts, PluggedConcepts),
             "strategies": adapt_memory(strategies, PluggedStrategies),
@@ -120,9 +120,9 @@ class MemorySystemImpl(JudgementMixin, LossMixin, PromotionMixin, StoringMixin, 
             "conversations": conversations,
         }
         self._makers: dict[str, Callable[[], Any]] = {}
-        self._making = threading.RLock()
+        self._making_lock = threading.RLock()
         self._storage = storage
-        self._extracts_at_once = self._parts["concepts"] is not None
+        self._extracts_at_once = self._memory_by_name["concepts"] is not None
         self._attribution = attribution or TrajectoryAttribution()
 
     @property
@@ -217,15 +217,15 @@ class MemorySystemImpl(JudgementMixin, LossMixin, PromotionMixin, StoringMixin, 
     def _memory(self, name: str) -> Any:
         """Return a memory by its name, or None."""
         if name in self._makers:
-            with self._making:
+            with self._making_lock:
                 if name in self._makers:  # checked again, because another thread may have created it
-                    self._parts[name] = self._makers[name]()
+                    self._memory_by_name[name] = self._makers[name]()
                     del self._makers[name]
-        if name not in self._parts:
+        if name not in self._memory_by_name:
             from atlas.memory.kinds.kind import ADDED_KINDS
 
-            self._parts[name] = ADDED_KINDS[name].records(self)
-        return self._parts[name]
+            self._memory_by_name[name] = ADDED_KINDS[name].records(self)
+        return self._memory_by_name[name]
 
     def _own_memory(self, name: str, noun: str) -> Any:
         """Return one of ATLAS's own memories, or raise `NotFound`."""
@@ -291,10 +291,10 @@ class MemorySystemImpl(JudgementMixin, LossMixin, PromotionMixin, StoringMixin, 
         memories = (await in_thread(self._trusted_memories, min_trust)).memories
         filters = QueryFilters(where=where, threshold=threshold, distinct=distinct, diversity=diversity)
         searches = await in_thread(prepare_searches, memories, task, k, filters)
-        asking = [
+        pending_searches = [
             in_thread(search_memory, memories[name], searches[name], task, k, count_retrieval) for name in searches
         ]
-        outcomes = await asyncio.gather(*asking, return_exceptions=True)
+        outcomes = await asyncio.gather(*pending_searches, return_exceptions=True)
         return self._record_result(task, dict(zip(searches, outcomes, strict=True)), count_retrieval)
 
     def query_sync(
@@ -449,10 +449,10 @@ class MemorySystemImpl(JudgementMixin, LossMixin, PromotionMixin, StoringMixin, 
 
 def _given_memory(**memories: M | None) -> M | None:
     """Return the one of two arguments that is not None, or None. Raise `InvalidInput` if both are given."""
-    present = {name: memory for name, memory in memories.items() if memory is not None}
-    if len(present) > 1:
-        raise InvalidInput(f"expected only one of the arguments {' and '.join(present)}, got both; leave one out")
-    return next(iter(present.values()), None)
+    given = {name: memory for name, memory in memories.items() if memory is not None}
+    if len(given) > 1:
+        raise InvalidInput(f"expected only one of the arguments {' and '.join(given)}, got both; leave one out")
+    return next(iter(given.values()), None)
 
 
 MemorySystem = MemorySystemImpl
