@@ -14,7 +14,7 @@ from atlas.learning.reading import Originals, StarNames, as_programs, make_tool_
 from atlas.learning.results import Abstraction, Compression, Library, RewrittenProgram
 from atlas.learning.rewrite.additions import add_functions, generalise_functions
 from atlas.learning.rewrite.applying import apply_library, rewrite_from_originals
-from atlas.learning.rewrite.executable import Executables, sources
+from atlas.learning.rewrite.executable import Executables, function_sources
 from atlas.learning.rewrite.lengths import Lengths
 from atlas.learning.rewrite.merging import merge
 from atlas.learning.rewrite.pruning import prune
@@ -172,7 +172,7 @@ def default_checks(
 
 def _inline_uncompilable(workspace: Workspace, functions: Mapping[str, Function], run: _Run) -> None:
     """Inline functions that Python does not compile, such as a function that awaits but is not async."""
-    while wrong := [name for name, source in sources(workspace, functions).items() if not can_compile(source)]:
+    while wrong := [name for name, source in function_sources(workspace, functions).items() if not can_compile(source)]:
         run.refused["does not compile"] += len(wrong)
         workspace.inline(wrong)
 
@@ -285,17 +285,17 @@ def _functions_changing_behaviour(workspace: Workspace, functions: Mapping[str, 
     return culprits
 
 
-def _run_all(sources: Sequence[tuple[str, str]], run: _Run) -> list[bool | None]:
+def _run_all(function_sources: Sequence[tuple[str, str]], run: _Run) -> list[bool | None]:
     """Return whether each rewritten source behaves as its program, in order. None if that cannot be verified.
 
     Verdicts are cached, so that no source is run twice.
     """
     run.raise_if_cancelled()
-    new = {name: source for name, source in sources if (name, source) not in run.verdicts}
+    new = {name: source for name, source in function_sources if (name, source) not in run.verdicts}
     if run.verify is not None and new:
         verdicts = run.verify([(run.programs[name], source) for name, source in new.items()])
         run.verdicts |= {(name, source): verdicts.get(name) for name, source in new.items()}
-    return [run.verdicts.get(key) for key in sources]
+    return [run.verdicts.get(key) for key in function_sources]
 
 
 def _responsible_functions(name: str, workspace: Workspace, functions: Mapping[str, Function], run: _Run) -> set[str]:

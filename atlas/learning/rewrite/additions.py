@@ -43,8 +43,8 @@ def add_functions(
     candidates: list[Candidate],
     tasks: Mapping[str, str],
     limits: Limits,
-    names: str,
-    first: int,
+    prefix: str,
+    first_number: int,
     raise_if_cancelled: RaiseIfCancelled,
 ) -> int:
     """Add the candidates that make programs and library shorter, best first. Return the number of added candidates.
@@ -52,36 +52,38 @@ def add_functions(
     Args:
         functions: Functions of the workspace. The functions of the added candidates are inserted.
         tasks: The task of each program.
-        names: Prefix of the functions' names, which a number follows.
-        first: The first number of the functions' names.
+        prefix: Prefix of the functions' names, which a number follows.
+        first_number: The first number of the functions' names.
     """
     lengths = Lengths(workspace, functions)
     body_refusal = BodyGate(lengths, functions, limits).reason
     candidates = [candidate for candidate in candidates if not pattern_problem(candidate.pattern)]
     candidates = sorted(candidates, key=lambda candidate: REST not in candidate.pattern.hole_sorts)  # they fit more
-    waiting = [(-candidate.bound / 100, number) for number, candidate in enumerate(candidates)]
-    heapq.heapify(waiting)
+    queue = [(-candidate.bound / 100, index) for index, candidate in enumerate(candidates)]
+    heapq.heapify(queue)
     n_added = n_rewritten = 0
-    while waiting and n_rewritten < MAX_REWRITTEN:
+    while queue and n_rewritten < MAX_REWRITTEN:
         raise_if_cancelled()
-        negative, number = heapq.heappop(waiting)
-        pattern, rewritten = candidates[number].pattern, _rewritten(candidates[number], workspace)
-        bound = min(-negative, saving_bound(pattern, workspace.programs, rewritten) / 100)
+        negated_bound, index = heapq.heappop(queue)
+        pattern, rewritten = candidates[index].pattern, _rewrite_programs(candidates[index], workspace)
+        bound = min(-negated_bound, saving_bound(pattern, workspace.programs, rewritten) / 100)
         if bound <= 0 or len({tasks[name] for name in rewritten}) < limits.min_tasks:
             continue
-        if waiting and bound < -waiting[0][0]:  # functions that were added since have lowered the bound
-            heapq.heappush(waiting, (-bound, number))
+        if queue and bound < -queue[0][0]:  # functions that were added since have lowered the bound
+            heapq.heappush(queue, (-bound, index))
             continue
         n_rewritten += len(rewritten)
-        effect = _add_on_trial(pattern, rewritten, workspace, functions, f"{names}{first + len(functions)}", lengths)
+        effect = _try_function(
+            pattern, rewritten, workspace, functions, f"{prefix}{first_number + len(functions)}", lengths
+        )
         if effect is None:
             continue
         usage = FunctionUsage(n_tasks=len({tasks[name] for name in effect.programs}), saving=effect.saving)
         if usage_problem(usage, limits) or body_refusal(pattern.name, pattern):
             del functions[pattern.name]
-        elif waiting and effect.saving < -waiting[0][0]:  # another candidate may save more
+        elif queue and effect.saving < -queue[0][0]:  # another candidate may save more
             del functions[pattern.name]
-            heapq.heappush(waiting, (-effect.saving, number))
+            heapq.heappush(queue, (-effect.saving, index))
         else:
             n_added += 1
             workspace.patterns[pattern.name] = pattern
@@ -98,39 +100,37 @@ def generalise_functions(
     A function that returns or assigns one expression becomes that expression, and a function that ends by returning a
     variable becomes one that other statements may follow. A change that makes programs and library longer is not made.
     """
-    n_widened, lengths = 0, Lengths(workspace, functions)
+    n_generalised, lengths = 0, Lengths(workspace, functions)
     for name in list(workspace.patterns):
         raise_if_cancelled()
         pattern = workspace.patterns[name]
-        if (widened := _value_of(pattern) or _with_open_end(pattern)) is None:
+        if (general_pattern := _as_expression(pattern) or _without_final_return(pattern)) is None:
             continue
         original = functions[name]
         saving = lengths.inlining_cost(name, workspace.callers()[name]) - lengths.of(name)  # imports stay the same
-        trial_workspace = workspace.copy()
-        trial_workspace.inline([name])
-        candidate = Candidate(pattern=widened, programs=tuple(workspace.programs), bound=0)
-        rewritten = _rewritten(candidate, trial_workspace)
-        effect = _add_on_trial(
-            widened, rewritten, trial_workspace, functions, original.name, Lengths(trial_workspace, functions)
-        )
+        trial = workspace.copy()
+        trial.inline([name])
+        candidate = Candidate(pattern=general_pattern, programs=tuple(workspace.programs), bound=0)
+        rewritten = _rewrite_programs(candidate, trial)
+        effect = _try_function(general_pattern, rewritten, trial, functions, original.name, Lengths(trial, functions))
         if effect is None or effect.saving < saving:
             functions[name] = original
             continue
-        n_widened += 1
+        n_generalised += 1
         workspace.inline([name])
-        workspace.patterns[name] = widened
+        workspace.patterns[name] = general_pattern
         for program, term in effect.programs.items():
             workspace.set_term(program, term)
         lengths = Lengths(workspace, functions)
-    return n_widened
+    return n_generalised
 
 
-def _value_of(pattern: Pattern) -> Pattern | None:
-    """Return the expression that a pattern's only statement returns or assigns, as a pattern, or None."""
-    statement, rest = pattern.body, None
+def _as_expression(pattern: Pattern) -> Pattern | None:
+    """Return a pattern for the expression that a pattern returns or assigns, or None if it does more than that."""
+    statement, following = pattern.body, None
     if statement.head.startswith(THEN):
-        statement, rest = statement.children
-    is_alone = rest is None or rest.head == END or is_hole(rest)
+        statement, following = statement.children
+    is_alone = following is None or following.head == END or is_hole(following)
     if not is_alone or not statement.head.startswith((_RETURN, _ASSIGN)):
         return None
     value = statement.children[-1]
@@ -142,18 +142,21 @@ def _value_of(pattern: Pattern) -> Pattern | None:
     return replace(pattern, body=replace_symbols(value, renamed), sort=EXPRESSION, hole_sorts=sorts)
 
 
-def _with_open_end(pattern: Pattern) -> Pattern | None:
-    """Return a pattern without its last statement, or None if this statement does more than return a variable."""
-    links: list[Term] = []
-    rest = pattern.body
-    while rest.head.startswith(THEN):
-        links.append(rest)
-        rest = rest.children[1]
-    if rest.head != END or len(links) < 2 or not _returns_variable(links.pop().children[0]):
+def _without_final_return(pattern: Pattern) -> Pattern | None:
+    """Return a pattern whose final `return variable` is replaced by a hole for the statements that follow.
+
+    The result is None if the pattern ends otherwise, or has no other statement.
+    """
+    statements: list[Term] = []
+    remainder = pattern.body
+    while remainder.head.startswith(THEN):
+        statements.append(remainder)
+        remainder = remainder.children[1]
+    if remainder.head != END or len(statements) < 2 or not _returns_variable(statements.pop().children[0]):
         return None
     body = Term(f"{HOLE}{len(pattern.hole_sorts)}")
-    for link in reversed(links):
-        body = Term(link.head, (link.children[0], body))
+    for statement in reversed(statements):
+        body = Term(statement.head, (statement.children[0], body))
     return replace(pattern, body=body, hole_sorts=(*pattern.hole_sorts, REST))
 
 
@@ -161,14 +164,14 @@ def _returns_variable(statement: Term) -> bool:
     return statement.head == _RETURN and statement.children[0].head == "e:Name/sym"
 
 
-def _rewritten(candidate: Candidate, workspace: Workspace) -> dict[str, Term]:
-    """Return the programs in which a candidate still occurs, rewritten to call it, keyed by name."""
+def _rewrite_programs(candidate: Candidate, workspace: Workspace) -> dict[str, Term]:
+    """Rewrite the programs of a candidate to call it. Return those in which it still occurs, keyed by name."""
     pattern = candidate.pattern
     rewritten = {program: rewrite(workspace.programs[program], [pattern]) for program in candidate.programs}
     return {program: term for program, term in rewritten.items() if pattern.name in term.calls}
 
 
-def _add_on_trial(
+def _try_function(
     pattern: Pattern,
     rewritten: Mapping[str, Term],
     workspace: Workspace,
@@ -176,13 +179,17 @@ def _add_on_trial(
     name: str,
     lengths: Lengths,
 ) -> _Effect | None:
-    """Add a pattern to `functions` and return its effect, or return None if it cannot be a function."""
+    """Add the function for a pattern to `functions`, and return its effect, or None if it cannot be a function.
+
+    Args:
+        rewritten: The programs with calls of the pattern, keyed by name.
+    """
     originals = {program: workspace.originals[program] for program in rewritten}
     trial = Workspace(originals, rewritten, [*workspace.patterns.values(), pattern], trees=workspace.trees)
-    valid = _inline_misfits(pattern, trial)
-    if valid is None:
+    fit = _inline_misfitting_calls(pattern, trial)
+    if fit is None:
         return None
-    interface, occurrences = valid
+    interface, occurrences = fit
     functions[pattern.name] = Function(
         pattern=pattern,
         interface=interface,
@@ -190,15 +197,15 @@ def _add_on_trial(
         names=name_holes(pattern, interface, occurrences),
         is_async=contains_await(trial.expand(pattern.name)),
     )
-    saved = {program: lengths.of(program) - lengths.of(program, term) for program, term in trial.programs.items()}
-    shorter = {program: n_tokens for program, n_tokens in saved.items() if n_tokens > 0}
+    savings = {program: lengths.of(program) - lengths.of(program, term) for program, term in trial.programs.items()}
+    shorter = {program: saving for program, saving in savings.items() if saving > 0}
     return _Effect(
         sum(shorter.values()) - lengths.of(pattern.name, pattern.body),
         {program: trial.programs[program] for program in shorter},
     )
 
 
-def _inline_misfits(pattern: Pattern, trial: Workspace) -> tuple[Interface, list[Occurrence]] | None:
+def _inline_misfitting_calls(pattern: Pattern, trial: Workspace) -> tuple[Interface, list[Occurrence]] | None:
     """Inline the calls of a pattern that do not fit an interface. Return the interface and the remaining occurrences.
 
     The result is None if the pattern cannot be a function.

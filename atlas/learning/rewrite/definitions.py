@@ -23,16 +23,16 @@ from atlas.learning.terms.walking import walk
 
 Definition = ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef
 
-STEADY_MODULES = (PLAIN_MODULES | {"contextlib"}) - {"datetime", "random", "sys", "time"}
+ORDER_INDEPENDENT_MODULES = (PLAIN_MODULES | {"contextlib"}) - {"datetime", "random", "sys", "time"}
 """Modules whose functions give the same result if a definition that calls them is evaluated earlier."""
 
-STEADY_BUILTINS = PURE_FUNCTIONS
+ORDER_INDEPENDENT_BUILTINS = PURE_FUNCTIONS
 
-KNOWN_MODULES = sys.stdlib_module_names | {"numpy"}
+SIDE_EFFECT_FREE_MODULES = sys.stdlib_module_names | {"numpy"}
 """Modules whose import before the program begins is known to have no side effects."""
 
-NAMED_BY_TEXT = frozenset({"__name__", "__qualname__", "__module__", "__doc__", "__dict__", "__all__", "modules"})
-"""Attributes through which a program can observe the module or the name of a definition."""
+INTROSPECTION_NAMES = frozenset({"__name__", "__qualname__", "__module__", "__doc__", "__dict__", "__all__", "modules"})
+"""Attributes and strings through which a program can observe the module or the name of a definition."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -98,7 +98,7 @@ def _inspects_definitions(node: ast.AST) -> bool:
         case ast.Name(id=name):
             return name == "__all__"
         case ast.Attribute(attr=name) | ast.Constant(value=str(name)):
-            return name in NAMED_BY_TEXT
+            return name in INTROSPECTION_NAMES
         case ast.ImportFrom(names=[ast.alias(name="*")]):
             return True
     return False
@@ -123,17 +123,23 @@ class _ExternalNames:
 
 
 def _movable_definition(node: Definition, context: _Context) -> MovableDefinition | None:
-    """Return a definition that can move, or None if it depends on other parts of its program."""
-    inside = bound_names(ast.Module(body=[node], type_ignores=[])) - {node.name}
+    """Return a definition as a movable one, or None if it depends on parts of its program that cannot move."""
+    own_names = bound_names(ast.Module(body=[node], type_ignores=[])) - {node.name}
     if _rebinds_own_name(node) or any(isinstance(part, ast.Global) for part in walk(node)):
         return None
-    external = _external_names(node, inside, context)
-    if external.others or inside.intersection(context.candidates) or not all(map(_is_known, external.imports)):
+    external = _external_names(node, own_names, context)
+    if (
+        external.others
+        or own_names.intersection(context.candidates)
+        or not all(map(_is_importable_early, external.imports))
+    ):
         return None
     bases = node.bases if isinstance(node, ast.ClassDef) else []
     inherited = {id(base) for base in bases if isinstance(base, ast.Name) and base.id in external.calls}
-    early = [part for part in code_run_at_definition(node) if id(part) not in inherited]
-    if not all(_is_order_independent(part, {*external.calls, *external.tools, node.name}, context) for part in early):
+    evaluated = [part for part in code_run_at_definition(node) if id(part) not in inherited]
+    if not all(
+        _is_order_independent(part, {*external.calls, *external.tools, node.name}, context) for part in evaluated
+    ):
         return None
     return MovableDefinition(
         name=node.name,
@@ -144,21 +150,21 @@ def _movable_definition(node: Definition, context: _Context) -> MovableDefinitio
     )
 
 
-def _external_names(node: Definition, inside: Collection[str], context: _Context) -> _ExternalNames:
+def _external_names(node: Definition, own_names: Collection[str], context: _Context) -> _ExternalNames:
     """Return the external names that a definition uses.
 
     Args:
-        inside: Names that the definition binds itself.
+        own_names: Names that the definition binds itself.
     """
     external = _ExternalNames()
-    early = {id(part) for code in code_run_at_definition(node) for part in walk(code)}
+    early_ids = {id(part) for code in code_run_at_definition(node) for part in walk(code)}
     for part in walk(node):
-        if not isinstance(part, ast.Name) or part.id in inside or part.id == node.name:
+        if not isinstance(part, ast.Name) or part.id in own_names or part.id == node.name:
             continue
         origin = context.origins.get(id(part), OWN)
         if origin == TOOL:
             external.tools.add(part.id)
-        elif is_constant(origin) and (isinstance(node, ast.ClassDef) or id(part) in early):
+        elif is_constant(origin) and (isinstance(node, ast.ClassDef) or id(part) in early_ids):
             external.others.add(part.id)
         elif origin not in (LOCAL, OWN, BUILTIN):
             external.imports.add(origin)
@@ -169,8 +175,9 @@ def _external_names(node: Definition, inside: Collection[str], context: _Context
     return external
 
 
-def _is_known(statement: str) -> bool:
-    return is_constant(statement) or _module_of(statement) in KNOWN_MODULES
+def _is_importable_early(statement: str) -> bool:
+    """Return whether a constant or an import may be evaluated before the program begins."""
+    return is_constant(statement) or _module_of(statement) in SIDE_EFFECT_FREE_MODULES
 
 
 def _module_of(statement: str) -> str:
@@ -230,8 +237,8 @@ def _is_order_independent_call(function: ast.AST, context: _Context) -> bool:
         return False
     origin = context.origins.get(id(root), OWN)
     if origin == BUILTIN:
-        return hasattr(builtins, root.id) and (root.id in STEADY_BUILTINS or _is_type(root.id))
-    return origin not in (LOCAL, OWN, TOOL) and _module_of(origin) in STEADY_MODULES
+        return hasattr(builtins, root.id) and (root.id in ORDER_INDEPENDENT_BUILTINS or _is_type(root.id))
+    return origin not in (LOCAL, OWN, TOOL) and _module_of(origin) in ORDER_INDEPENDENT_MODULES
 
 
 def _is_type(name: str) -> bool:
@@ -241,49 +248,51 @@ def _is_type(name: str) -> bool:
 def dependency_closure(name: str, definitions: Mapping[str, MovableDefinition]) -> list[str]:
     """Return the names of a definition and of all definitions that it depends on, in breadth-first order."""
     reached = {name: None}
-    waiting = [name]
-    while waiting:
-        for callee in definitions[waiting.pop(0)].calls:
+    queue = [name]
+    while queue:
+        for callee in definitions[queue.pop(0)].calls:
             if callee not in reached:
                 reached[callee] = None
-                waiting.append(callee)
+                queue.append(callee)
     return list(reached)
 
 
 def equivalence_key(
-    name: str, definitions: Mapping[str, MovableDefinition], shape: Callable[[Function], Function] = lambda node: node
+    name: str, definitions: Mapping[str, MovableDefinition], convert: Callable[[Function], Function] = lambda node: node
 ) -> str:
     """Return a string that is equal for definitions that differ only in names of functions and local variables.
 
     Args:
-        shape: Converts each function before the comparison.
+        convert: Converts each function before the comparison.
     """
     names = dependency_closure(name, definitions)
     numbers = {
-        each: f"unit_{number}" for number, each in enumerate(names) if isinstance(definitions[each].node, Function)
+        dependency: f"unit_{number}"
+        for number, dependency in enumerate(names)
+        if isinstance(definitions[dependency].node, Function)
     }
-    parts = [_shape(definitions[each].node, numbers, shape) for each in names]
-    imports = sorted({statement for each in names for statement in definitions[each].imports})
+    parts = [_node_shape(definitions[dependency].node, numbers, convert) for dependency in names]
+    imports = sorted({statement for dependency in names for statement in definitions[dependency].imports})
     return "\n".join([*parts, *imports])
 
 
 def canonical_function(function: Function) -> Function:
     """Return a function in canonical form. Equal forms usually mean equal behaviour, which tests must confirm."""
-    form = copy.copy(function)
-    form.body = form_of(function) or function.body
-    module = ast.Module(body=[form], type_ignores=[])
-    again = ast.parse(ast.unparse(ast.fix_missing_locations(module))).body[0]
-    assert isinstance(again, Function)
-    return again
+    canonical = copy.copy(function)
+    canonical.body = form_of(function) or function.body
+    module = ast.Module(body=[canonical], type_ignores=[])
+    reparsed = ast.parse(ast.unparse(ast.fix_missing_locations(module))).body[0]
+    assert isinstance(reparsed, Function)
+    return reparsed
 
 
-def _shape(node: Definition, names: Mapping[str, str], shape: Callable[[Function], Function]) -> str:
+def _node_shape(node: Definition, names: Mapping[str, str], convert: Callable[[Function], Function]) -> str:
     """Return a definition as a string, with local variables numbered. Variables in a class keep their names."""
-    copied = copy_tree(node)
-    Renamer(names).visit(copied)
-    if isinstance(copied, ast.ClassDef):
-        return ast.dump(copied)
-    module = ast.Module(body=[shape(copied)], type_ignores=[])
+    copied_node = copy_tree(node)
+    Renamer(names).visit(copied_node)
+    if isinstance(copied_node, ast.ClassDef):
+        return ast.dump(copied_node)
+    module = ast.Module(body=[convert(copied_node)], type_ignores=[])
     try:
         term = encode(module)
     except (InvalidInput, RecursionError):
@@ -294,8 +303,8 @@ def _shape(node: Definition, names: Mapping[str, str], shape: Callable[[Function
 def parameters_in(name: str, definitions: Mapping[str, MovableDefinition]) -> tuple[str, ...]:
     """Return the parameter names of a definition and of all definitions that it depends on."""
     names = list[str]()
-    for each in dependency_closure(name, definitions):
-        functions = [part for part in walk(definitions[each].node) if isinstance(part, Function)]
+    for dependency in dependency_closure(name, definitions):
+        functions = [part for part in walk(definitions[dependency].node) if isinstance(part, Function)]
         for function in functions:
             names += [argument.arg for argument in (*function.args.args, *function.args.kwonlyargs)]
     return tuple(names)

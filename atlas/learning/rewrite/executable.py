@@ -42,7 +42,7 @@ class Executables:
         return self._sources[name]
 
 
-def sources(workspace: Workspace, functions: Mapping[str, Function]) -> dict[str, str]:
+def function_sources(workspace: Workspace, functions: Mapping[str, Function]) -> dict[str, str]:
     """Return the code of every function in a workspace, callees first."""
     executables = Executables(workspace, functions)
     return {name: executables.function(name) for name in workspace.patterns}

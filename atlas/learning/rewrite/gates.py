@@ -10,11 +10,11 @@ from atlas.learning.search.limits import Limits
 from atlas.learning.terms.scopes import COMPREHENSIONS
 from atlas.learning.terms.walking import walk
 
-TABLE = 4
-"""Number of constants in a literal, such as a table of four directions, from which a function counts as useful."""
+MIN_TABLE_CONSTANTS = 4
+"""Smallest number of constants in a literal, such as a table of four directions, that make a function worth keeping."""
 
 FUNCTION = "function: "
-"""Prefix of the reasons for which a gate refuses a function."""
+"""Prefix of the reason that a gate gives for refusing a function."""
 
 SINGLE_OPERATION = f"{FUNCTION}one call or operation under another name"
 ONLY_CALLS_PARAMETER = f"{FUNCTION}does nothing but call its parameters"
@@ -72,11 +72,11 @@ def body_problem(body: FunctionBody, limits: Limits) -> str:
     """Return the reason why a function is too trivial to be kept. Empty if it is not trivial."""
     if body.n_tokens < limits.min_body_tokens:
         return f"{FUNCTION}shorter than {limits.min_body_tokens} tokens"
-    performed = list(operations(body.statements))
-    if len(performed) < 2 and _longest_table(body.statements) < TABLE:
+    performed_operations = list(operations(body.statements))
+    if len(performed_operations) < 2 and _longest_table(body.statements) < MIN_TABLE_CONSTANTS:
         return SINGLE_OPERATION
-    acting = [node for node in performed if not isinstance(node, REPETITION)]
-    if acting and all(_is_call_of(node, body.parameters) for node in acting):
+    calculations = [node for node in performed_operations if not isinstance(node, REPETITION)]
+    if calculations and all(_is_call_of(node, body.parameters) for node in calculations):
         return ONLY_CALLS_PARAMETER
     return ""
 
@@ -88,21 +88,21 @@ def operations(statements: Sequence[ast.stmt]) -> Iterator[ast.AST]:
     further `for` counts, and each `for` with an `if`. A comparison and a `range` count once with the arithmetic,
     subscripts and lengths in them.
     """
-    waiting: list[ast.AST] = [*statements]
-    while waiting:
-        node = waiting.pop(0)
+    queue: list[ast.AST] = [*statements]
+    while queue:
+        node = queue.pop(0)
         is_signed_number = isinstance(node, ast.UnaryOp) and _is_number(node.operand)
         if isinstance(node, (*_OPERATIONS, ast.UnaryOp)) and not is_signed_number:
             yield node
         if isinstance(node, COMPREHENSIONS):
             yield from (generator for number, generator in enumerate(node.generators) if number or generator.ifs)
         inner = [*ast.iter_child_nodes(node)]
-        if _is_atomic(node):
+        if _counts_as_one_operation(node):
             inner = [part for child in inner for part in _iterate_non_arithmetic(child)]
-        waiting += inner
+        queue += inner
 
 
-def _is_atomic(node: ast.AST) -> bool:
+def _counts_as_one_operation(node: ast.AST) -> bool:
     """Return whether an operation and the arithmetic in its operands count as one operation."""
     return isinstance(node, ast.Compare) or _is_call_of(node, {"range"})
 

@@ -22,8 +22,8 @@ NO_NAMES: frozenset[str] = frozenset()
 
 
 @dataclass(frozen=True, slots=True)
-class _Count:
-    """The length of statements, without those imports that may be removed from the program."""
+class _StatementCount:
+    """The number of tokens of statements, and those of their imports that may be removed later."""
 
     n_tokens: int = 0
     names: frozenset[str] = NO_NAMES
@@ -56,46 +56,54 @@ class StatementCounts:
     def __init__(self, functions: Mapping[str, Function], watched: frozenset[str]) -> None:
         self._functions = functions
         self._watched = watched
-        self._counts: dict[Term, _Count] = {}
+        self._counts: dict[Term, _StatementCount] = {}
 
-    def count_scope(self, block: Term) -> _Count:
-        """Return the count of the body of a module or a function. In a body of imports only, imports are counted."""
+    def count_scope(self, block: Term) -> _StatementCount:
+        """Return the count of the body of a module or a function, without its imports.
+
+        If the body consists of imports only, they are included in `n_tokens`.
+        """
         count = self.count_block(block)
-        is_all = len(count.imports) == len(_split_block(block))
-        return _with_imports(count, self._functions) if is_all else count
+        has_only_imports = len(count.imports) == len(_split_into_statements(block))
+        return _with_imports(count, self._functions) if has_only_imports else count
 
-    def count_block(self, block: Term) -> _Count:
+    def count_block(self, block: Term) -> _StatementCount:
         """Return the count of the statements of a block."""
         if block not in self._counts:
-            self._counts[block] = _add_counts(map(self.of, _split_block(block)))
+            self._counts[block] = _add_counts(map(self.count_statement, _split_into_statements(block)))
         return self._counts[block]
 
-    def of(self, statement: Term) -> _Count:
+    def count_statement(self, statement: Term) -> _StatementCount:
         """Return the count of a statement. A call that replaces several statements includes the rest of the block."""
         if statement not in self._counts:
-            self._counts[statement] = self._count(statement)
+            self._counts[statement] = self._compute_count(statement)
         return self._counts[statement]
 
-    def _count(self, statement: Term) -> _Count:
-        shell = _BlocklessRenderer(self._functions)
-        nodes = shell.statements(statement)
+    def _compute_count(self, statement: Term) -> _StatementCount:
+        renderer = _BlocklessRenderer(self._functions)
+        nodes = renderer.statements(statement)
         if isinstance(nodes[0], IMPORTS):
-            return _Count(imports=(statement,))
-        names = self._watched.intersection(*[set(mentioned_names(ast.Module(nodes, [])))])
-        blocks, rest = (shell.blocks[:-1], shell.blocks[-1:]) if is_call(statement) else (shell.blocks, [])
-        n_less = len(shell.blocks) + (2 if _has_elif(nodes[0], blocks) else 0)
-        inside = [self._count_block(nodes[0], block) for block in blocks]
-        return _add_counts([_Count(_token_length(nodes) - n_less, names), *inside, *map(self.count_block, rest)])
+            return _StatementCount(imports=(statement,))
+        mentioned = self._watched.intersection(*[set(mentioned_names(ast.Module(nodes, [])))])
+        blocks, rest = (renderer.blocks[:-1], renderer.blocks[-1:]) if is_call(statement) else (renderer.blocks, [])
+        n_excess = len(renderer.blocks) + (2 if _has_elif(nodes[0], blocks) else 0)
+        block_counts = [self._count_inner_block(nodes[0], block) for block in blocks]
+        return _add_counts(
+            [_StatementCount(_token_length(nodes) - n_excess, mentioned), *block_counts, *map(self.count_block, rest)]
+        )
 
-    def _count_block(self, node: ast.stmt, block: Term) -> _Count:
+    def _count_inner_block(self, node: ast.stmt, block: Term) -> _StatementCount:
         """Return the count of a statement's block. Imports in it are counted, except at the top level of a function."""
         if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
             return self.count_scope(block)
         return _with_imports(self.count_block(block), self._functions)
 
 
-def _split_block(block: Term) -> list[Term]:
-    """Return the statements of a block. The last may be a call that replaces several and contains all that follow."""
+def _split_into_statements(block: Term) -> list[Term]:
+    """Return the statements of a block.
+
+    The last may be a call that replaces several statements and contains all that follow them.
+    """
     statements = []
     if block.head.startswith(DO):
         (block,) = block.children
@@ -111,22 +119,22 @@ def _has_elif(node: ast.stmt, blocks: list[Term]) -> bool:
     """Return whether the `else` of an `if` contains only another `if`, so that it is written as `elif`."""
     if not isinstance(node, ast.If) or len(blocks) < 2:
         return False
-    statements = _split_block(blocks[1])
+    statements = _split_into_statements(blocks[1])
     return len(statements) == 1 and statements[0].head.startswith("s:If/")
 
 
-def _add_counts(counts: Iterable[_Count]) -> _Count:
+def _add_counts(counts: Iterable[_StatementCount]) -> _StatementCount:
     summands = list(counts)
     if len(summands) == 1:
         return summands[0]
-    return _Count(
+    return _StatementCount(
         sum(count.n_tokens for count in summands),
         NO_NAMES.union(*(count.names for count in summands)),
         tuple(statement for count in summands for statement in count.imports),
     )
 
 
-def _with_imports(count: _Count, functions: Mapping[str, Function]) -> _Count:
+def _with_imports(count: _StatementCount, functions: Mapping[str, Function]) -> _StatementCount:
     """Return a count that includes the tokens of its imports."""
     if not count.imports:
         return count
@@ -160,24 +168,26 @@ class Lengths:
         """
         term = self._workspace.term(name) if term is None else term
         if name in self._functions:
-            return self._header_length(name) + self._body_length(name, term)
+            return self._header_length(name) + self.body_length(name, term)
         if (name, term) not in self._programs:
             self._programs[name, term] = self._program_length(name, term)
         return self._programs[name, term]
 
-    def body_of(self, name: str, body: Term) -> int:
+    def body_length(self, name: str, body: Term) -> int:
         """Return the length that a function's body would have with the code `body`."""
-        return self._body_length(name, body)
+        if (name, body) not in self._bodies:
+            self._bodies[name, body] = self._measure_body(name, body)
+        return self._bodies[name, body]
 
     def library(self) -> int:
         """Return the length of a module of all functions and their imports."""
         return sum(map(self.of, self._workspace.patterns)) + self.imports()
 
     def imports(self, excluding: str = "") -> int:
-        """Return the length of the library's imports, without duplicates.
+        """Return the length of the library's imports, each counted once.
 
         Args:
-            excluding: Name of a function to treat as inlined into its callers.
+            excluding: Name of a function that counts as inlined into its callers, which then need its imports.
         """
         needed: set[str] = set()
         for name, pattern in self._workspace.patterns.items():
@@ -187,39 +197,34 @@ class Lengths:
                     needed |= self._needed_names(self._workspace.term(excluding))
         return n_import_tokens(frozenset(needed))
 
-    def sharing_imports(self, name: str) -> set[str]:
-        """Return the functions that import from a module from which a function imports too.
+    def functions_sharing_imports(self, name: str) -> set[str]:
+        """Return the functions that import from the same modules as a function, including itself.
 
-        Shared imports count once, so removing one of these functions changes the savings of the others.
+        An import that functions share counts once, so removing one of the functions changes the savings of the others.
         """
         modules = imported_modules(self._needed_names(self._workspace.term(name)))
         if not modules:
             return set()
-        bodies = {head: pattern.body for head, pattern in self._workspace.patterns.items()}
-        return {head for head, body in bodies.items() if modules & imported_modules(self._needed_names(body))}
+        bodies = {other: pattern.body for other, pattern in self._workspace.patterns.items()}
+        return {other for other, body in bodies.items() if modules & imported_modules(self._needed_names(body))}
 
     def saving(self, name: str, callers: set[str]) -> int:
-        """Return the number of tokens by which programs and library would become longer if a function were inlined."""
+        """Return the number of tokens by which programs and library would grow if a function were inlined."""
         has_imports = bool(self._needed_names(self._workspace.patterns[name].body))
         n_imports = self.imports() - self.imports(excluding=name) if has_imports else 0
         return self.inlining_cost(name, callers) - self.of(name) - n_imports
 
     def inlining_cost(self, name: str, callers: Iterable[str]) -> int:
-        """Return the number of tokens by which callers would become longer if a function were inlined into them."""
-        pattern, added = self._workspace.patterns[name], 0
+        """Return the number of tokens by which callers would grow if a function were inlined into them."""
+        pattern, cost = self._workspace.patterns[name], 0
         for caller in callers:
             inlined = inline_pattern(self._workspace.term(caller), pattern)
-            added += self.of(caller, inlined) - self.of(caller)
-        return added
+            cost += self.of(caller, inlined) - self.of(caller)
+        return cost
 
     def _header_length(self, name: str) -> int:
         n_parameters = len(self._functions[name].interface.parameters)
         return 5 + max(0, 2 * n_parameters - 1)  # def name(parameters):
-
-    def _body_length(self, name: str, body: Term) -> int:
-        if (name, body) not in self._bodies:
-            self._bodies[name, body] = self._measure_body(name, body)
-        return self._bodies[name, body]
 
     def _measure_body(self, name: str, body: Term) -> int:
         function = self._functions[name]

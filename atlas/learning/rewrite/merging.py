@@ -7,7 +7,7 @@ from collections.abc import Mapping
 
 from atlas.learning.analysis.dataflow import fits_interface
 from atlas.learning.analysis.functions import Function
-from atlas.learning.rewrite.executable import sources
+from atlas.learning.rewrite.executable import function_sources
 from atlas.learning.rewrite.normal_forms import shape
 from atlas.learning.rewrite.workspace import Workspace, locate_occurrences
 from atlas.learning.terms.heads import EXPRESSION
@@ -20,14 +20,16 @@ def merge(workspace: Workspace, functions: Mapping[str, Function]) -> int:
     Two patterns give the same function if one has a hole for a variable where the other has a hole for any expression,
     or if one is an expression and the other is a `return` of it. The more general pattern is kept.
     """
-    alike: dict[str, list[str]] = defaultdict(list)
-    for name, source in sources(workspace, functions).items():
-        alike[shape(source)].append(name)
+    names_by_shape: dict[str, list[str]] = defaultdict(list)
+    for name, source in function_sources(workspace, functions).items():
+        names_by_shape[shape(source)].append(name)
     n_before = len(workspace.patterns)
-    for names in alike.values():
+    for names in names_by_shape.values():
         if len(names) > 1:
-            first, *duplicates = sorted(names, key=lambda name: _generality_key(workspace.patterns[name]), reverse=True)
-            _replace(first, duplicates, workspace, functions)
+            general, *duplicates = sorted(
+                names, key=lambda name: _generality_key(workspace.patterns[name]), reverse=True
+            )
+            _merge_into(general, duplicates, workspace, functions)
     return n_before - len(workspace.patterns)
 
 
@@ -35,22 +37,22 @@ def _generality_key(pattern: Pattern) -> tuple[bool, int]:
     return pattern.sort == EXPRESSION, pattern.hole_sorts.count(EXPRESSION)
 
 
-def _replace(name: str, duplicates: list[str], workspace: Workspace, functions: Mapping[str, Function]) -> None:
-    """Remove a pattern's duplicates. Replace their calls in programs and later patterns by calls of the pattern."""
+def _merge_into(name: str, duplicates: list[str], workspace: Workspace, functions: Mapping[str, Function]) -> None:
+    """Remove duplicates of a pattern, and let programs and later patterns call the pattern instead."""
     pattern, callers = workspace.patterns[name], workspace.callers()
-    changed = set[str]().union(*(callers[duplicate] for duplicate in duplicates)) - set(duplicates)
+    affected = set[str]().union(*(callers[duplicate] for duplicate in duplicates)) - set(duplicates)
     workspace.inline(duplicates)
     order = list(workspace.patterns)
-    for caller in changed:
+    for caller in affected:
         if caller in workspace.programs or order.index(caller) > order.index(name):
             workspace.set_term(caller, rewrite(workspace.term(caller), [pattern]))
     while True:
         occurrences, programs = locate_occurrences(workspace)
-        wrong = [
+        misfitting_calls = [
             occurrence.site
             for occurrence in occurrences[name]
             if not fits_interface(functions[name].interface, occurrence, programs[occurrence.program])
         ]
-        if not wrong:
+        if not misfitting_calls:
             return
-        workspace.inline_sites(wrong)
+        workspace.inline_sites(misfitting_calls)

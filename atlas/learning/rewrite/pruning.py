@@ -49,10 +49,10 @@ def prune(
         if worst is None:
             return savings
         refused[reasons[worst]] += 1
-        changed, sharing = callers[worst], lengths.sharing_imports(worst)
+        changed_callers, sharing = callers[worst], lengths.functions_sharing_imports(worst)
         workspace.inline([worst])
         callers = workspace.callers()
-        for caller in changed:  # the savings of these callers and of their callees have changed
+        for caller in changed_callers:  # the savings of these callers and of their callees have changed
             for name in (caller, *workspace.term(caller).calls):
                 savings.pop(name, None)
         for name in sharing | {worst}:
@@ -75,7 +75,7 @@ class BodyGate:
             body = FunctionBody(
                 statements=function_body(function, self._functions),
                 parameters={function.names[parameter.hole] for parameter in function.interface.parameters},
-                n_tokens=self._lengths.body_of(name, pattern.body),
+                n_tokens=self._lengths.body_length(name, pattern.body),
             )
             self._problems[pattern] = body_problem(body, self._limits)
         return self._problems[pattern]

@@ -25,30 +25,31 @@ def rename_identifiers(code: str, names: Mapping[str, str]) -> str:
     if not changed:
         return code
     try:
-        return _rename(code, changed)
+        return _rename_parsed(code, changed)
     except RecursionError as error:
         raise too_deep_error() from error
 
 
-def _rename(code: str, changed: Mapping[str, str]) -> str:
+def _rename_parsed(code: str, names: Mapping[str, str]) -> str:
+    """Return the code with names replaced, in its own layout if that reads as the same program."""
     tree = try_parse(code)
     if tree is None:
         raise InvalidInput(f"expected Python that parses, got {code[:80]!r}")
-    _check(tree, changed)
-    before = ast.dump(tree)
-    new_tree = Renamer(changed).visit(tree)
+    _check_new_names(tree, names)
+    original_dump = ast.dump(tree)
+    new_tree = Renamer(names).visit(tree)
     unparsed = ast.unparse(new_tree)
     restored = try_parse(unparsed)
-    if restored is None or ast.dump(Renamer({new: old for old, new in changed.items()}).visit(restored)) != before:
-        raise InvalidInput(f"renaming {changed!r} would change the behaviour of the code; keep these names")
-    edited = _edit_text(code, changed)
+    if restored is None or ast.dump(Renamer({new: old for old, new in names.items()}).visit(restored)) != original_dump:
+        raise InvalidInput(f"renaming {names!r} would change the behaviour of the code; keep these names")
+    edited = _edit_text(code, names)
     reparsed = try_parse(edited)
     if reparsed is not None and ast.dump(reparsed) == ast.dump(new_tree):
         return edited
     return unparsed
 
 
-def _edit_text(code: str, changed: Mapping[str, str]) -> str:
+def _edit_text(code: str, names: Mapping[str, str]) -> str:
     """Return the source text with the names replaced. Layout, comments and attributes stay."""
     lines = code.splitlines(keepends=True)
     try:
@@ -58,33 +59,34 @@ def _edit_text(code: str, changed: Mapping[str, str]) -> str:
     occurrences = [
         token
         for before, token in pairwise(tokens)
-        if token.type == tokenize.NAME and token.string in changed and before.string != "."
+        if token.type == tokenize.NAME and token.string in names and before.string != "."
     ]
-    for token in reversed([tokens[0], *occurrences] if tokens[0].string in changed else occurrences):
+    for token in reversed([tokens[0], *occurrences] if tokens[0].string in names else occurrences):
         (row, start), (_, end) = token.start, token.end
         line = lines[row - 1]
-        lines[row - 1] = f"{line[:start]}{changed[token.string]}{line[end:]}"
+        lines[row - 1] = f"{line[:start]}{names[token.string]}{line[end:]}"
     return "".join(lines)
 
 
-def _check(tree: ast.AST, changed: Mapping[str, str]) -> None:
+def _check_new_names(tree: ast.AST, names: Mapping[str, str]) -> None:
+    """Raise InvalidInput if a name cannot be given, or an old name cannot be changed."""
     used = identifiers(tree)
-    if len(set(changed.values())) < len(changed):
-        raise InvalidInput(f"expected different new names, got {sorted(changed.values())}")
-    for old, new in changed.items():
+    if len(set(names.values())) < len(names):
+        raise InvalidInput(f"expected different new names, got {sorted(names.values())}")
+    for old, new in names.items():
         if not is_available(new):
             raise InvalidInput(f"expected an ASCII identifier that is not a keyword or builtin, got {new!r}")
         if new in used:
             raise InvalidInput(f"{new!r} is used in the code for something else; choose another name for {old!r}")
-    fixed = _fixed_names(tree)
-    if fixed & set(changed):
-        raise InvalidInput(f"the code depends on the name {min(fixed & set(changed))!r}; keep this name")
+    unrenamable = _unrenamable_names(tree)
+    if unrenamable & set(names):
+        raise InvalidInput(f"the code depends on the name {min(unrenamable & set(names))!r}; keep this name")
     lookups = find_name_lookups(tree)
     if lookups:
         raise InvalidInput(f"the code may look up names by string ({min(lookups)}); keep all names")
 
 
-def _fixed_names(tree: ast.AST) -> set[str]:
+def _unrenamable_names(tree: ast.AST) -> set[str]:
     """Return the names that cannot be renamed: imports, keyword arguments and attributes of classes."""
     names: set[str] = set()
     for node in walk(tree):

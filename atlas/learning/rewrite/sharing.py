@@ -90,7 +90,7 @@ class Source:
     """Parameter names of each definition and of all that it depends on, keyed by the definition's name."""
 
     helpers: Mapping[str, str]
-    """The `forms` without that of the program's main definition (see `_main_definition`)."""
+    """The `forms` without that of the program's main definition (see `_find_main_definition`)."""
 
     tool_names: Collection[str]
     """Names of the tools that the program uses."""
@@ -104,8 +104,8 @@ class Source:
 
     def may_have_parameters(self, name: str, parameters: tuple[str, ...]) -> bool:
         """Return whether the parameters of a definition and of its dependencies may be renamed to these."""
-        own = self.parameters[name]
-        return own == parameters or not (set(own) | set(parameters)) & set(self.keywords)
+        current = self.parameters[name]
+        return current == parameters or not (set(current) | set(parameters)) & set(self.keywords)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -127,8 +127,8 @@ class SharedDefinitions:
         Args:
             stub: Code to append to the definitions.
         """
-        used = self.used.get(program_id, ())
-        parts = [definition.source for definition in self.definitions if definition.name in used]
+        needed = self.used.get(program_id, ())
+        parts = [definition.source for definition in self.definitions if definition.name in needed]
         return "".join(f"{part}\n\n\n" for part in (*parts, stub) if part)
 
 
@@ -154,14 +154,16 @@ def extract_shared_definitions(
     tool_names = {name for source in sources for name in source.tool_names}
     refused = frozenset(excluded)
     while True:
-        chosen = _choose(groups, tool_names, limits, refused)
-        names = _names(chosen, prefix)
-        definitions = _callees_first({names[form]: _definition(form, *chosen[form], names) for form in chosen})
+        chosen = _choose_definitions(groups, tool_names, limits, refused)
+        names = _name_definitions(chosen, prefix)
+        definitions = _order_callees_first(
+            {names[form]: _share_definition(form, *chosen[form], names) for form in chosen}
+        )
         sharing = _rewrite_sources(sources, definitions)
         called = {callee for definition in definitions for callee in definition.calls}
         unused = set[str]()
         for definition in definitions:
-            usage = _usage(definition, groups[definition.form], sharing)
+            usage = _measure_usage(definition, groups[definition.form], sharing)
             is_useless = definition.name not in called and usage_problem(usage, limits)
             if is_useless or usage.n_tasks < limits.min_tasks:
                 unused.add(definition.form)
@@ -192,27 +194,28 @@ def read_sources(programs: Sequence[Program], tools: Tools) -> list[Source]:
         tools: Returns the names that are tools if the program does not bind them.
     """
     forms_by_key: dict[str, str] = {}
-    sources = (_read(program, tools(program), forms_by_key) for program in programs)
+    sources = (_try_analyse(program, tools(program), forms_by_key) for program in programs)
     return [source for source in sources if source is not None]
 
 
 def _mark_verified(sources: Sequence[Source], verified_ids: Collection[str]) -> list[Source]:
+    """Return the sources, marked as verified if their ids are among these."""
     return [replace(source, is_verified=source.program.id in verified_ids) for source in sources]
 
 
-def _read(program: Program, tools: Container[str], forms_by_key: dict[str, str]) -> Source | None:
-    """Return a program as a source, or None if it is invalid or nested too deeply.
+def _try_analyse(program: Program, tools: Container[str], forms_by_key: dict[str, str]) -> Source | None:
+    """Return a program with its definitions, or None if it is invalid or nested too deeply.
 
     Args:
-        forms_by_key: Cache of canonical forms, which is updated. Computing them takes most of the time.
+        forms_by_key: Cache of canonical forms, to which new ones are added. Computing them takes most of the time.
     """
     try:
-        return _source(program, tools, forms_by_key)
+        return _analyse(program, tools, forms_by_key)
     except (InvalidInput, RecursionError):
         return None
 
 
-def _source(program: Program, tools: Container[str], forms_by_key: dict[str, str]) -> Source | None:
+def _analyse(program: Program, tools: Container[str], forms_by_key: dict[str, str]) -> Source | None:
     module = normalise(program.source)
     if reading_problem(module):
         return None
@@ -226,7 +229,7 @@ def _source(program: Program, tools: Container[str], forms_by_key: dict[str, str
             forms_by_key[keys[name]] = equivalence_key(name, definitions, canonical_function)
         return forms_by_key[keys[name]]
 
-    forms, solutions = LazyKeys(form_of), _main_definition(module, definitions)
+    forms, main = LazyKeys(form_of), _find_main_definition(module, definitions)
     return Source(
         program=program,
         module=module,
@@ -236,31 +239,30 @@ def _source(program: Program, tools: Container[str], forms_by_key: dict[str, str
         forms=forms,
         lengths={name: n_tokens(ast.unparse(definition.node)) for name, definition in definitions.items()},
         parameters={name: parameters_in(name, definitions) for name in definitions},
-        helpers={name: forms[name] for name in definitions if name not in solutions},
+        helpers={name: forms[name] for name in definitions if name not in main},
         tool_names={node.id for node in walk(module) if isinstance(node, ast.Name) and origins.get(id(node)) == TOOL},
     )
 
 
-def _main_definition(module: ast.Module, definitions: Mapping[str, MovableDefinition]) -> set[str]:
-    """Return the name of the main definition of a program that consists of definitions, imports and constants only.
+def _find_main_definition(module: ast.Module, definitions: Mapping[str, MovableDefinition]) -> set[str]:
+    """Return a set of the name of a program's main definition, the only one that no other definition mentions.
 
-    The main definition is the only one that no other mentions. The result is empty for other programs. Sharing the main
-    definition would exclude the whole program from the search, and a library of whole programs helps no other task.
+    The set is empty if there is no such definition, or if the program does more than define, import and assign
+    constants. The main definition is not shared: the search would find nothing else in the program, and no other task
+    needs it.
     """
     constants = find_constants(module).values()
     others = [node for node in module.body if not isinstance(node, Definition | ast.Import | ast.ImportFrom)]
     if not all(ast.unparse(node) in constants for node in others):
         return set()
     mentioned = {node.name: set(_mentioned_names(node)) for node in module.body if isinstance(node, Definition)}
-    last = {
-        name
-        for name in mentioned
-        if not any(name in names for mentioning, names in mentioned.items() if mentioning != name)
+    unmentioned = {
+        name for name in mentioned if not any(name in names for other, names in mentioned.items() if other != name)
     }
-    return last & definitions.keys() if len(last) == 1 else set()
+    return unmentioned & definitions.keys() if len(unmentioned) == 1 else set()
 
 
-def _choose(
+def _choose_definitions(
     groups: Mapping[str, Sequence[tuple[Source, str]]],
     tool_names: Collection[str],
     limits: Limits,
@@ -270,45 +272,50 @@ def _choose(
 
     Each value is the program to copy the definition from, and the definition's name in it.
     """
-    representatives = {form: _representative(members) for form, members in groups.items()}
+    representatives = {form: _most_common_member(members) for form, members in groups.items()}
     chosen: dict[str, tuple[Source, str]] = {}
     classes_by_name: dict[str, str] = {}
     for form in sorted(groups, key=lambda form: (-_saving(groups[form]), form)):
         source, name = representatives[form]
-        replaceable = [member for member in groups[form] if member[0].is_replaceable(member[1], source.keys[name])]
+        replaceable = [
+            (user, own_name) for user, own_name in groups[form] if user.is_replaceable(own_name, source.keys[name])
+        ]
         if _sharing_problem(replaceable, source, name, limits):
             continue
-        needed = [source.forms[each] for each in dependency_closure(name, source.definitions)]
+        needed = [source.forms[dependency] for dependency in dependency_closure(name, source.definitions)]
         classes = {representatives[form][1]: form for form in needed if not _is_function(*representatives[form])}
-        is_clear = not excluded.intersection(needed) and all(
-            classes_by_name.get(class_name, wanted) == wanted and class_name not in tool_names
-            for class_name, wanted in classes.items()
+        has_no_conflict = not excluded.intersection(needed) and all(
+            classes_by_name.get(class_name, expected_form) == expected_form and class_name not in tool_names
+            for class_name, expected_form in classes.items()
         )
-        if is_clear and all(
-            source.may_have_parameters(each, _parameters(representatives, source, each))
-            for each in dependency_closure(name, source.definitions)
+        if has_no_conflict and all(
+            source.may_have_parameters(dependency, _shared_parameters(representatives, source, dependency))
+            for dependency in dependency_closure(name, source.definitions)
         ):
             classes_by_name |= classes
             chosen |= {form: representatives[form] for form in needed}
     return chosen
 
 
-def _parameters(representatives: Mapping[str, tuple[Source, str]], source: Source, name: str) -> tuple[str, ...]:
-    representative, name_there = representatives[source.forms[name]]
-    return representative.parameters[name_there]
+def _shared_parameters(representatives: Mapping[str, tuple[Source, str]], source: Source, name: str) -> tuple[str, ...]:
+    """Return the parameter names that a program's definition would have as a shared definition."""
+    origin, name_in_origin = representatives[source.forms[name]]
+    return origin.parameters[name_in_origin]
 
 
-def _representative(members: Sequence[tuple[Source, str]]) -> tuple[Source, str]:
-    """Return the definition whose code and parameter names occur in most programs."""
+def _most_common_member(members: Sequence[tuple[Source, str]]) -> tuple[Source, str]:
+    """Return the program and the name of the definition whose code and parameter names are the most frequent.
+
+    Definitions whose parameters are passed by keyword come first, because they cannot be renamed.
+    """
     counts = Counter((source.keys[name], source.parameters[name]) for source, name in members)
-    fixed = [(source, name) for source, name in members if set(source.parameters[name]) & set(source.keywords)]
-    return max(
-        fixed or members,
-        key=lambda member: (
-            counts[member[0].keys[member[1]], member[0].parameters[member[1]]],
-            -member[0].lengths[member[1]],
-        ),
-    )
+    unrenamable = [(source, name) for source, name in members if set(source.parameters[name]) & set(source.keywords)]
+
+    def frequency_and_brevity(member: tuple[Source, str]) -> tuple[int, int]:
+        source, name = member
+        return counts[source.keys[name], source.parameters[name]], -source.lengths[name]
+
+    return max(unrenamable or members, key=frequency_and_brevity)
 
 
 def _is_function(source: Source, name: str) -> bool:
@@ -316,6 +323,7 @@ def _is_function(source: Source, name: str) -> bool:
 
 
 def _saving(members: Sequence[tuple[Source, str]]) -> int:
+    """Return the number of tokens saved by sharing a definition: one copy stays, and each program gets an alias."""
     lengths = [source.lengths[name] for source, name in members]
     return sum(length - ALIAS_TOKENS for length in lengths) - max(lengths, default=0)
 
@@ -336,28 +344,31 @@ def _sharing_problem(members: Sequence[tuple[Source, str]], source: Source, name
     return body_problem(body, limits)
 
 
-def _usage(
+def _measure_usage(
     definition: SharedDefinition, members: Sequence[tuple[Source, str]], sharing: SharedDefinitions
 ) -> FunctionUsage:
-    """Return how much a definition is used. Programs that need other parameter names are not counted."""
-    used = [member for member in members if definition.name in sharing.used.get(member[0].program.id, ())]
-    return FunctionUsage(n_tasks=len({source.program.task_id for source, _ in used}), saving=_saving(used))
+    """Return how much a definition is used, without the programs that must keep other parameter names."""
+    users = [(source, name) for source, name in members if definition.name in sharing.used.get(source.program.id, ())]
+    return FunctionUsage(n_tasks=len({source.program.task_id for source, _ in users}), saving=_saving(users))
 
 
-def _names(chosen: Mapping[str, tuple[Source, str]], prefix: str) -> dict[str, str]:
+def _name_definitions(chosen: Mapping[str, tuple[Source, str]], prefix: str) -> dict[str, str]:
     """Return the names of the shared definitions, keyed by form."""
     functions = [form for form, member in chosen.items() if _is_function(*member)]
     names = {form: f"{prefix}{number}" for number, form in enumerate(functions)}
     return {form: names.get(form, name) for form, (_, name) in chosen.items()}
 
 
-def _definition(form: str, source: Source, name: str, names: Mapping[str, str]) -> SharedDefinition:
+def _share_definition(form: str, source: Source, name: str, names: Mapping[str, str]) -> SharedDefinition:
+    """Return a program's definition under its shared name, with the shared names of the definitions that it uses."""
     definition = source.definitions[name]
-    renamed = {each: names[source.forms[each]] for each in (name, *definition.calls)}
+    renamed = {used_name: names[source.forms[used_name]] for used_name in (name, *definition.calls)}
     node = copy_tree(definition.node)
     Renamer(renamed).visit(node)
     node.body[:0] = ast.parse("\n".join(filter(is_constant, definition.imports))).body
-    imports = ast.parse("\n".join(merge_imports(each for each in definition.imports if not is_constant(each)))).body
+    imports = ast.parse(
+        "\n".join(merge_imports(statement for statement in definition.imports if not is_constant(statement)))
+    ).body
     module = ast.fix_missing_locations(ast.Module(body=[*imports, node], type_ignores=[]))
     return SharedDefinition(
         name=names[form],
@@ -376,7 +387,8 @@ def _arity(definition: MovableDefinition) -> int:
     return len(parameters_of(definition.node)) if isinstance(definition.node, Function) else 0
 
 
-def _callees_first(definitions: Mapping[str, SharedDefinition]) -> tuple[SharedDefinition, ...]:
+def _order_callees_first(definitions: Mapping[str, SharedDefinition]) -> tuple[SharedDefinition, ...]:
+    """Return the definitions so that each follows those that it uses, except in cycles."""
     ordered: dict[str, SharedDefinition] = {}
     visited: set[str] = set()
 
@@ -393,66 +405,73 @@ def _callees_first(definitions: Mapping[str, SharedDefinition]) -> tuple[SharedD
 
 
 def _rewrite_sources(sources: Sequence[Source], definitions: Sequence[SharedDefinition]) -> SharedDefinitions:
+    """Replace the definitions of programs by shared ones wherever all their dependencies can be replaced too."""
     by_form = {definition.form: definition for definition in definitions}
     programs: dict[str, Program] = {}
-    used: dict[str, tuple[str, ...]] = {}
+    used_names: dict[str, tuple[str, ...]] = {}
     for source in sources:
-        known = _known_definitions(source, by_form)
-        fitting = {name for name, shared in known.items() if source.may_have_parameters(name, shared.parameters)}
-        shared = {
-            name: definition.name
-            for name, definition in known.items()
-            if fitting >= set(dependency_closure(name, source.definitions))
+        replacements = _find_replacements(source, by_form)
+        renamable = {
+            name for name, shared in replacements.items() if source.may_have_parameters(name, shared.parameters)
         }
-        if shared:
-            module = _drop_own_definitions(source, shared)
+        shared_names = {
+            name: definition.name
+            for name, definition in replacements.items()
+            if renamable >= set(dependency_closure(name, source.definitions))
+        }
+        if shared_names:
+            module = _use_shared_definitions(source, shared_names)
             programs[source.program.id] = replace(source.program, source=ast.unparse(module) + "\n")
-            used[source.program.id] = tuple(
-                definition.name for definition in definitions if definition.name in shared.values()
+            used_names[source.program.id] = tuple(
+                definition.name for definition in definitions if definition.name in shared_names.values()
             )
-    return SharedDefinitions(definitions=tuple(definitions), programs=programs, used=used)
+    return SharedDefinitions(definitions=tuple(definitions), programs=programs, used=used_names)
 
 
-def _known_definitions(source: Source, by_form: Mapping[str, SharedDefinition]) -> dict[str, SharedDefinition]:
+def _find_replacements(source: Source, by_form: Mapping[str, SharedDefinition]) -> dict[str, SharedDefinition]:
     """Return the shared definitions that may replace a program's own, keyed by the name of the program's definition.
 
-    The result is empty for code that is nested too deeply. Only definitions of equal arity are compared, because a
-    canonical form takes milliseconds.
+    The result is empty for code that is nested too deeply. Only definitions with as many parameters as a shared
+    definition are compared, because computing a canonical form takes milliseconds.
     """
     arities = {definition.arity for definition in by_form.values()}
     try:
-        known = {
+        candidates = {
             name: by_form.get(source.forms[name])
             for name, definition in source.definitions.items()
             if _arity(definition) in arities
         }
     except (InvalidInput, RecursionError):
         return {}
-    return {name: shared for name, shared in known.items() if shared and source.is_replaceable(name, shared.key)}
+    return {name: shared for name, shared in candidates.items() if shared and source.is_replaceable(name, shared.key)}
 
 
-def _drop_own_definitions(source: Source, shared: Mapping[str, str]) -> ast.Module:
-    """Return a program that uses shared definitions instead of its own."""
+def _use_shared_definitions(source: Source, shared: Mapping[str, str]) -> ast.Module:
+    """Return a program that uses shared definitions instead of its own.
+
+    Args:
+        shared: Names of the shared definitions, keyed by the program's own names.
+    """
     tests = try_parse(source.program.tests)
     tested = set(_mentioned_names(tests)) if tests is not None else None
-    others = ast.Module(
+    remaining = ast.Module(
         body=[node for node in source.module.body if getattr(node, "name", "") not in shared], type_ignores=[]
     )
-    mentioned, bound = set(_mentioned_names(others)), bound_names(others)
-    is_fixed = bound | (tested or set())
-    renamed = {name: new_name for name, new_name in shared.items() if name not in is_fixed and new_name != name}
+    mentioned, bound = set(_mentioned_names(remaining)), bound_names(remaining)
+    fixed_names = bound | (tested or set())
+    new_names = {name: new_name for name, new_name in shared.items() if name not in fixed_names and new_name != name}
     called = {callee for name in shared for callee in source.definitions[name].calls}
-    unread = shared.keys() - mentioned - called
-    kept = {name for name, new_name in shared.items() if new_name != name}
+    unused = shared.keys() - mentioned - called
+    aliased = {name for name, new_name in shared.items() if new_name != name}
     if tested is not None:
-        kept &= bound | tested | unread
+        aliased &= bound | tested | unused
     body: list[ast.stmt] = []
     for node in copy_tree(source.module).body:
         name = getattr(node, "name", "")
         if name not in shared:
-            Renamer(renamed).visit(node)
+            Renamer(new_names).visit(node)
             body.append(node)
-        elif name in kept:
+        elif name in aliased:
             body.append(ast.Assign(targets=[ast.Name(name, ast.Store())], value=ast.Name(shared[name], ast.Load())))
     module = ast.fix_missing_locations(ast.Module(body=body, type_ignores=[]))
     return remove_unread_imports(module, removable_imports(source.module, frozenset(tested or ())))

@@ -77,12 +77,12 @@ class Workspace:
     def called_patterns(self, name: str) -> list[str]:
         """Return the names of the patterns that a program calls, directly or indirectly, in definition order."""
         needed: set[str] = set()
-        waiting = [name]
-        while waiting:
-            for head in self.term(waiting.pop()).calls:
+        queue = [name]
+        while queue:
+            for head in self.term(queue.pop()).calls:
                 if head not in needed:
                     needed.add(head)
-                    waiting.append(head)
+                    queue.append(head)
         return [pattern for pattern in self.patterns if pattern in needed]
 
     def inline(self, names: Collection[str]) -> None:
@@ -135,24 +135,24 @@ def locate_occurrences(workspace: Workspace) -> tuple[dict[str, list[Occurrence]
     programs: dict[str, ProgramTree] = {}
     for name, term in workspace.programs.items():
         if term.calls:
-            places = find_occurrences(name, term, workspace.originals[name], workspace.patterns)
-            if places is None:
+            found = find_occurrences(name, term, workspace.originals[name], workspace.patterns)
+            if found is None:
                 raise EngineError(
                     f"expected {name!r} to equal its original after inlining, but it differs: this is a bug"
                 )
-            occurrences += places
+            occurrences += found
             programs[name] = workspace.tree(name)
     return group_by_pattern(occurrences), programs
 
 
 def drop_invalid(
-    workspace: Workspace, prefix: str, raise_if_cancelled: RaiseIfCancelled, first: int = 0
+    workspace: Workspace, prefix: str, raise_if_cancelled: RaiseIfCancelled, first_number: int = 0
 ) -> ValidFunctions:
     """Inline patterns that cannot be Python functions. Return the other patterns' functions, and the reasons.
 
     Args:
         prefix: Prefix of the functions' names, which a number follows.
-        first: The first number.
+        first_number: The first number.
     """
     reasons: list[str] = []
     while True:
@@ -165,7 +165,7 @@ def drop_invalid(
         unusable = [name for name, decision in decisions.items() if decision.interface is None]
         refused = [site for decision in decisions.values() if decision.interface for site in decision.refused]
         if not unusable and not refused:
-            return ValidFunctions(_functions(workspace, decisions, occurrences, prefix, first), reasons)
+            return ValidFunctions(_build_functions(workspace, decisions, occurrences, prefix, first_number), reasons)
         workspace.inline_sites(refused)
         workspace.inline(unusable)
 
@@ -178,15 +178,15 @@ class ValidFunctions:
         self.reasons = reasons
 
 
-def _functions(
+def _build_functions(
     workspace: Workspace,
     decisions: Mapping[str, InterfaceDecision],
     occurrences: Mapping[str, list[Occurrence]],
     prefix: str,
-    first: int,
+    first_number: int,
 ) -> dict[str, Function]:
     functions = {}
-    for number, (name, pattern) in enumerate(workspace.patterns.items(), first):
+    for number, (name, pattern) in enumerate(workspace.patterns.items(), first_number):
         interface = decisions[name].interface
         assert interface is not None
         names = name_holes(pattern, interface, occurrences[name])

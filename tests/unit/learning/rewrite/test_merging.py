@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from atlas.learning.compression import DUPLICATE, compress
-from atlas.learning.rewrite.executable import Executables, sources
+from atlas.learning.rewrite.executable import Executables, function_sources
 from atlas.learning.rewrite.merging import merge
 from atlas.learning.rewrite.normal_forms import shape
 from atlas.learning.rewrite.workspace import Workspace, drop_invalid, programs_by_pattern
@@ -54,7 +54,7 @@ def test_one_function_takes_the_place_of_all_that_have_its_code():
     terms = dict(zip(originals, rewritten(list(originals.values())), strict=True))
     workspace = Workspace(originals, terms, patterns())
     functions = drop_invalid(workspace, "shared_", lambda: None).functions
-    assert len({shape(code) for code in sources(workspace, functions).values()}) == 1
+    assert len({shape(code) for code in function_sources(workspace, functions).values()}) == 1
     assert merge(workspace, functions) == 1
     assert programs_by_pattern(workspace) == {"fn_1": set(originals)}
     for n, source in enumerate(SOURCES):
