@@ -20,7 +20,7 @@ REDUCE = "from functools import reduce"
 def is_consumed(node: ast.Lambda | ast.GeneratorExp, program: ProgramTree) -> bool:
     """Return whether a lambda or generator is used by the call that it is passed to, and not after that call."""
     if isinstance(node, ast.GeneratorExp):
-        return _is_exhausted(node, program)
+        return _is_exhausted_by_call(node, program)
     parent, _ = program.parents[id(node)]
     if isinstance(parent, ast.keyword):
         return parent.arg == "key" and _is_sorting_call(program.parents[id(parent)][0], program)
@@ -28,7 +28,7 @@ def is_consumed(node: ast.Lambda | ast.GeneratorExp, program: ProgramTree) -> bo
         return False
     match program.purity.resolve(parent.func):
         case "map" | "filter":
-            return _is_exhausted(parent, program)
+            return _is_exhausted_by_call(parent, program)
         case name:
             return name == REDUCE
 
@@ -43,7 +43,8 @@ def _is_sorting_call(call: ast.AST, program: ProgramTree) -> bool:
     return False
 
 
-def _is_exhausted(iterator: ast.AST, program: ProgramTree) -> bool:
+def _is_exhausted_by_call(iterator: ast.AST, program: ProgramTree) -> bool:
+    """Return whether an iterator is passed to a call that reads it to its end, directly or through lazy adapters."""
     call, _ = program.parents[id(iterator)]
     if not isinstance(call, ast.Call) or not any(argument is iterator for argument in call.args):
         return False
@@ -51,7 +52,7 @@ def _is_exhausted(iterator: ast.AST, program: ProgramTree) -> bool:
         return call.func.attr == "join" and program.purity.is_pure(call)
     name = program.purity.resolve(call.func)
     if name in LAZY_ADAPTERS:
-        return _is_exhausted(call, program)
+        return _is_exhausted_by_call(call, program)
     if name == REDUCE:
         return call.args[1:2] == [iterator]
     if name in ("max", "min") and len(call.args) > 1:

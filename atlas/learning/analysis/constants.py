@@ -19,13 +19,13 @@ def constant_reads(module: ast.Module, symbols: Set[int]) -> frozenset[int]:
     binding_indices = _binding_indices(module, symbols)
     first_call = _first_call(module)
     constant_ids = set()
-    for number, statement in enumerate(module.body):
-        for name, is_later in _reads(statement):
+    for index, statement in enumerate(module.body):
+        for name, is_in_function in _reads(statement):
             binding_index = binding_indices.get(name.id)
             if (
                 binding_index is not None
                 and id(name) not in symbols
-                and binding_index < (max(number, first_call) if is_later else number)
+                and binding_index < (max(index, first_call) if is_in_function else index)
             ):
                 constant_ids.add(id(name))
     return frozenset(constant_ids)
@@ -35,24 +35,24 @@ def _binding_indices(module: ast.Module, symbols: Set[int]) -> dict[str, int]:
     """Return the index of the statement that binds each name, for names that are bound once."""
     bound = Counter(name for node in walk(module) if id(node) not in symbols for name in _bindings(node))
     declared = {name for node in walk(module) if isinstance(node, ast.Global | ast.Nonlocal) for name in node.names}
-    numbers = dict[str, int]()
-    for number, statement in enumerate(module.body):
-        numbers |= {name: number for name in _certain_bindings(statement) if bound[name] == 1 and name not in declared}
-    return numbers
+    indices = dict[str, int]()
+    for index, statement in enumerate(module.body):
+        indices |= {name: index for name in _certain_bindings(statement) if bound[name] == 1 and name not in declared}
+    return indices
 
 
 def _first_call(module: ast.Module) -> int:
     """Return the index of the first statement that may call a function of the module."""
     own_names: set[str] = set()
-    for number, statement in enumerate(module.body):
+    for index, statement in enumerate(module.body):
         if any(isinstance(node, (*FUNCTIONS, ast.ClassDef)) for node in walk(statement)):
-            own_names.update(name for node in own_nodes(_block(statement)) for name in _bindings(node))
-        if any(name.id in own_names for name, is_later in _reads(statement) if not is_later):
-            return number
+            own_names.update(name for node in own_nodes(_as_module(statement)) for name in _bindings(node))
+        if any(name.id in own_names for name, is_in_function in _reads(statement) if not is_in_function):
+            return index
     return len(module.body)
 
 
-def _block(*statements: ast.stmt) -> ast.Module:
+def _as_module(*statements: ast.stmt) -> ast.Module:
     return ast.Module(body=[*statements], type_ignores=[])
 
 
@@ -61,7 +61,7 @@ def _certain_bindings(statement: ast.stmt) -> Iterator[str]:
     if isinstance(statement, (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef, *IMPORTS)):
         yield from _bindings(statement)
     elif isinstance(statement, ast.Assign):
-        for node in own_nodes(_block(statement)):
+        for node in own_nodes(_as_module(statement)):
             yield from _bindings(node)
 
 
@@ -81,9 +81,9 @@ def _bindings(node: ast.AST) -> list[str]:
     return []
 
 
-def _reads(node: ast.AST, is_later: bool = False) -> Iterator[tuple[ast.Name, bool]]:
+def _reads(node: ast.AST, is_in_function: bool = False) -> Iterator[tuple[ast.Name, bool]]:
     """Yield the names that code reads, each with whether the read is inside a function."""
     if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Load):
-        yield node, is_later
+        yield node, is_in_function
     for child in ast.iter_child_nodes(node):
-        yield from _reads(child, is_later or isinstance(node, FUNCTIONS))
+        yield from _reads(child, is_in_function or isinstance(node, FUNCTIONS))

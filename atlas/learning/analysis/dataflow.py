@@ -74,7 +74,7 @@ FRAME_READERS = frozenset({"locals", "globals", "vars", "dir", "eval", "exec", "
 
 
 def pattern_problem(pattern: Pattern) -> str:
-    """Return the reason why a pattern can never be a function, however it is used. Empty if there is no reason."""
+    """Return the reason why a pattern can never become a function. Empty if it may become one."""
     for term in pattern.body.walk():
         if term.head.startswith(("#", "&")) or is_call(term):
             continue
@@ -108,16 +108,16 @@ def contains_await(body: Term) -> bool:
 
 def find_imports(body: Term) -> tuple[str, ...]:
     """Return the import statements that the body of a pattern needs. Each imports one name."""
-    return tuple(sorted({origin for _, origin in _plain_names(body)} - {BUILTIN, OWN, LOCAL, TOOL}))
+    return tuple(sorted({origin for _, origin in _names_with_origins(body)} - {BUILTIN, OWN, LOCAL, TOOL}))
 
 
 def find_tools(body: Term) -> tuple[str, ...]:
     """Return the names of the tools that the body of a pattern uses, sorted."""
-    return tuple(sorted({name for name, origin in _plain_names(body) if origin == TOOL}))
+    return tuple(sorted({name for name, origin in _names_with_origins(body) if origin == TOOL}))
 
 
-def _plain_names(body: Term) -> Iterator[tuple[str, str]]:
-    """Yield the names in a body that are not local variables, each with its origin."""
+def _names_with_origins(body: Term) -> Iterator[tuple[str, str]]:
+    """Yield each name in a body that is not a local variable, with its origin."""
     for term in body.walk():
         if ":Name/=" in term.head:
             name, *_, origin = [value for part in read_head(term.head).parts for value in part.scalars]
@@ -125,7 +125,7 @@ def _plain_names(body: Term) -> Iterator[tuple[str, str]]:
 
 
 @dataclass(slots=True, kw_only=True)
-class _Use:
+class _AnalysedUse:
     """One occurrence of a pattern in a program, with its analysis."""
 
     occurrence: Occurrence
@@ -147,25 +147,26 @@ class _Use:
         nodes = self.region.statements or (self.region.node,)
         self.positions = positions(nodes, self.holes, self.flows, self.program.purity)
 
-    def with_called_hole(self, hole: int) -> _Use:
+    def with_called_hole(self, hole: int) -> _AnalysedUse:
         """Return a copy in which a hole is passed as a callback, so that it is not evaluated before the call."""
         holes = {node: number for node, number in self.holes.items() if number != hole}
         return replace(self, holes=holes)
 
     def argument(self, hole: int) -> ast.AST:
+        """Return the expression that stands in a hole."""
         node: ast.AST = self.program.node_of(self.occurrence.holes[hole][0])
         return node
 
-    def own_variables(self) -> Names:
+    def written_variables(self) -> Names:
         """Return the variables that the abstraction assigns. An argument that reads one cannot be evaluated early."""
-        inside = [self.region.node] if not self.region.statements else self.region.statements
-        return self.flow.touched.union(*(self.flows.bound_variables(node) for node in inside))
+        nodes = [self.region.node] if not self.region.statements else self.region.statements
+        return self.flow.touched.union(*(self.flows.bound_variables(node) for node in nodes))
 
 
 def find_interface(
     pattern: Pattern, occurrences: Sequence[Occurrence], programs: Mapping[str, ProgramTree]
 ) -> InterfaceDecision:
-    """Decide whether a pattern can be a function. The interface of the decision fits as many uses as possible.
+    """Decide whether a pattern can be a function, with an interface that fits as many of its uses as possible.
 
     Args:
         occurrences: Every occurrence of the pattern in the original programs.
@@ -175,7 +176,7 @@ def find_interface(
     if problem or not occurrences:
         return InterfaceDecision(problem=problem or "is not used")
     decision = InterfaceDecision()
-    uses: list[_Use] = []
+    uses: list[_AnalysedUse] = []
     for occurrence in occurrences:
         use = _analyse_use(occurrence, programs[occurrence.program])
         if isinstance(use, str):
@@ -190,7 +191,7 @@ def find_interface(
     return decision
 
 
-def _analyse_use(occurrence: Occurrence, program: ProgramTree) -> _Use | str:
+def _analyse_use(occurrence: Occurrence, program: ProgramTree) -> _AnalysedUse | str:
     """Return an occurrence with its analysis, or the reason why it cannot be replaced by a call."""
     pattern = occurrence.pattern
     rest_hole = next((index for index, sort in enumerate(pattern.hole_sorts) if sort == REST), None)
@@ -212,7 +213,7 @@ def _analyse_use(occurrence: Occurrence, program: ProgramTree) -> _Use | str:
     flows = Flows(program.symbols, holes.keys())
     nodes = region.statements or (region.node,)
     flow = flows.of(nodes)
-    use = _Use(
+    use = _AnalysedUse(
         occurrence=occurrence,
         program=program,
         region=region,
@@ -226,10 +227,10 @@ def _analyse_use(occurrence: Occurrence, program: ProgramTree) -> _Use | str:
     return _site_problem(use) or use
 
 
-def _site_problem(use: _Use) -> str:
+def _site_problem(use: _AnalysedUse) -> str:
     """Return the reason why an occurrence cannot be replaced by a call. Empty if it can."""
     region = use.region
-    if region.statements and _leaves_a_loop(region.statements):
+    if region.statements and _leaves_enclosing_loop(region.statements):
         return "leaves an enclosing loop"
     if not region.statements and use.flow.touched:
         return "assigns a variable in an expression"
@@ -243,12 +244,12 @@ def _site_problem(use: _Use) -> str:
     return _code_problem(region.statements or (region.node,), use)
 
 
-def _code_problem(nodes: Sequence[ast.AST], use: _Use) -> str:
+def _code_problem(nodes: Sequence[ast.AST], use: _AnalysedUse) -> str:
     """Return the reason why code cannot be moved into a separate function. Empty if it can."""
     parts = [part for node in nodes for part in walk(node)]
     if any(map(_makes_async_iterator, parts)):
         return "awaits in a comprehension"
-    if any(_escapes(part, use) for part in parts):
+    if any(_may_outlive_call(part, use) for part in parts):
         return "creates a function that may be called after it has ended"
     if use.program.calls.may_recurse(nodes, use.holes.keys()):
         return "may call its enclosing function recursively"
@@ -258,48 +259,49 @@ def _code_problem(nodes: Sequence[ast.AST], use: _Use) -> str:
 def _makes_async_iterator(node: ast.AST) -> bool:
     """Return whether a node is an asynchronous comprehension or a generator that awaits."""
     is_generator = isinstance(node, ast.GeneratorExp)
-    inside = walk(node) if is_generator else ()
+    parts = walk(node) if is_generator else ()
     is_async = isinstance(node, ast.comprehension) and bool(node.is_async)
-    return is_async or any(isinstance(part, ast.Await) for part in inside)
+    return is_async or any(isinstance(part, ast.Await) for part in parts)
 
 
-def _leaves_a_loop(nodes: Sequence[ast.AST]) -> bool:
+def _leaves_enclosing_loop(nodes: Sequence[ast.AST]) -> bool:
+    """Return whether code contains a `break` or `continue` of a loop outside the code."""
     for node in nodes:
         if isinstance(node, (ast.Break, ast.Continue)):
             return True
         if isinstance(node, LOOPS):
-            if _leaves_a_loop(node.orelse):
+            if _leaves_enclosing_loop(node.orelse):
                 return True
-        elif _leaves_a_loop(list(ast.iter_child_nodes(node))):
+        elif _leaves_enclosing_loop(list(ast.iter_child_nodes(node))):
             return True
     return False
 
 
-def _escapes(node: ast.AST, use: _Use) -> bool:
+def _may_outlive_call(node: ast.AST, use: _AnalysedUse) -> bool:
     """Return whether a lambda or generator reads variables and may run after the call that it is passed to."""
     if not isinstance(node, (ast.Lambda, ast.GeneratorExp)):
         return False
     return bool(Flows(use.program.symbols).of_node(node).reads) and not is_consumed(node, use.program)
 
 
-def _best_interface(pattern: Pattern, uses: Sequence[_Use], refused: dict[Site, str]) -> Interface | None:
-    """Return the interface that fits most uses, or None if no interface fits any.
+def _best_interface(pattern: Pattern, uses: Sequence[_AnalysedUse], refused: dict[Site, str]) -> Interface | None:
+    """Return the interface that fits the most uses, or None if no interface fits any of them.
 
-    A reason is added to `refused` for each use that the interface does not fit.
+    Each use that the interface does not fit is added to `refused`, with the reason.
     """
     first = uses[0]
     outputs = {use.numbers[name] for use in uses for name in use.flow.touched & use.live if name in use.numbers}
-    unsure = {index for index in outputs if _name(first, index) not in first.flow.written}
-    inputs = {first.numbers[name] for name in first.flow.reads} | unsure
+    maybe_unwritten = {index for index in outputs if _variable_name(first, index) not in first.flow.written}
+    inputs = {first.numbers[name] for name in first.flow.reads} | maybe_unwritten
     if any(use.flow.ends for use in uses):
-        outputs, inputs = set(), inputs - unsure
+        outputs, inputs = set(), inputs - maybe_unwritten
     _refuse_unassigned(uses, inputs, refused)
-    reading = reading_order(first.region.statements or (first.region.node,), first.holes, first.numbers)
-    order = [*reading, *(inputs - set(reading))]
+    appearance = reading_order(first.region.statements or (first.region.node,), first.holes, first.numbers)
+    order = [*appearance, *(inputs - set(appearance))]
     parameters = [Parameter(hole=index) for index in sorted(inputs, key=order.index)]
     for hole in first.positions:
-        fitting = [use for use in uses if use.occurrence.site not in refused]
-        parameter = _parameter(hole, fitting, inputs, refused, order)
+        remaining = [use for use in uses if use.occurrence.site not in refused]
+        parameter = _choose_parameter(hole, remaining, inputs, refused, order)
         parameters.append(parameter)
         uses = uses if parameter.callback_holes is None else [use.with_called_hole(hole) for use in uses]
     _refuse_reordered(uses, refused)
@@ -315,14 +317,17 @@ def _best_interface(pattern: Pattern, uses: Sequence[_Use], refused: dict[Site, 
 
 
 def _sort_parameters(parameters: Sequence[Parameter], inputs: set[int], order: Sequence[int]) -> tuple[Parameter, ...]:
-    """Return the parameters in reading order, except that expressions stay in the order in which they are evaluated."""
+    """Return the parameters in the order in which the code first reads them.
+
+    Parameters for expressions keep their order, in which they are evaluated.
+    """
     variables = [parameter for parameter in parameters if parameter.hole in inputs]
-    ordered: list[Parameter] = []
+    result: list[Parameter] = []
     for parameter in parameters[len(variables) :]:
         while variables and order.index(variables[0].hole) < order.index(parameter.hole):
-            ordered.append(variables.pop(0))
-        ordered.append(parameter)
-    return (*ordered, *variables)
+            result.append(variables.pop(0))
+        result.append(parameter)
+    return (*result, *variables)
 
 
 def fits_interface(interface: Interface, occurrence: Occurrence, program: ProgramTree) -> bool:
@@ -334,58 +339,68 @@ def fits_interface(interface: Interface, occurrence: Occurrence, program: Progra
     inputs = {parameter.hole for parameter in interface.parameters if parameter.hole in occurrence.symbols}
     if not use.flow.ends and not outputs <= set(interface.outputs):
         return False
-    if not {_name(use, index) for index in inputs} <= use.assigned:
+    if not {_variable_name(use, index) for index in inputs} <= use.assigned:
         return False
     for parameter in interface.parameters:
         if parameter.callback_holes is not None:
-            if not _fits_callback(parameter.hole, parameter.callback_holes, use, inputs):
+            if not _fits_as_callback(parameter.hole, parameter.callback_holes, use, inputs):
                 return False
             use = use.with_called_hole(parameter.hole)
     return all(_can_be_value(hole, use) for hole in use.positions)
 
 
-def _fits_callback(hole: int, callback_holes: tuple[int, ...], use: _Use, inputs: set[int]) -> bool:
-    numbers = {use.numbers[name] for name in _conflicts(hole, use)}
+def _fits_as_callback(hole: int, callback_holes: tuple[int, ...], use: _AnalysedUse, inputs: set[int]) -> bool:
+    """Return whether the argument for a hole can be passed as a callback that receives only these variables."""
+    numbers = {use.numbers[name] for name in _conflicting_variables(hole, use)}
     return numbers <= set(callback_holes) and _can_be_callback(hole, use, inputs)
 
 
-def _can_be_callback(hole: int, use: _Use, inputs: set[int]) -> bool:
+def _can_be_callback(hole: int, use: _AnalysedUse, inputs: set[int]) -> bool:
     """Return whether an argument can be passed as a callback.
 
     All variables that are passed to the callback have to be assigned before the call.
     """
-    ready = {_name(use, index) for index in inputs}.union(
+    available = {_variable_name(use, index) for index in inputs}.union(
         frozenset.intersection(*(position.bound for position in use.positions[hole]))
     )
     argument = use.argument(hole)
-    is_lambda = _is_movable(argument) and not any(isinstance(node, ast.Await) for node in walk(argument))
-    return _conflicts(hole, use) <= ready and is_lambda and not use.program.calls.may_recurse([argument])
+    can_be_lambda = _is_movable(argument) and not any(isinstance(node, ast.Await) for node in walk(argument))
+    return (
+        _conflicting_variables(hole, use) <= available
+        and can_be_lambda
+        and not use.program.calls.may_recurse([argument])
+    )
 
 
-def _name(use: _Use, index: int) -> str:
+def _variable_name(use: _AnalysedUse, index: int) -> str:
+    """Return the name that a use gives to the variable in a hole."""
     return use.occurrence.symbols[index]
 
 
-def _refuse_unassigned(uses: Sequence[_Use], inputs: set[int], refused: dict[Site, str]) -> None:
+def _refuse_unassigned(uses: Sequence[_AnalysedUse], inputs: set[int], refused: dict[Site, str]) -> None:
+    """Add a reason to `refused` for each use in which an input variable may have no value yet."""
     for use in uses:
-        missing = {_name(use, index) for index in inputs} - use.assigned
+        missing = {_variable_name(use, index) for index in inputs} - use.assigned
         if missing:
             refused[use.occurrence.site] = f"may read {min(missing)!r} before it has a value"
 
 
-def _refuse_reordered(uses: Sequence[_Use], refused: dict[Site, str]) -> None:
+def _refuse_reordered(uses: Sequence[_AnalysedUse], refused: dict[Site, str]) -> None:
     """Add a reason to `refused` for each use in which an argument would be evaluated at another time."""
     for use in uses:
         if not all(_can_be_value(hole, use) for hole in use.positions):
             refused.setdefault(use.occurrence.site, "would be evaluated at another time")
 
 
-def _parameter(
-    hole: int, uses: Sequence[_Use], inputs: set[int], refused: dict[Site, str], order: Sequence[int]
+def _choose_parameter(
+    hole: int, uses: Sequence[_AnalysedUse], inputs: set[int], refused: dict[Site, str], order: Sequence[int]
 ) -> Parameter:
     """Return the parameter for a hole: a value if that fits at least half of the uses, otherwise a callback.
 
-    A reason is added to `refused` for each use that the parameter does not fit.
+    Each use that the parameter does not fit is added to `refused`, with the reason.
+
+    Args:
+        order: Holes in the order of their first appearance, in which the callback receives its variables.
     """
     by_value = [use for use in uses if _can_be_value(hole, use)]
     if 2 * len(by_value) >= len(uses):
@@ -395,7 +410,7 @@ def _parameter(
         return Parameter(hole=hole)
     callback_holes: set[int] = set()
     for use in uses:
-        names = _conflicts(hole, use)
+        names = _conflicting_variables(hole, use)
         if names and _can_be_callback(hole, use, inputs):
             callback_holes |= {use.numbers[name] for name in names}
         else:  # a callback without arguments saves little and makes the code harder to read
@@ -403,15 +418,15 @@ def _parameter(
     return Parameter(hole=hole, callback_holes=tuple(sorted(callback_holes, key=order.index)))
 
 
-def _conflicts(hole: int, use: _Use) -> Names:
+def _conflicting_variables(hole: int, use: _AnalysedUse) -> Names:
     """Return the variables that the argument for a hole reads and the abstraction assigns."""
-    return Flows(use.program.symbols).of_node(use.argument(hole)).reads & use.own_variables()
+    return Flows(use.program.symbols).of_node(use.argument(hole)).reads & use.written_variables()
 
 
-def _can_be_value(hole: int, use: _Use) -> bool:
+def _can_be_value(hole: int, use: _AnalysedUse) -> bool:
     """Return whether an argument can be passed as a value: evaluated once, before the call, with the same result."""
     argument = use.argument(hole)
-    if _conflicts(hole, use) or not _is_movable(argument):
+    if _conflicting_variables(hole, use) or not _is_movable(argument):
         return False
     positions, purity = use.positions[hole], use.program.purity
     if purity.is_atomic(argument):
@@ -423,9 +438,9 @@ def _can_be_value(hole: int, use: _Use) -> bool:
     return len(positions) == 1 or (purity.is_repeatable(argument) and _is_unaffected_by_siblings(hole, use))
 
 
-def _is_unaffected_by_siblings(hole: int, use: _Use) -> bool:
+def _is_unaffected_by_siblings(hole: int, use: _AnalysedUse) -> bool:
     """Return whether the other arguments cannot change the value of the argument for this hole."""
-    siblings = [use.argument(position) for position in use.positions if position != hole]
+    siblings = [use.argument(other_hole) for other_hole in use.positions if other_hole != hole]
     return not any(
         use.program.purity.has_side_effects(sibling) or use.program.purity.consumed_iterators(sibling)
         for sibling in siblings

@@ -37,7 +37,7 @@ class Function:
 
 def name_holes(pattern: Pattern, interface: Interface, occurrences: Sequence[Occurrence]) -> dict[int, str]:
     """Return a name for each hole, keyed by the hole's number: the name that the programs use most often."""
-    reserved = {*_plain_names(pattern.body), *keyword.kwlist, *dir(builtins)}
+    reserved = {*_global_names(pattern.body), *keyword.kwlist, *dir(builtins)}
     names: dict[int, str] = {}
     for index, sort in enumerate(pattern.hole_sorts):
         if sort == SYMBOL_SORT:
@@ -59,15 +59,17 @@ def _preferred_name(parameter: Parameter, body: Term, occurrences: Sequence[Occu
             symbols = [child.head for child in term.children[:1] if child.head.startswith(SYMBOL)]
             if symbols and read_head(term.head).name == "Name":
                 candidates[unescape(symbols[0].removeprefix(SYMBOL))] += 1
-    name, n = candidates.most_common(1)[0] if candidates else ("", 0)
-    return name if 2 * n >= len(occurrences) else "value"
+    name, count = candidates.most_common(1)[0] if candidates else ("", 0)
+    return name if 2 * count >= len(occurrences) else "value"
 
 
 def _is_called(hole: int, body: Term) -> bool:
+    """Return whether the code calls the value of a hole."""
     return any(term.head.startswith("e:Call/") and hole_number(term.children[0].head) == hole for term in body.walk())
 
 
 def _reserve_name(base: str, reserved: set[str]) -> str:
+    """Return a free name, which is the base or the base with a number, and reserve it."""
     name, number = base, 2
     while name in reserved:
         name, number = f"{base}_{number}", number + 1
@@ -75,7 +77,8 @@ def _reserve_name(base: str, reserved: set[str]) -> str:
     return name
 
 
-def _plain_names(body: Term) -> set[str]:
+def _global_names(body: Term) -> set[str]:
+    """Return the names in a body that are not local variables."""
     return {
         str(read_head(term.head).parts[0].scalars[0])
         for term in body.walk()
@@ -88,61 +91,61 @@ class Renderer(Decoder):
 
     Args:
         functions: Functions, keyed by the head of their calls.
-        inside: The function whose body is decoded, or None for a program.
+        function: The function whose body is decoded, or None for a program.
     """
 
-    def __init__(self, functions: Mapping[str, Function], inside: Function | None = None) -> None:
+    def __init__(self, functions: Mapping[str, Function], function: Function | None = None) -> None:
         self._functions = functions
-        self._inside = inside
+        self._function = function
         self._parameters = (
-            {} if inside is None else {parameter.hole: parameter for parameter in inside.interface.parameters}
+            {} if function is None else {parameter.hole: parameter for parameter in function.interface.parameters}
         )
 
     def node(self, term: Term) -> Any:
         """Return the node, as `Decoder.node` does."""
         index = hole_number(term.head)
         if index is not None:
-            return self._hole(index)
-        return self._call(term) if is_call(term) else super().node(term)
+            return self._render_hole(index)
+        return self._render_call(term) if is_call(term) else super().node(term)
 
     def symbol(self, term: Term) -> str:
         """Return the name of a variable, as `Decoder.symbol` does."""
         index = hole_number(term.head)
-        if index is None or self._inside is None:
+        if index is None or self._function is None:
             return super().symbol(term)
-        return self._inside.names[index]
+        return self._function.names[index]
 
     def statements(self, term: Term) -> list[ast.stmt]:
         """Return the statements, as `Decoder.statements` does."""
-        return self._call_statements(term) if is_call(term) else super().statements(term)
+        return self._render_call_statements(term) if is_call(term) else super().statements(term)
 
     def rest(self, term: Term) -> list[ast.stmt]:
         """Return the statements, as `Decoder.rest` does. A hole for the rest of the block gives no statements."""
         if hole_number(term.head) is not None:
             return []
-        return self._call_statements(term) if is_call(term) else super().rest(term)
+        return self._render_call_statements(term) if is_call(term) else super().rest(term)
 
-    def _hole(self, index: int) -> ast.expr:
-        assert self._inside is not None
-        name = ast.Name(self._inside.names[index], ast.Load())
+    def _render_hole(self, index: int) -> ast.expr:
+        assert self._function is not None
+        name = ast.Name(self._function.names[index], ast.Load())
         callback_holes = self._parameters[index].callback_holes
         return (
             name
             if callback_holes is None
-            else ast.Call(name, [self._variable(number) for number in callback_holes], [])
+            else ast.Call(name, [self._variable_node(number) for number in callback_holes], [])
         )
 
-    def _variable(self, index: int) -> ast.Name:
-        assert self._inside is not None
-        return ast.Name(self._inside.names[index], ast.Load())
+    def _variable_node(self, index: int) -> ast.Name:
+        assert self._function is not None
+        return ast.Name(self._function.names[index], ast.Load())
 
-    def _call(self, term: Term) -> ast.Call | ast.Await:
+    def _render_call(self, term: Term) -> ast.Call | ast.Await:
         function = self._functions[term.head]
-        arguments = [self._argument(parameter, term, function) for parameter in function.interface.parameters]
+        arguments = [self._render_argument(parameter, term, function) for parameter in function.interface.parameters]
         call = ast.Call(ast.Name(function.name, ast.Load()), arguments, [])
         return ast.Await(call) if function.is_async else call
 
-    def _argument(self, parameter: Parameter, term: Term, function: Function) -> ast.expr:
+    def _render_argument(self, parameter: Parameter, term: Term, function: Function) -> ast.expr:
         child = term.children[parameter.hole]
         if function.pattern.hole_sorts[parameter.hole] == SYMBOL_SORT:
             return ast.Name(self.symbol(child), ast.Load())
@@ -153,21 +156,23 @@ class Renderer(Decoder):
         arguments = ast.arguments(posonlyargs=[], args=names, kwonlyargs=[], kw_defaults=[], defaults=[])
         return ast.Lambda(arguments, expression)
 
-    def _call_statements(self, term: Term) -> list[ast.stmt]:
+    def _render_call_statements(self, term: Term) -> list[ast.stmt]:
         """Return the statement that calls a function, and the statements that follow it in the block."""
         interface = self._functions[term.head].interface
-        call = self._call(term)
+        call = self._render_call(term)
         rest = None if interface.rest is None else term.children[interface.rest]
-        names: list[ast.expr] = [
+        targets: list[ast.expr] = [
             ast.Name(self.symbol(term.children[index]), ast.Store()) for index in interface.outputs
         ]
         statement: ast.stmt
         if interface.returns:
             statement = ast.Return(call)
-        elif len(names) == 1 and rest is not None and (following := self._inline_into_next_statement(term, rest, call)):
+        elif (
+            len(targets) == 1 and rest is not None and (following := self._inline_into_next_statement(term, rest, call))
+        ):
             return [*following, *self.block(rest.children[1])]
-        elif names:
-            statement = ast.Assign([names[0] if len(names) == 1 else ast.Tuple(names, ast.Store())], call)
+        elif targets:
+            statement = ast.Assign([targets[0] if len(targets) == 1 else ast.Tuple(targets, ast.Store())], call)
         else:
             statement = ast.Expr(call)
         return [statement] if rest is None else [statement, *self.block(rest)]
@@ -198,18 +203,18 @@ class Renderer(Decoder):
         while rest.head.startswith(THEN):
             last, rest = rest.children
         if not is_call(rest):
-            return rest.head == END and last.head.startswith(_LEAVING)
+            return rest.head == END and last.head.startswith(_EXITS)
         interface = self._functions[rest.head].interface
         return interface.returns or (interface.rest is not None and self._always_returns(rest.children[interface.rest]))
 
 
 _NAME_HEAD = "e:Name/sym"
-_LEAVING, _JUMPS = ("s:Return/", "s:Raise/"), ("s:Break", "s:Continue")
+_EXITS, _JUMPS = ("s:Return/", "s:Raise/"), ("s:Break", "s:Continue")
 _LOOPS = {"s:For/": 3, "s:AsyncFor/": 3, "s:While/": 2}
-"""Number of parts up to the end of a loop's body, after which there may be an `else`."""
+"""Number of a loop's children before its `else` block, keyed by the beginning of the loop's head."""
 
 _CONSTANT, _ATTRIBUTE, _NAME = "e:Constant/", "e:Attribute/", "e:Name/"
-_FIRST = {
+_FIRST_EVALUATED = {
     **dict.fromkeys(("s:Return/e", "s:Expr/e", "s:If/e"), slice(0, 1)),
     **dict.fromkeys(("e:UnaryOp/", _ATTRIBUTE, "e:BoolOp/", "e:IfExp/"), slice(0, 1)),
     **dict.fromkeys(("e:BinOp/", "e:Compare/", "e:Subscript/"), slice(0, 2)),
@@ -219,17 +224,17 @@ _FIRST = {
     **dict.fromkeys(("e:ListComp/", "e:SetComp/", "e:GeneratorExp/"), slice(1, 2)),
     "e:DictComp/": slice(2, 3),
 }
-"""The parts that are always evaluated, in order, keyed by the beginning of the head of a statement or expression."""
+"""Children that are always evaluated, in order, keyed by the beginning of the head of a statement or expression."""
 
 
 def _may_leave_loop(term: Term) -> bool:
     """Return whether code contains a `break` or `continue` of an enclosing loop."""
-    n_inside = next((n for head, n in _LOOPS.items() if term.head.startswith(head)), 0)
-    return term.head.startswith(_JUMPS) or any(map(_may_leave_loop, term.children[n_inside:]))
+    n_loop_parts = next((n_parts for head, n_parts in _LOOPS.items() if term.head.startswith(head)), 0)
+    return term.head.startswith(_JUMPS) or any(map(_may_leave_loop, term.children[n_loop_parts:]))
 
 
 def _first_evaluated_part(term: Term) -> Term | None:
-    """Return the innermost part of a term that is evaluated first, not counting constants, or None if it is unknown."""
+    """Return the innermost part of a term that is evaluated first. Constants do not count. None if it is unknown."""
     part: Term | None = term
     while part is not None and part.head != _NAME_HEAD and not part.has_holes:
         part = next((child for child in _parts_in_order(part) if not child.head.startswith(_CONSTANT)), None)
@@ -243,7 +248,7 @@ def _parts_in_order(term: Term) -> Sequence[Term]:
         if function.head.startswith(_ATTRIBUTE) and not function.children[0].head.startswith(_CONSTANT):
             return [function]
         return arguments if function.head.startswith((_ATTRIBUTE, _NAME)) else []
-    return next((term.children[parts] for head, parts in _FIRST.items() if term.head.startswith(head)), [])
+    return next((term.children[parts] for head, parts in _FIRST_EVALUATED.items() if term.head.startswith(head)), [])
 
 
 class _Replacement(ast.NodeTransformer):
@@ -277,8 +282,8 @@ def function_source(function: Function, functions: Mapping[str, Function]) -> st
         defaults=[],
     )
     imports = ast.parse("\n".join(merge_imports(find_imports(function.pattern.body)))).body
-    kind = ast.AsyncFunctionDef if function.is_async else ast.FunctionDef
-    definition = kind(
+    node_type = ast.AsyncFunctionDef if function.is_async else ast.FunctionDef
+    definition = node_type(
         name=function.name,
         args=arguments,
         body=[*imports, *function_body(function, functions)],

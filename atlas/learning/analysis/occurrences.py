@@ -53,7 +53,7 @@ class _Frame:
 def find_occurrences(
     program: str, term: Term, original: Term, patterns: Mapping[str, Pattern]
 ) -> list[Occurrence] | None:
-    """Return an occurrence for each call in a program, or None if the program with all calls inlined is another one.
+    """Return an occurrence for each call in a program, or None if inlining all calls does not give the original.
 
     Args:
         term: The program with calls.
@@ -71,9 +71,9 @@ class _Expansion:
         self.occurrences: list[Occurrence] = []
 
     def matches(self, term: Term, frame: _Frame | None, site: Site, original: Term) -> bool:
-        """Return whether a term with all its calls inlined equals `original`.
+        """Return whether inlining all calls of a term gives `original`, and record each call as an occurrence.
 
-        Each call is recorded as an occurrence. The occurrences are valid only if the result is True.
+        The recorded occurrences are valid only if the result is True.
         """
         index = hole_number(term.head)
         if index is not None and frame is not None:
@@ -123,7 +123,7 @@ class ProgramTree(Decoder):
         self.module: ast.Module = self.node(term)
         self.purity = Purity(self.module, self.symbols, self.origins)
         self.parents: dict[int, tuple[ast.AST, str]] = {
-            id(child): (parent, name) for parent in walk(self.module) for name, child in _children(parent)
+            id(child): (parent, name) for parent in walk(self.module) for name, child in _children_with_fields(parent)
         }
         self.calls = CallGraph(self.module, self.symbols, self.origins, self.parents)
 
@@ -146,11 +146,11 @@ class ProgramTree(Decoder):
         return self._nodes[id(term)]
 
     def find_region(self, root: Term, rest: Term | None) -> Region | None:
-        """Return the region from `root` to the rest of its block, or None if `rest` is in another block."""
+        """Return the region that begins at `root`, up to `rest` if given. None if they are not in the same block."""
         if id(root) in self._blocks:
             block, start = self._blocks[id(root)]
-            other, stop = self._blocks[id(rest)] if rest is not None else (block, len(block))
-            return self._part(block, start, stop) if other is block and stop > start else None
+            rest_block, stop = self._blocks[id(rest)] if rest is not None else (block, len(block))
+            return self._region_of_block(block, start, stop) if rest_block is block and stop > start else None
         node = self._nodes[id(root)]
         if rest is not None:
             return None
@@ -158,7 +158,7 @@ class ProgramTree(Decoder):
             return Region(node=node, statements=())
         block = self.block_of(node)
         start = next(index for index, statement in enumerate(block) if statement is node)
-        return self._part(block, start, start + 1)
+        return self._region_of_block(block, start, start + 1)
 
     def block_of(self, statement: ast.stmt) -> list[ast.stmt]:
         """Return the block that contains a statement."""
@@ -166,11 +166,12 @@ class ProgramTree(Decoder):
         block: list[ast.stmt] = getattr(parent, name)
         return block
 
-    def _part(self, block: Sequence[ast.stmt], start: int, stop: int) -> Region:
+    def _region_of_block(self, block: Sequence[ast.stmt], start: int, stop: int) -> Region:
         return Region(node=block[start], statements=tuple(block[start:stop]), following=tuple(block[stop:]))
 
 
-def _children(parent: ast.AST) -> list[tuple[str, ast.AST]]:
+def _children_with_fields(parent: ast.AST) -> list[tuple[str, ast.AST]]:
+    """Return the children of a node, each with the name of the field that contains it."""
     children = []
     for name, value in ast.iter_fields(parent):
         values = value if isinstance(value, list) else [value]

@@ -43,9 +43,9 @@ def positions(
     Args:
         holes: The number of each hole, keyed by the `id` of its node.
     """
-    walk = _Walk(holes, flows, purity)
-    walk.walk_all(nodes)
-    return walk.positions
+    evaluation = _EvaluationWalk(holes, flows, purity)
+    evaluation.walk_all(nodes)
+    return evaluation.positions
 
 
 def reading_order(nodes: Iterable[ast.AST], holes: Mapping[int, int], variables: Mapping[str, int]) -> list[int]:
@@ -58,9 +58,9 @@ def reading_order(nodes: Iterable[ast.AST], holes: Mapping[int, int], variables:
         variables: The number of each variable.
     """
     order: dict[int, None] = {}
-    waiting = list(nodes)[::-1]
-    while waiting:
-        node = waiting.pop()
+    stack = list(nodes)[::-1]
+    while stack:
+        node = stack.pop()
         if id(node) in holes:
             order[holes[id(node)]] = None
         elif isinstance(node, ast.Name | ast.arg):
@@ -68,7 +68,7 @@ def reading_order(nodes: Iterable[ast.AST], holes: Mapping[int, int], variables:
             order |= {} if number is None else {number: None}
         else:
             children = sorted(ast.iter_child_nodes(node), key=lambda child: not isinstance(child, ast.comprehension))
-            waiting += children[::-1]
+            stack += children[::-1]
     return list(order)
 
 
@@ -81,12 +81,12 @@ def may_be_evaluated_early(argument: ast.AST, position: Position, purity: Purity
     return not position.inspected & purity.consumed_iterators(argument)
 
 
-class _Walk:
+class _EvaluationWalk:
     def __init__(self, holes: Mapping[int, int], flows: Flows, purity: Purity) -> None:
         self._holes = holes
         self._flows = flows
         self._purity = purity
-        self._now = Position(is_lazy=False, may_change=False, bound=frozenset())
+        self._position = Position(is_lazy=False, may_change=False, bound=frozenset())
         self.positions: dict[int, list[Position]] = {}
 
     def walk_all(self, nodes: Iterable[ast.AST | None]) -> None:
@@ -96,45 +96,48 @@ class _Walk:
 
     def _visit(self, node: ast.AST) -> None:
         if id(node) in self._holes:
-            self.positions.setdefault(self._holes[id(node)], []).append(self._now)
+            self.positions.setdefault(self._holes[id(node)], []).append(self._position)
         elif isinstance(node, ast.stmt):
             self._walk_statement(node)
         else:
             self._walk_expression(node)
 
     def _walk_lazily(self, nodes: Iterable[ast.AST | None], bound: Names = frozenset()) -> None:
-        """Walk code that is evaluated later. The code's side effects are visible outside, and its bindings are not."""
-        before = self._now
-        self._now = replace(before, is_lazy=True, bound=before.bound | bound)
+        """Walk code that may be evaluated later or not at all.
+
+        What it changes is recorded for the code after it. The variables that it binds are not.
+        """
+        before = self._position
+        self._position = replace(before, is_lazy=True, bound=before.bound | bound)
         self.walk_all(nodes)
-        self._now = replace(
-            self._now,
+        self._position = replace(
+            self._position,
             is_lazy=before.is_lazy,
             bound=before.bound,
         )
 
-    def _inspect(self, *nodes: ast.AST) -> None:
-        """Walk nodes, and record that code inspects the results and may raise."""
+    def _walk_inspected(self, *nodes: ast.AST) -> None:
+        """Walk nodes, and record that their values are inspected, which may raise."""
         self.walk_all(nodes)
-        self._now = replace(self._now, inspected=self._now.inspected | names_in(*nodes), may_raise=True)
+        self._position = replace(self._position, inspected=self._position.inspected | names_in(*nodes), may_raise=True)
 
     def _walk_statement(self, node: ast.stmt) -> None:
         match node:
             case ast.If():
-                self._inspect(node.test)
+                self._walk_inspected(node.test)
                 self._walk_lazily(node.body)
                 self._walk_lazily(node.orelse)
             case ast.For() | ast.AsyncFor():
-                self._inspect(node.iter)
+                self._walk_inspected(node.iter)
                 self._walk_lazily([node.target, *node.body], self._flows.bound_variables(node.target))
                 self._walk_lazily(node.orelse)
             case ast.While():
                 self._walk_lazily([node.test, *node.body])
                 self._walk_lazily(node.orelse)
             case ast.With() | ast.AsyncWith():
-                self._inspect(*node.items)
+                self._walk_inspected(*node.items)
                 self._walk_lazily(node.body)
-                self._now = replace(self._now, may_change=True)
+                self._position = replace(self._position, may_change=True)
             case ast.Try():
                 self._walk_lazily([*node.body, *node.handlers, *node.orelse, *node.finalbody])
             case _:
@@ -147,9 +150,9 @@ class _Walk:
                 self.walk_all([node.value, *node.targets])
             case ast.AugAssign():  # an object that is changed in place may have other names as well
                 self.walk_all(ast.iter_child_nodes(node))
-                self._now = replace(self._now, may_change=True)
+                self._position = replace(self._position, may_change=True)
             case ast.Assert():
-                self._inspect(node.test)
+                self._walk_inspected(node.test)
                 self._walk_lazily([node.msg])
             case _:
                 self.walk_all(ast.iter_child_nodes(node))
@@ -157,19 +160,23 @@ class _Walk:
     def _record_effects(self, node: ast.stmt) -> None:
         """Record the effects of a statement. Code after a statement that may leave the block is lazy."""
         leaves = any(isinstance(part, (ast.Return, ast.Raise, ast.Assert, ast.Break)) for part in walk(node))
-        bound = self._now.bound | self._flows.of_node(node).written
-        self._now = replace(self._now, is_lazy=self._now.is_lazy or leaves, bound=bound)
+        bound = self._position.bound | self._flows.of_node(node).written
+        self._position = replace(self._position, is_lazy=self._position.is_lazy or leaves, bound=bound)
         if not self._purity.is_pure(node):
-            self._now = replace(self._now, may_change=True)
-        if not _has_only_names(node):
-            self._now = replace(self._now, inspected=self._now.inspected | names_in(node), may_raise=True)
+            self._position = replace(self._position, may_change=True)
+        if not _only_moves_values(node):
+            self._position = replace(
+                self._position, inspected=self._position.inspected | names_in(node), may_raise=True
+            )
 
     def _walk_expression(self, node: ast.AST) -> None:
         self._walk_parts(node)
         if not self._purity.is_pure(node):
-            self._now = replace(self._now, may_change=True)
+            self._position = replace(self._position, may_change=True)
         if not isinstance(node, PASSIVE_SYNTAX):
-            self._now = replace(self._now, inspected=self._now.inspected | names_in(node), may_raise=True)
+            self._position = replace(
+                self._position, inspected=self._position.inspected | names_in(node), may_raise=True
+            )
 
     def _walk_parts(self, node: ast.AST) -> None:
         match node:
@@ -193,24 +200,24 @@ class _Walk:
     def _walk_pair(self, key: ast.expr | None, value: ast.expr) -> None:
         """Walk a key and its value in a dict display. For an unpacked mapping, `**d`, the key is None."""
         if key is None:
-            self._inspect(value)
+            self._walk_inspected(value)
         else:
             self.walk_all([key, value])
 
     def _walk_short_circuit(self, node: ast.IfExp | ast.BoolOp | ast.Compare) -> None:
         match node:
             case ast.IfExp():
-                self._inspect(node.test)
+                self._walk_inspected(node.test)
                 self._walk_lazily([node.body, node.orelse])
             case ast.BoolOp():
-                self._inspect(node.values[0])
+                self._walk_inspected(node.values[0])
                 self._walk_lazily(node.values[1:])
             case ast.Compare():
                 self.walk_all([node.left, *node.comparators[:1]])
                 self._walk_lazily(node.comparators[1:])
 
     def _walk_comprehension(self, node: ast.ListComp | ast.SetComp | ast.DictComp | ast.GeneratorExp) -> None:
-        self._inspect(node.generators[0].iter)
+        self._walk_inspected(node.generators[0].iter)
         bound: Names = frozenset()
         for number, generator in enumerate(node.generators):
             if number:
@@ -227,7 +234,7 @@ def _evaluated_children(node: ast.AST) -> Iterable[ast.AST | None]:
     return ast.iter_child_nodes(node)
 
 
-def _has_only_names(node: ast.stmt) -> bool:
+def _only_moves_values(node: ast.stmt) -> bool:
     """Return whether a statement only moves values, such as an assignment to names, without inspecting them."""
     if isinstance(node, ast.Assign):
         return all(isinstance(target, ast.Name) for target in node.targets)

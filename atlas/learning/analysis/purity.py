@@ -57,7 +57,7 @@ PURE_METHODS = {
 }
 """Methods of builtin types, with their numbers of arguments, which exclude `queue.get()` and `thread.join()`."""
 
-WITH_KEYWORDS = frozenset({"encode", "format", "rsplit", "split", "splitlines"})
+METHODS_WITH_KEYWORDS = frozenset({"encode", "format", "rsplit", "split", "splitlines"})
 
 ITERATING_FUNCTIONS = frozenset({
     "all", "any", "dict", "enumerate", "filter", "frozenset", "list", "map", "max", "min", "set", "sorted", "sum",
@@ -85,10 +85,10 @@ PLAIN_ATTRIBUTES = frozenset(
 )
 """Attributes of numbers, types and numpy's arrays."""
 
-HOOKS = frozenset({"__getattr__", "__getattribute__", "__get__"})
+ATTRIBUTE_HOOKS = frozenset({"__getattr__", "__getattribute__", "__get__"})
 """Methods that run when attributes are read."""
 
-REPEATABLE = frozenset({"len", "abs", "int", "float", "str", "ord", "chr"})
+REPEATABLE_FUNCTIONS = frozenset({"len", "abs", "int", "float", "str", "ord", "chr"})
 
 
 DISPLAYS = (ast.List, ast.Dict, ast.Set, ast.Tuple, ast.JoinedStr, *COMPREHENSIONS)
@@ -106,7 +106,7 @@ class Purity:
         self._origins = origins
         self._symbols = symbols
         self._defined_attributes = set(_defined_attributes(module))
-        self._is_plain = set(_imported_modules(module)) <= PLAIN_MODULES
+        self._imports_only_plain_modules = set(_imported_modules(module)) <= PLAIN_MODULES
         self._computed_attributes = frozenset(_computed_attributes(module))
         self._callees = {id(node.func) for node in walk(module) if isinstance(node, ast.Call)}
         self._adds_items = _uses_defaultdict(module) or "__missing__" in self._defined_attributes
@@ -135,7 +135,7 @@ class Purity:
             case ast.Call(func=ast.Name()):
                 return self._is_pure_function(node.func) and all(map(self._may_be_callback, _passed_functions(node)))
             case ast.Call(func=ast.Attribute() as method):
-                return self._is_math(method) or (
+                return self._is_math_function(method) or (
                     self._is_pure_method(method) and _has_matching_arity(node, method.attr)
                 )
             case ast.Call() | ast.Await() | ast.Yield() | ast.YieldFrom() | ast.NamedExpr() | ast.withitem():
@@ -143,7 +143,7 @@ class Purity:
             case ast.Attribute(ctx=ast.Store()) | ast.Subscript(ctx=ast.Store()) | ast.AsyncFor() | ast.AsyncWith():
                 return False
             case ast.Attribute():
-                return self._is_plain_read(node)
+                return self._is_plain_attribute_read(node)
             case ast.Subscript(slice=index):
                 return not self._adds_items or isinstance(index, ast.Slice)
         return True
@@ -165,19 +165,19 @@ class Purity:
     def is_repeatable(self, node: ast.AST) -> bool:
         """Return whether one evaluation of a node may replace several evaluations in a row."""
         mutable_types = (ast.List, ast.Dict, ast.Set, ast.Lambda, *COMPREHENSIONS)
-        shared = not any(isinstance(part, mutable_types) or not self._can_be_shared(part) for part in walk(node))
-        return shared and not self.consumed_iterators(node)
+        is_shareable = not any(isinstance(part, mutable_types) or not self._can_be_shared(part) for part in walk(node))
+        return is_shareable and not self.consumed_iterators(node)
 
     def has_side_effects(self, node: ast.AST) -> bool:
         """Return whether evaluating code may have any side effect."""
         return not all(map(self.is_pure, walk(node)))
 
     def consumed_iterators(self, node: ast.AST) -> Names:
-        """Return the names of variables that may be iterators and that the code consumes."""
+        """Return the variables that may be iterators and over which the code iterates."""
         return frozenset[str]().union(*map(self._consumed_names, walk(node)))
 
     def _consumed_names(self, node: ast.AST) -> Names:
-        """Return the names of variables that may be iterators and that a node consumes, not counting its children."""
+        """Return the variables that may be iterators and over which a node itself iterates, without its children."""
         parts = [node, *node.generators] if isinstance(node, COMPREHENSIONS) else [node]
         iterables = [
             iterator
@@ -204,21 +204,27 @@ class Purity:
         """Return whether a method is of a builtin type, and the program defines no attribute of the same name."""
         if method.attr in self._defined_attributes:
             return False
-        return self._is_plain or isinstance(method.value, DISPLAYS) or self._is_text_or_type(method.value)
+        return (
+            self._imports_only_plain_modules
+            or isinstance(method.value, DISPLAYS)
+            or self._is_text_or_type(method.value)
+        )
 
-    def _is_plain_read(self, node: ast.Attribute) -> bool:
+    def _is_plain_attribute_read(self, node: ast.Attribute) -> bool:
         """Return whether reading an attribute runs no code. Reading a method to call it runs none."""
-        if self._computed_attributes & {*HOOKS, node.attr}:
+        if self._computed_attributes & {*ATTRIBUTE_HOOKS, node.attr}:
             return False
         is_builtin_method = node.attr in (MEMBERS if id(node) in self._callees else PLAIN_ATTRIBUTES)
-        return is_builtin_method or node.attr in self._defined_attributes or self._is_of_module(node)
+        return is_builtin_method or node.attr in self._defined_attributes or self._belongs_to_module(node)
 
-    def _is_of_module(self, node: ast.expr) -> bool:
+    def _belongs_to_module(self, node: ast.expr) -> bool:
+        """Return whether an attribute is read from an imported module."""
         while isinstance(node, ast.Attribute):
             node = node.value
         return self.resolve(node).startswith(("import ", "from "))
 
     def _is_text_or_type(self, receiver: ast.AST) -> bool:
+        """Return whether a receiver is a constant, a builtin type, or the result of a pure builtin."""
         function = receiver.func if isinstance(receiver, ast.Call) else receiver
         return isinstance(receiver, ast.Constant) or self.resolve(function) in PURE_FUNCTIONS
 
@@ -226,7 +232,7 @@ class Purity:
         name = self.resolve(function)
         return name in PURE_FUNCTIONS or (name.startswith("from math import ") and " as " not in name)
 
-    def _is_math(self, function: ast.Attribute) -> bool:
+    def _is_math_function(self, function: ast.Attribute) -> bool:
         return self.resolve(function.value) == "import math"
 
     def _is_pure_method(self, method: ast.Attribute) -> bool:
@@ -238,13 +244,13 @@ class Purity:
             case ast.Lambda() | ast.Constant(value=None):
                 return True
             case ast.Attribute():
-                return self._is_math(function) or self._is_pure_method(function)
+                return self._is_math_function(function) or self._is_pure_method(function)
         return self._is_pure_function(function)
 
     def _can_be_shared(self, node: ast.AST) -> bool:
         """Return whether the result of a node is immutable, so that several readers may share it."""
         if isinstance(node, ast.Call):
-            return self.resolve(node.func) in REPEATABLE
+            return self.resolve(node.func) in REPEATABLE_FUNCTIONS
         return self.is_pure(node)
 
 
@@ -268,7 +274,7 @@ def _computed_attributes(module: ast.Module) -> Iterator[str]:
         for part in node.body:
             match part:
                 case ast.FunctionDef(name=name, decorator_list=decorators):
-                    if name in HOOKS or not all(map(_is_plain_decorator, decorators)):
+                    if name in ATTRIBUTE_HOOKS or not all(map(_is_plain_decorator, decorators)):
                         yield name
                 case ast.Assign(targets=[ast.Name(id=name)], value=ast.Call()):
                     yield name
@@ -297,12 +303,12 @@ def _uses_defaultdict(module: ast.Module) -> bool:
 
 def _has_matching_arity(call: ast.Call, method: str) -> bool:
     """Return whether a call passes as many arguments as a method takes."""
-    least, most = PURE_METHODS[method]
-    if call.keywords and method not in WITH_KEYWORDS:
+    minimum, maximum = PURE_METHODS[method]
+    if call.keywords and method not in METHODS_WITH_KEYWORDS:
         return False
     if any(isinstance(argument, ast.Starred) for argument in call.args):
-        return most > 3
-    return least <= len(call.args) <= most
+        return maximum > 3
+    return minimum <= len(call.args) <= maximum
 
 
 def is_file(item: ast.withitem) -> bool:
@@ -337,6 +343,7 @@ def _passed_functions(call: ast.Call) -> Iterator[ast.AST]:
 
 
 def _consumed_expressions(node: ast.AST) -> list[ast.expr]:
+    """Return the expressions over which a node iterates."""
     match node:
         case ast.comprehension() | ast.For():
             return [node.iter]
@@ -356,7 +363,7 @@ def _consumed_expressions(node: ast.AST) -> list[ast.expr]:
 
 
 def _iterators(node: ast.expr) -> Iterator[ast.expr]:
-    """Yield the parts of an expression that may evaluate to an existing iterator, rather than create a new one."""
+    """Yield the parts of an expression that may be an existing iterator. Newly created iterators are left out."""
     match node:
         case ast.Name() | ast.Attribute():
             yield node

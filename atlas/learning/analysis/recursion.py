@@ -25,7 +25,7 @@ CALLING_FIRST = frozenset({
 })  # fmt: skip
 CALLING_SECOND = frozenset({"sub", "subn", "accumulate", "groupby"})
 CALLING_KEYWORDS = frozenset({"key", "default", "default_factory", "func", "function"})
-"""Functions that call their first or second argument, and the keywords of callable arguments."""
+"""Keywords of callable arguments. The sets above name the functions that call their first or second argument."""
 
 _Definition = ast.FunctionDef | ast.AsyncFunctionDef
 
@@ -56,34 +56,34 @@ class CallGraph:
                 self._functions[node.name].append(node)
             elif isinstance(node, ast.ClassDef):
                 self._classes[node.name].append(node)
-        self._implicit = [
+        self._implicit_methods = [
             definition for name in self._functions if _is_implicit_method(name) for definition in self._functions[name]
         ]
 
     def may_recurse(self, nodes: Iterable[ast.AST], arguments: Set[int] = frozenset()) -> bool:
-        """Return whether evaluating code may call a function that encloses the code.
+        """Return whether evaluating code may call a function that contains the code.
 
         Args:
-            arguments: The `id` of each node in the code that is evaluated before the call.
+            arguments: The `id` of each node in the code that would be evaluated before the call, as an argument.
         """
         code = list(nodes)
-        around = {id(function) for function in self._enclosing_functions(code[0])}
-        if not around:
+        enclosing = {id(function) for function in self._enclosing_functions(code[0])}
+        if not enclosing:
             return False
-        reached = dict.fromkeys(map(id, self._implicit))
-        waiting: list[ast.AST] = list(self._implicit)
+        reached = dict.fromkeys(map(id, self._implicit_methods))
+        queue: list[ast.AST] = list(self._implicit_methods)
         while True:
             for node in code:
                 callees = self._callees(node, arguments)
                 if callees is None:
                     return True
-                waiting += [callee for callee in callees if id(callee) not in reached]
+                queue += [callee for callee in callees if id(callee) not in reached]
                 reached |= dict.fromkeys(map(id, callees))
-            if around & reached.keys():
+            if enclosing & reached.keys():
                 return True
-            if not waiting:
+            if not queue:
                 return False
-            code, waiting, arguments = waiting, [], frozenset()
+            code, queue, arguments = queue, [], frozenset()
 
     def _enclosing_functions(self, node: ast.AST) -> Iterator[ast.AST]:
         while id(node) in self._parents:
@@ -94,10 +94,10 @@ class CallGraph:
     def _callees(self, node: ast.AST, arguments: Set[int]) -> list[_Definition] | None:
         """Return the functions of the program that code may call, or None if it may call any function."""
         callees: list[_Definition] = []
-        for part, is_before in _parts(node, arguments):
-            if isinstance(part, ast.Call) and not is_before and self._is_unknown(part):
+        for part, is_early in _parts(node, arguments):
+            if isinstance(part, ast.Call) and not is_early and self._may_run_unknown_code(part):
                 return None
-            if is_before and self._is_callee(part):
+            if is_early and self._is_callee(part):
                 callees += [definition for definition in self._definitions(part) if _is_generator(definition)]
             else:
                 callees += self._definitions(part)
@@ -130,13 +130,13 @@ class CallGraph:
         ]
         return [*self._functions.get(name, ()), *constructors, *bases]
 
-    def _is_unknown(self, call: ast.Call) -> bool:
+    def _may_run_unknown_code(self, call: ast.Call) -> bool:
         """Return whether a call may run unknown code, because the function or a callback is unknown."""
-        if not self._is_resolved(call.func):
+        if not self._is_known_function(call.func):
             return True
-        return any(not self._is_resolved(argument, is_callback=True) for argument in _callable_arguments(call))
+        return any(not self._is_known_function(argument, is_callback=True) for argument in _callable_arguments(call))
 
-    def _is_resolved(self, function: ast.expr, *, is_callback: bool = False) -> bool:
+    def _is_known_function(self, function: ast.expr, *, is_callback: bool = False) -> bool:
         """Return whether a function is known: a builtin, imported, or defined by the program.
 
         Args:
@@ -154,28 +154,28 @@ class CallGraph:
                 is_defined = name in self._functions or name in self._classes
                 return is_defined or origin == BUILTIN or _is_defined_elsewhere(origin)
             case ast.Attribute(attr=name):
-                return name in self._functions or name in MEMBERS or self._is_of_module(function)
+                return name in self._functions or name in MEMBERS or self._belongs_to_module(function)
         return False
 
-    def _is_of_module(self, node: ast.expr) -> bool:
+    def _belongs_to_module(self, node: ast.expr) -> bool:
         while isinstance(node, ast.Attribute):
             node = node.value
         return isinstance(node, ast.Name) and _is_defined_elsewhere(self._origins.get(id(node), ""))
 
 
 def _parts(node: ast.AST, arguments: Set[int]) -> Iterator[tuple[ast.AST, bool]]:
-    """Yield the parts of code, each with whether it is evaluated before the call.
+    """Yield the parts of code, each with whether it would be evaluated early, as an argument of the call.
 
-    Lazy parts of an argument and callbacks are evaluated later.
+    The bodies of lambdas and generators in an argument, and functions passed as callbacks, are evaluated later.
     """
-    waiting = [(node, id(node) in arguments)]
-    while waiting:
-        part, is_before = waiting.pop()
-        yield part, is_before
-        is_before = is_before and not isinstance(part, (ast.Lambda, ast.GeneratorExp))
+    stack = [(node, id(node) in arguments)]
+    while stack:
+        part, is_early = stack.pop()
+        yield part, is_early
+        is_early = is_early and not isinstance(part, (ast.Lambda, ast.GeneratorExp))
         callee = part.func if isinstance(part, ast.Call) else None
-        waiting += [
-            (child, is_before or (id(child) in arguments and child is not callee))
+        stack += [
+            (child, is_early or (id(child) in arguments and child is not callee))
             for child in ast.iter_child_nodes(part)
         ]
 

@@ -19,19 +19,19 @@ def live_variables(region: Region, program: ProgramTree) -> Names:
     """Return the live variables at the end of a region, which later code may read before it writes them."""
     flows = Flows(program.symbols)
     following = flows.of(region.following)
-    live, killed = following.reads, following.written
+    live, overwritten = following.reads, following.written
     for _, parent in _ancestors(region.node, program):
         if isinstance(parent, (*LOOPS, ast.Try, ast.TryStar, ast.With, ast.AsyncWith)):
-            killed = frozenset()  # a `break` or an exception may leave the rest out
-        live |= _reads_of_parent(parent, flows) - killed
+            overwritten = frozenset()  # a `break` or an exception may leave the rest out
+        live |= _reads_of_parent(parent, flows) - overwritten
         if isinstance(parent, ast.Module):
-            return live | _all_symbols(parent, program)
+            return live | _all_variables(parent, program)
         if isinstance(parent, FUNCTIONS):
             return live
         if isinstance(parent, ast.stmt):
-            later = flows.of(_siblings(parent, program)[1])
-            live |= later.reads - killed
-            killed |= later.written
+            after_parent = flows.of(_siblings(parent, program)[1])
+            live |= after_parent.reads - overwritten
+            overwritten |= after_parent.written
     return live
 
 
@@ -92,23 +92,24 @@ def captured_variables(region: Region, program: ProgramTree) -> Names:
 
     If the region became a function, these closures would not see the assignments in it.
     """
-    inside = {id(node) for part in (region.statements or (region.node,)) for node in walk(part)}
+    region_ids = {id(node) for part in (region.statements or (region.node,)) for node in walk(part)}
     captured = set[str]()
     for closure in walk(_enclosing_scope(region.node, program)):
         is_closure = isinstance(closure, (*FUNCTIONS, ast.GeneratorExp))
-        if not is_closure or id(closure) in inside or _is_consumed(closure, program):
+        if not is_closure or id(closure) in region_ids or _is_short_lived(closure, program):
             continue
-        names = [node for node in _nodes_outside(closure, region) if isinstance(node, ast.Name)]
+        names = [node for node in _nodes_of_separate_closure(closure, region) if isinstance(node, ast.Name)]
         captured.update(name.id for name in names if id(name) in program.symbols)
     return frozenset(captured)
 
 
-def _is_consumed(closure: ast.AST, program: ProgramTree) -> bool:
+def _is_short_lived(closure: ast.AST, program: ProgramTree) -> bool:
+    """Return whether a closure is used only by the call that it is passed to."""
     return isinstance(closure, (ast.Lambda, ast.GeneratorExp)) and is_consumed(closure, program)
 
 
-def _nodes_outside(closure: ast.AST, region: Region) -> Iterator[ast.AST]:
-    """Return the nodes of a closure. Empty if the closure contains the region."""
+def _nodes_of_separate_closure(closure: ast.AST, region: Region) -> Iterator[ast.AST]:
+    """Yield the nodes of a closure. Nothing is yielded if the closure contains the region."""
     nodes = list(walk(closure))
     return iter(()) if any(node is region.node for node in nodes) else iter(nodes)
 
@@ -133,6 +134,7 @@ def _enclosing_scope(node: ast.AST, program: ProgramTree) -> ast.AST:
 
 
 def _ancestors(node: ast.AST, program: ProgramTree) -> Iterator[tuple[ast.AST, ast.AST]]:
+    """Yield each ancestor of a node as its parent, with the child that leads to the node before it."""
     while id(node) in program.parents:
         parent = program.parents[id(node)][0]
         yield node, parent
@@ -154,5 +156,5 @@ def _deleted_variables(function: ast.AST) -> Names:
     )
 
 
-def _all_symbols(module: ast.Module, program: ProgramTree) -> Names:
+def _all_variables(module: ast.Module, program: ProgramTree) -> Names:
     return frozenset(node.id for node in walk(module) if isinstance(node, ast.Name) and id(node) in program.symbols)

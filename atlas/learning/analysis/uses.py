@@ -13,8 +13,15 @@ from atlas.learning.terms.parsing import try_parse
 MAX_USES = 10
 """Largest number of programs that are read."""
 
-_KINDS = {str: "text", bool: "flag", int: "number", float: "number", complex: "number", bytes: "content"}
-_PRODUCTS = {"len": "length", "range": "numbers", "sorted": "items", "list": "items", "set": "members", "str": "text"}
+_CONSTANT_KINDS = {str: "text", bool: "flag", int: "number", float: "number", complex: "number", bytes: "content"}
+_RESULT_KINDS = {
+    "len": "length",
+    "range": "numbers",
+    "sorted": "items",
+    "list": "items",
+    "set": "members",
+    "str": "text",
+}
 
 
 @dataclass(slots=True)
@@ -26,7 +33,7 @@ class Uses:
     """Names of the arguments and their counts, keyed by position."""
 
     kinds: list[Counter[str]] = field(default_factory=list)
-    """Words for arguments without a name, such as `text` or `number`, keyed by position."""
+    """Words for the kinds of arguments that have no name, such as `text` or `number`, keyed by position."""
 
     types: list[Counter[str]] = field(default_factory=list)
     """Annotations of the arguments, where the programs have any, keyed by position."""
@@ -69,9 +76,9 @@ def _count_calls(tree: ast.Module, name: str, uses: Uses) -> None:
 
 def _calls(tree: ast.Module, name: str) -> Iterator[tuple[Function | None, ast.stmt, ast.Call]]:
     """Yield the innermost function, the innermost statement and the call, for each call that is not recursive."""
-    waiting: list[tuple[ast.AST, Function | None, ast.stmt]] = [(node, None, node) for node in tree.body]
-    while waiting:
-        node, owner, statement = waiting.pop()
+    stack: list[tuple[ast.AST, Function | None, ast.stmt]] = [(node, None, node) for node in tree.body]
+    while stack:
+        node, owner, statement = stack.pop()
         if isinstance(node, Function):
             if node.name == name:
                 continue
@@ -80,7 +87,7 @@ def _calls(tree: ast.Module, name: str) -> Iterator[tuple[Function | None, ast.s
             statement = node
         if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id == name:
             yield owner, statement, node
-        waiting += [(child, owner, statement) for child in ast.iter_child_nodes(node)]
+        stack += [(child, owner, statement) for child in ast.iter_child_nodes(node)]
 
 
 def _annotations(owner: Function | None) -> dict[str, str]:
@@ -101,12 +108,12 @@ def _argument_names(argument: ast.expr) -> list[str]:
 def _argument_kinds(argument: ast.expr) -> list[str]:
     """Return a list with a word for the kind of an argument, such as `text`. Empty for an argument of unknown kind."""
     match argument:
-        case ast.Constant(value=value) if type(value) in _KINDS:
-            return [_KINDS[type(value)]]
+        case ast.Constant(value=value) if type(value) in _CONSTANT_KINDS:
+            return [_CONSTANT_KINDS[type(value)]]
         case ast.Lambda():
             return ["function"]
-        case ast.Call(func=ast.Name(id=name)) if name in _PRODUCTS:
-            return [_PRODUCTS[name]]
+        case ast.Call(func=ast.Name(id=name)) if name in _RESULT_KINDS:
+            return [_RESULT_KINDS[name]]
         case ast.List() | ast.ListComp() | ast.Tuple():
             return ["items"]
         case ast.Dict() | ast.DictComp():
@@ -120,7 +127,7 @@ def _argument_types(argument: ast.expr, annotations: dict[str, str]) -> list[str
     match argument:
         case ast.Name(id=name) if name in annotations:
             return [annotations[name]]
-        case ast.Constant(value=value) if type(value) in _KINDS:
+        case ast.Constant(value=value) if type(value) in _CONSTANT_KINDS:
             return [type(value).__name__]
         case ast.Call(func=ast.Name(id="len")):
             return ["int"]

@@ -32,7 +32,7 @@ class Flow:
     """True if no path reaches the end of the code, because it returns, raises, or leaves the loop."""
 
     def followed_by(self, other: Flow) -> Flow:
-        """Return the flow of this code followed by other code."""
+        """Return the flow of this code with other code after it."""
         return Flow(
             reads=self.reads | (other.reads - self.written),
             written=self.written | other.written,
@@ -42,10 +42,10 @@ class Flow:
 
     def join(self, other: Flow) -> Flow:
         """Return the flow of a branch that runs either this code or other code."""
-        going = [flow.written for flow in (self, other) if not flow.ends] or [self.written, other.written]
+        completing = [flow.written for flow in (self, other) if not flow.ends] or [self.written, other.written]
         return Flow(
             reads=self.reads | other.reads,
-            written=frozenset.intersection(*going),
+            written=frozenset.intersection(*completing),
             touched=self.touched | other.touched,
             ends=self.ends and other.ends,
         )
@@ -83,8 +83,8 @@ class Flows:
         if node is None or id(node) in self._holes:
             return NO_VARIABLES
         if isinstance(node, ast.stmt):
-            return self._statement(node)
-        return self._expression(node)
+            return self._statement_flow(node)
+        return self._expression_flow(node)
 
     def bound_variables(self, target: ast.AST) -> Names:
         """Return the variables that a target, an argument list or a comprehension binds."""
@@ -98,19 +98,19 @@ class Flows:
                 names.add(node.id)
         return frozenset(names)
 
-    def _expression(self, node: ast.AST) -> Flow:
+    def _expression_flow(self, node: ast.AST) -> Flow:
         if isinstance(node, ast.Name):
-            return self._name(node)
+            return self._name_flow(node)
         if isinstance(node, COMPREHENSIONS):
-            return self._comprehension(node)
+            return self._comprehension_flow(node)
         if isinstance(node, ast.Lambda):
-            inside = self.of_node(node.body)
-            return self.of_node(node.args).followed_by(Flow(reads=inside.reads - self.bound_variables(node.args)))
+            body = self.of_node(node.body)
+            return self.of_node(node.args).followed_by(Flow(reads=body.reads - self.bound_variables(node.args)))
         if isinstance(node, ast.NamedExpr):
             return self.of_node(node.value).followed_by(self.of_node(node.target)).as_optional()
         return self.of(ast.iter_child_nodes(node))
 
-    def _name(self, node: ast.Name) -> Flow:
+    def _name_flow(self, node: ast.Name) -> Flow:
         if id(node) not in self._symbols:
             return NO_VARIABLES
         name = frozenset([node.id])
@@ -118,13 +118,15 @@ class Flows:
             return Flow(written=name, touched=name)
         return Flow(reads=name) if isinstance(node.ctx, ast.Load) else Flow(reads=name, touched=name)
 
-    def _comprehension(self, node: ast.ListComp | ast.SetComp | ast.DictComp | ast.GeneratorExp) -> Flow:
-        first, *later = node.generators
-        inside = self.of([*first.ifs, *later, *result_expressions(node)])
+    def _comprehension_flow(self, node: ast.ListComp | ast.SetComp | ast.DictComp | ast.GeneratorExp) -> Flow:
+        outermost, *nested = node.generators
+        elements = self.of([*outermost.ifs, *nested, *result_expressions(node)])
         bound = frozenset[str]().union(*(self.bound_variables(generator.target) for generator in node.generators))
-        return self.of_node(first.iter).followed_by(Flow(reads=inside.reads - bound, touched=inside.touched - bound))
+        return self.of_node(outermost.iter).followed_by(
+            Flow(reads=elements.reads - bound, touched=elements.touched - bound)
+        )
 
-    def _statement(self, node: ast.stmt) -> Flow:
+    def _statement_flow(self, node: ast.stmt) -> Flow:
         match node:
             case ast.Assign():
                 return self.of([node.value, *node.targets])
@@ -134,7 +136,7 @@ class Flows:
                 return self.of_node(node.value).followed_by(self.of_node(node.target)) if node.value else NO_VARIABLES
             case ast.FunctionDef() | ast.AsyncFunctionDef() | ast.ClassDef():
                 return Flow(reads=self._captured_names(node))
-        return self._compound(node)
+        return self._compound_flow(node)
 
     def _augmented_target(self, target: ast.expr) -> Names:
         """Return the variable that an augmented assignment such as `x += 1` reads. Empty for any other target."""
@@ -142,7 +144,7 @@ class Flows:
             return frozenset([target.id])
         return frozenset()
 
-    def _compound(self, node: ast.stmt) -> Flow:
+    def _compound_flow(self, node: ast.stmt) -> Flow:
         match node:
             case ast.If():
                 return self.of_node(node.test).followed_by(self.of(node.body).join(self.of(node.orelse)))
@@ -161,10 +163,12 @@ class Flows:
             case ast.With() | ast.AsyncWith():
                 return self.of(node.items).followed_by(self.of(node.body).as_optional())
             case ast.Try() | ast.TryStar():
-                return self._try_statement(node)
+                return self._try_flow(node)
             case ast.Match():
                 flow = self.of_node(node.subject)
-                return flow.followed_by(self.of([part for case in node.cases for part in _parts(case)]).as_optional())
+                return flow.followed_by(
+                    self.of([part for case in node.cases for part in _case_parts(case)]).as_optional()
+                )
         flow = self.of(ast.iter_child_nodes(node))
         return flow.followed_by(Flow(ends=True)) if isinstance(node, JUMPS) else flow
 
@@ -176,12 +180,12 @@ class Flows:
             return self.of_node(loop.target).followed_by(self.of(loop.body)).as_optional()
         return NO_VARIABLES
 
-    def _try_statement(self, node: ast.Try | ast.TryStar) -> Flow:
+    def _try_flow(self, node: ast.Try | ast.TryStar) -> Flow:
         flow = self.of(node.body).as_optional()
         for handler in node.handlers:
             names = frozenset([handler.name]) if handler.name and id(handler) in self._symbols else frozenset()
-            inside = Flow(written=names, touched=names).followed_by(self.of(handler.body))
-            flow = flow.followed_by(self.of_node(handler.type)).followed_by(inside.as_optional())
+            handling = Flow(written=names, touched=names).followed_by(self.of(handler.body))
+            flow = flow.followed_by(self.of_node(handler.type)).followed_by(handling.as_optional())
         return flow.followed_by(self.of(node.orelse).as_optional()).followed_by(self.of(node.finalbody))
 
     def _captured_names(self, definition: ast.AST) -> Names:
@@ -196,5 +200,5 @@ def result_expressions(node: ast.ListComp | ast.SetComp | ast.DictComp | ast.Gen
     return [node.key, node.value] if isinstance(node, ast.DictComp) else [node.elt]
 
 
-def _parts(case: ast.match_case) -> list[ast.AST]:
+def _case_parts(case: ast.match_case) -> list[ast.AST]:
     return [case.pattern, *([case.guard] if case.guard else []), *case.body]
