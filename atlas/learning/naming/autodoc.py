@@ -94,13 +94,15 @@ class LLMAutoDocumenter:
         """
         function = function_of(concept.code, concept.name)
         uses = usage_examples[:MAX_USES]
-        reserved = self._reserved | _names_in(uses) - {function.name}
+        reserved = self._reserved | _names_in_programs(uses) - {function.name}
         derived = derive_documentation(concept, uses, reserved=reserved)
         question = Question(
             system=AUTODOC.text,
             prompt=_prompt(concept.code, uses, self._descriptions),
             schema=SCHEMA,
-            validate=partial(_validate, code=concept.code, function=function, reserved=reserved, types=derived.types),
+            validate=partial(
+                _parse_documentation, code=concept.code, function=function, reserved=reserved, types=derived.types
+            ),
             prose=frozenset({"description", "guidance"}),
             declines=_declines,
         )
@@ -141,12 +143,12 @@ def shorten(text: str, characters: int) -> str:
     return text if len(text) <= characters else text[:characters] + "…"
 
 
-def _names_in(uses: Iterable[tuple[str, str]]) -> set[str]:
+def _names_in_programs(uses: Iterable[tuple[str, str]]) -> set[str]:
     trees = (try_parse(program) for _, program in uses)
     return {name for tree in trees if tree is not None for name in identifiers(tree)}
 
 
-def _validate(
+def _parse_documentation(
     answer: Mapping[str, Any], *, code: str, function: Function, reserved: set[str], types: Sequence[str]
 ) -> Documentation | None:
     """Return the answer as documentation that fits the code, or None if the answer contains no name.
@@ -172,24 +174,27 @@ def _validate(
         raise InvalidInput(f"expected a name that describes what the function does, got {name!r}")
     if name in reserved:
         raise InvalidInput(f"the name {name!r} is taken; choose another one")
-    parameters, declared = _parameters(answer["parameters"], function)
-    for parameter, written, seen in zip(parameters, declared, types, strict=False):
-        if contradicts(written, seen):
-            raise InvalidInput(f"parameter {parameter} is declared as {written}, but calls pass {seen}")
-    old = parameters_of(function)
-    rename_identifiers(code, {function.name: name, **dict(zip(old, parameters, strict=True))})
+    parameters, declared_types = _parse_parameters(answer["parameters"], function)
+    for parameter, declared_type, recorded_type in zip(parameters, declared_types, types, strict=False):
+        if contradicts(declared_type, recorded_type):
+            declaration = f"parameter {parameter} is declared as {declared_type}"
+            raise InvalidInput(f"{declaration}, but calls pass {recorded_type}")
+    old_parameters = parameters_of(function)
+    rename_identifiers(code, {function.name: name, **dict(zip(old_parameters, parameters, strict=True))})
     return Documentation(
         name=name,
         description=one_line(answer["description"]),
         parameters=parameters,
-        types=declared,
-        returns=_type(answer["returns"], "returns"),
+        types=declared_types,
+        returns=_parse_type(answer["returns"], "returns"),
         guidance=one_line(answer["guidance"]),
     )
 
 
-def _parameters(answers: Sequence[Mapping[str, str]], function: Function) -> tuple[tuple[str, ...], tuple[str, ...]]:
-    """Return the names and the types of the parameters."""
+def _parse_parameters(
+    answers: Sequence[Mapping[str, str]], function: Function
+) -> tuple[tuple[str, ...], tuple[str, ...]]:
+    """Return the names of the parameters and their types, in two tuples."""
     n_expected = len(parameters_of(function))
     if len(answers) != n_expected:
         raise InvalidInput(f"the function has {n_expected} parameters, but the answer names {len(answers)}")
@@ -201,29 +206,29 @@ def _parameters(answers: Sequence[Mapping[str, str]], function: Function) -> tup
             )
         if names.count(name) > 1:
             raise InvalidInput(f"expected a unique identifier for each parameter, got {name[:80]!r} twice")
-    return names, tuple(_type(parameter["type"], f"the type of {parameter['name']}") for parameter in answers)
+    return names, tuple(_parse_type(parameter["type"], f"the type of {parameter['name']}") for parameter in answers)
 
 
-def _type(value: str, field: str) -> str:
-    """Return a type annotation, or '' if the answer has none."""
+def _parse_type(value: str, field: str) -> str:
+    """Return a model's type annotation in normal form, or '' if it is empty."""
     text = value.strip()
     if not text:
         return ""
     tree = try_parse(f"_: {text}") if len(text) <= MAX_TYPE_CHARACTERS and "\n" not in text else None
     match tree.body if tree is not None else []:
-        case [ast.AnnAssign(annotation=annotation, value=None)] if _is_type_name(annotation):
+        case [ast.AnnAssign(annotation=annotation, value=None)] if _is_pure_type(annotation):
             return ast.unparse(annotation)
     raise InvalidInput(f"expected a Python type annotation for {field}, got {text[:MAX_TYPE_CHARACTERS]!r}")
 
 
-def _is_type_name(annotation: ast.expr) -> bool:
-    """Return whether an annotation consists of types only. An annotation with a call, even in quotes, does not."""
+def _is_pure_type(annotation: ast.expr) -> bool:
+    """Return whether an annotation, which may be quoted, consists of types only and contains no call."""
     for node in walk(annotation):
         match node:
             case ast.Constant(value=str(quoted)):
                 tree = try_parse(quoted)
                 inner = tree.body[0] if tree is not None and len(tree.body) == 1 else None
-                if not isinstance(inner, ast.Expr) or not _is_type_name(inner.value):
+                if not isinstance(inner, ast.Expr) or not _is_pure_type(inner.value):
                     return False
             case ast.BinOp(op=operator) if not isinstance(operator, ast.BitOr):
                 return False

@@ -17,7 +17,7 @@ MAX_CHARACTERS = 60
 
 MAX_SENTENCE_CHARACTERS = 400
 
-Names = Callable[[str], str]
+DisplayName = Callable[[str], str]
 """Function that returns the display name of a parameter."""
 
 Show = Callable[[ast.AST], str]
@@ -30,11 +30,11 @@ _ADDITION_PHRASES = {
 }
 
 
-def describe(body: Sequence[ast.stmt], names: Names) -> str:
+def describe(body: Sequence[ast.stmt], display_name: DisplayName) -> str:
     """Return a sentence on the operations of a function, without its full stop."""
     if is_nested_deeply(body):
         return "Does too much to be described step by step"
-    shown_names = {name: names(name) for name in count_names(body)}
+    shown_names = {name: display_name(name) for name in count_names(body)}
 
     def show(node: ast.AST) -> str:
         renamed = Renamer(shown_names).visit(copy.deepcopy(node))
@@ -42,16 +42,16 @@ def describe(body: Sequence[ast.stmt], names: Names) -> str:
         return f"`{text if len(text) <= MAX_CHARACTERS else text[: MAX_CHARACTERS - 1] + '…'}`"
 
     sentence = _describe_steps(body, show)
-    short = sentence if len(sentence) <= MAX_SENTENCE_CHARACTERS else f"{sentence[: MAX_SENTENCE_CHARACTERS - 1]}…"
-    return short[:1].upper() + short[1:]
+    shortened = sentence if len(sentence) <= MAX_SENTENCE_CHARACTERS else f"{sentence[: MAX_SENTENCE_CHARACTERS - 1]}…"
+    return shortened[:1].upper() + shortened[1:]
 
 
 def _describe_steps(body: Sequence[ast.stmt], show: Show) -> str:
     steps = [step for step in (_describe_step(statement, show) for statement in body) if step]
-    more = (
+    rest = (
         [f"{len(steps) - MAX_STEPS} more steps, and {steps[-1]}"] if len(steps) > MAX_STEPS + 1 else steps[MAX_STEPS:]
     )
-    return ", ".join([*steps[:MAX_STEPS], *more])
+    return ", ".join([*steps[:MAX_STEPS], *rest])
 
 
 def _describe_step(statement: ast.stmt, show: Show) -> str:
@@ -65,8 +65,7 @@ def _describe_simple_statement(statement: ast.stmt, show: Show) -> str:
         case ast.Assign(targets=[target, *_], value=value):
             return f"sets {show(target)} to {show(value)}"
         case ast.AugAssign(target=target, op=operator, value=value):
-            adds = isinstance(operator, ast.Add)
-            if adds:
+            if isinstance(operator, ast.Add):
                 return f"adds {show(value)} to {show(target)}"
             return f"changes {show(target)} by {show(statement)}"
         case ast.Expr(value=value):

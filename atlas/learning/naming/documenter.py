@@ -39,14 +39,14 @@ _NUMBERED_CONCEPT = re.compile(r"concept_\d+")
 _PLACEHOLDER_NAME = re.compile(
     r"_*[a-z]{0,2}_?\d+|_+|(?:fn|func|function|concept|abstraction|arg|argument|param|parameter|value|var|v|x)_?\d*"
 )
-_RENAMED_BUILTINS = {
+_NAMES_FOR_BUILTINS = {
     **{"list": "items", "str": "text", "string": "text", "dict": "mapping", "int": "number", "float": "number"},
     **{"set": "members", "tuple": "parts", "sum": "total", "max": "largest", "min": "smallest", "len": "length"},
     **{"input": "given", "range": "numbers", "type": "kind", "id": "key", "iter": "items", "object": "value"},
     **{"all": "items", "bytes": "content", "lambda": "function", "bool": "flag", "next": "following", "map": "mapping"},
 }
 _NUMBER_ROLES = frozenset({"n", "number", "index"})
-"""Roles for which a single letter that the programs use is an equally good name."""
+"""Roles for which a parameter may be named by a single letter, if the programs use it."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -115,15 +115,15 @@ def derive_documentation(
     n_positional = len(function.args.posonlyargs) + len(function.args.args)
     uses = find_uses(function.name, n_positional, examples)
     unavailable = set(reserved) | ((uses.names | identifiers(function)) - {function.name})
-    parameters = _parameters(function, uses)
+    parameters = _name_parameters(function, uses)
     subjects = distinctive_words((task for task, _ in examples), tasks)
     return Documentation(
-        name=_name(function, unavailable | set(parameters)),
-        description=_description(function, len(concept.found_in) or uses.n_programs, parameters),
+        name=_own_or_numbered_name(function, unavailable | set(parameters)),
+        description=_describe_function(function, len(concept.found_in) or uses.n_programs, parameters),
         parameters=parameters,
-        types=_types(function, uses),
+        types=_agreed_types(function, uses),
         returns=returned_type(function, uses) or ("bool" if _returns_boolean(concept.code, function) else ""),
-        guidance=_guidance(examples, subjects),
+        guidance=_write_guidance(examples, subjects),
     )
 
 
@@ -149,8 +149,8 @@ def document_class(concept: CodeConcept, examples: Sequence[tuple[str, str]], ta
     node = next(part for part in ast.parse(concept.code).body if isinstance(part, ast.ClassDef) and part.name == name)
     methods = {part.name: part for part in node.body if isinstance(part, Function)}
     public = [method for method in methods if not method.startswith("_")]
-    maker = methods.get("__init__")
-    given = ast.unparse(maker.args).partition(", ")[2] if maker is not None else ""
+    constructor = methods.get("__init__")
+    parameters = ast.unparse(constructor.args).partition(", ")[2] if constructor is not None else ""
     sentences = [
         f"Class with the {'method' if len(public) == 1 else 'methods'} {', '.join(public)}." if public else "Class.",
         f"Found in {len(concept.found_in)} programs." if len(concept.found_in) > 1 else "",
@@ -160,8 +160,8 @@ def document_class(concept: CodeConcept, examples: Sequence[tuple[str, str]], ta
         concept,
         name=name,
         description=" ".join(filter(None, sentences)),
-        signature=f"{name}({given})",
-        guidance=_guidance(examples, distinctive_words((task for task, _ in examples), tasks)),
+        signature=f"{name}({parameters})",
+        guidance=_write_guidance(examples, distinctive_words((task for task, _ in examples), tasks)),
         metadata={**concept.metadata, "documented_by": RULES_AUTHOR, "original_name": name},
     )
 
@@ -173,9 +173,13 @@ def apply_documentation(concept: CodeConcept, documentation: Documentation, *, b
         by: Author of the documentation, stored as `documented_by` in the metadata, beside `original_name`.
     """
     function = function_of(concept.code, concept.name)
-    old = parameters_of(function)
+    old_parameters = parameters_of(function)
     names = {function.name: documentation.name}
-    names |= {was: new for was, new in zip(old, documentation.parameters, strict=False) if new not in names.values()}
+    names |= {
+        old: new
+        for old, new in zip(old_parameters, documentation.parameters, strict=False)
+        if new not in names.values()
+    }
     code = _rename_if_possible(concept.code, names)
     new_names = (documentation.name, function.name)
     name = next((name for name in new_names if _defines_function(code, name)), function.name)
@@ -194,12 +198,12 @@ def signature(function: Function, types: Sequence[str] = (), returns: str = "") 
     """Return a signature such as `crop(grid: Grid, size: int) -> Grid`. Existing annotations take precedence."""
     copy: Function = ast.parse(ast.unparse(function)).body[0]  # type: ignore[assignment]  # a copy
     for arg, annotation in zip([*copy.args.posonlyargs, *copy.args.args], types, strict=False):
-        arg.annotation = arg.annotation or _annotation(annotation)
-    result = copy.returns or _annotation(returns)
+        arg.annotation = arg.annotation or _parse_annotation(annotation)
+    result = copy.returns or _parse_annotation(returns)
     return f"{copy.name}({ast.unparse(copy.args)}){f' -> {ast.unparse(result)}' if result else ''}"
 
 
-def _annotation(text: str) -> ast.expr | None:
+def _parse_annotation(text: str) -> ast.expr | None:
     try:
         return ast.parse(text, mode="eval").body
     except (SyntaxError, ValueError):
@@ -223,7 +227,7 @@ def _rename_if_possible(code: str, names: dict[str, str]) -> str:
     return code
 
 
-def _name(function: Function, reserved: set[str]) -> str:
+def _own_or_numbered_name(function: Function, reserved: set[str]) -> str:
     """Return the function's own name if it is neither reserved nor a placeholder, otherwise a numbered name."""
     name = function.name
     is_meaningful = is_available(name) and not _PLACEHOLDER_NAME.fullmatch(name)
@@ -244,61 +248,62 @@ def _numbered_name(reserved: set[str]) -> str:
     )
 
 
-def _parameters(function: Function, uses: Uses) -> tuple[str, ...]:
+def _name_parameters(function: Function, uses: Uses) -> tuple[str, ...]:
     """Return a name for each parameter.
 
-    The name is that of the variable that all uses pass, or else the parameter's role, or else its existing name.
+    The first choice is the name of the variable that all uses pass. The second is the role of the parameter in the
+    code, and the last is its existing name.
     """
-    used = identifiers(function) | {function.name}
+    used_names = identifiers(function) | {function.name}
     names: list[str] = []
     for position, parameter in enumerate(parameters_of(function)):
         candidates = list(_candidate_names(parameter, position, uses, role_of(function, parameter)))
-        reserved = (used - {parameter}) | set(names)
-        more = "another" if candidates[0] == "other" else f"other_{candidates[0]}"
-        free = (name for name in [*candidates, more] if name not in reserved and is_available(name))
+        reserved = (used_names - {parameter}) | set(names)
+        fallback = "another" if candidates[0] == "other" else f"other_{candidates[0]}"
+        free = (name for name in [*candidates, fallback] if name not in reserved and is_available(name))
         names.append(next(free, unused_name(candidates[0], reserved)))
     return tuple(names)
 
 
 def _candidate_names(parameter: str, position: int, uses: Uses, role: str) -> Iterator[str]:
     """Yield names for a parameter, best first."""
-    is_own = not _PLACEHOLDER_NAME.fullmatch(parameter) and is_available(parameter)
-    if is_own and not uses.n_programs:
+    is_own_name_usable = not _PLACEHOLDER_NAME.fullmatch(parameter) and is_available(parameter)
+    if is_own_name_usable and not uses.n_programs:
         yield parameter
     arguments = uses.arguments[position] if position < len(uses.arguments) else {}
     if len(arguments) == 1 and sum(arguments.values()) >= MIN_AGREEING_CALLS:
         (name,) = arguments
         if _PLACEHOLDER_NAME.fullmatch(name) is None and (len(name) > 1 or role in _NUMBER_ROLES):
-            yield _RENAMED_BUILTINS.get(name.lower(), name.strip("_"))
+            yield _NAMES_FOR_BUILTINS.get(name.lower(), name.strip("_"))
     if role != "value":
         yield role
         yield "another" if role == "other" else f"other_{role}"
-    if is_own:
+    if is_own_name_usable:
         yield parameter
     yield "value"
 
 
-def _types(function: Function, uses: Uses) -> tuple[str, ...]:
+def _agreed_types(function: Function, uses: Uses) -> tuple[str, ...]:
     """Return the annotation that the uses agree on, for each positional parameter."""
     return tuple(
         next(iter(counts)) if len(counts) == 1 else "" for counts in uses.types[: len(parameters_of(function))]
     )
 
 
-def _description(function: Function, n_programs: int, parameters: Sequence[str]) -> str:
-    new = dict(zip(parameters_of(function), parameters, strict=False))
+def _describe_function(function: Function, n_programs: int, parameters: Sequence[str]) -> str:
+    new_names = dict(zip(parameters_of(function), parameters, strict=False))
     sentences = [
-        f"{describe(function.body, lambda name: new.get(name, name))}.",
+        f"{describe(function.body, lambda name: new_names.get(name, name))}.",
         f"Found in {n_programs} programs." if n_programs > 1 else "",
         DERIVATION_NOTE,
     ]
     return " ".join(sentence for sentence in sentences if sentence)
 
 
-def _guidance(examples: Sequence[tuple[str, str]], subjects: Sequence[str]) -> str:
+def _write_guidance(examples: Sequence[tuple[str, str]], subjects: Sequence[str]) -> str:
     tasks = list(dict.fromkeys(_first_line(task) for task, _ in examples if task.strip()))[:3]
-    about = f"For tasks about {', '.join(subjects[:3])}. " if subjects else ""
-    return f"{about}Used for: {'; '.join(f'“{task}”' for task in tasks)}." if tasks else about.strip()
+    introduction = f"For tasks about {', '.join(subjects[:3])}. " if subjects else ""
+    return f"{introduction}Used for: {'; '.join(f'“{task}”' for task in tasks)}." if tasks else introduction.strip()
 
 
 def _first_line(task: str) -> str:

@@ -46,10 +46,10 @@ _NUMBER_OPERATORS = (ast.Sub, ast.Div, ast.FloorDiv, ast.Mod, ast.Pow)
 def role_of(function: Function, parameter: str) -> str:
     """Return a name for a parameter by its role in the code, or `value`."""
     roles = [role for node in walk(function) for role in _roles(node, parameter)]
-    return next((role for role in _ORDER if role in roles), "value")
+    return next((role for role in _PREFERENCE if role in roles), "value")
 
 
-_ORDER = ("function", "mapping", "text", "items", "index", "n", "number", "other")
+_PREFERENCE = ("function", "mapping", "text", "items", "index", "n", "number", "other")
 """Roles in order of preference, for a parameter with several."""
 
 

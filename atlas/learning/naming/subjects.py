@@ -11,13 +11,13 @@ from atlas.core.words import content_words
 MIN_TASKS = 3
 """Smallest number of tasks of the function."""
 
-MIN_OTHERS = 20
+MIN_OTHER_TASKS = 20
 """Smallest number of other tasks to compare with."""
 
 MIN_TASK_SHARE = 0.9
 """Smallest share of the function's tasks that contain a distinctive word."""
 
-FEW = 0.05
+MAX_OTHER_SHARE = 0.05
 """Largest share of other tasks that contain a distinctive word."""
 
 MAX_CHARACTERS = 10_000
@@ -35,16 +35,16 @@ def distinctive_words(own_tasks: Iterable[str], tasks: Iterable[str]) -> list[st
     """
     own_texts = sorted({text for text in own_tasks if text.strip()})
     other_texts = sorted({text for text in tasks if text.strip()} - set(own_texts))
-    if len(own_texts) < MIN_TASKS or len(other_texts) < MIN_OTHERS:
+    if len(own_texts) < MIN_TASKS or len(other_texts) < MIN_OTHER_TASKS:
         return []
-    inside, outside = _counts(own_texts), _counts(other_texts)
+    own_counts, other_counts = _count_tasks_by_word(own_texts), _count_tasks_by_word(other_texts)
     distinctive = [
         word
-        for word, n in inside.items()
-        if n >= MIN_TASK_SHARE * len(own_texts) and outside[word] <= FEW * len(other_texts)
+        for word, count in own_counts.items()
+        if count >= MIN_TASK_SHARE * len(own_texts) and other_counts[word] <= MAX_OTHER_SHARE * len(other_texts)
     ]
-    return sorted(distinctive, key=lambda word: (outside[word], word))
+    return sorted(distinctive, key=lambda word: (other_counts[word], word))
 
 
-def _counts(texts: Sequence[str]) -> Counter[str]:
+def _count_tasks_by_word(texts: Sequence[str]) -> Counter[str]:
     return Counter(word for text in texts for word in content_words(_EXAMPLES.split(text[:MAX_CHARACTERS])[0]))

@@ -5,11 +5,11 @@ from __future__ import annotations
 import asyncio
 
 from atlas.learning.naming.documenter import HeuristicDocumenter
-from atlas.learning.naming.subjects import MIN_OTHERS, distinctive_words
+from atlas.learning.naming.subjects import MIN_OTHER_TASKS, distinctive_words
 from tests.support.learning.builders import concept
 
 OWN = ["Decode a Huffman text.", "Encode with Huffman codes.", "Build the Huffman tree of a text."]
-OTHERS = [f"Sort the text of row {'x' * n}." for n in range(1, MIN_OTHERS + 1)]
+OTHERS = [f"Sort the text of row {'x' * n}." for n in range(1, MIN_OTHER_TASKS + 1)]
 ODD = "def concept_7(x0, x1): return x0[x1] + foreign(x1, x0 + 17)"
 
 
