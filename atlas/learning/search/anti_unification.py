@@ -14,7 +14,7 @@ from atlas.learning.terms.heads import CALL_COST, EXPRESSION, REST, SYMBOL_SORT,
 from atlas.learning.terms.patterns import Pattern, match, rewrite
 from atlas.learning.terms.terms import CALL, HOLE, SYMBOL, Term, hole_number
 
-MAX_BUCKET = 60
+MAX_EXPRESSIONS_PER_HEAD = 60
 """Largest number of expressions with the same head that are compared in pairs. Rarer expressions are left out."""
 
 MIN_SIZE, MAX_SIZE = 4, 80
@@ -55,24 +55,26 @@ class AntiUnificationEngine:
 
 def _rank_generalisations(terms: Sequence[Term], max_arity: int, cancelled: IsCancelled | None) -> list[Pattern]:
     """Return the generalisations that save tokens, ordered by their saving, largest first."""
-    saved: dict[Pattern, int] = {}
-    for bucket in _group_by_head(terms).values():
+    savings: dict[Pattern, int] = {}
+    for counts in _group_by_head(terms).values():
         if cancelled is not None and cancelled():
             raise Cancelled("the compression was cancelled; nothing was changed")
-        for pattern in _generalisations(list(bucket), max_arity):
-            n_uses = sum(n for term, n in bucket.items() if match(pattern, term) is not None)
+        for pattern in _generalisations(list(counts), max_arity):
+            n_uses = sum(count for term, count in counts.items() if match(pattern, term) is not None)
             if (saving := _saving(pattern, n_uses)) > 0:
-                saved[pattern] = saving
-    return sorted(saved, key=lambda pattern: (-saved[pattern], str(pattern.body)))
+                savings[pattern] = saving
+    return sorted(savings, key=lambda pattern: (-savings[pattern], str(pattern.body)))
 
 
 def _group_by_head(terms: Sequence[Term]) -> Mapping[str, Counter[Term]]:
-    buckets: dict[str, Counter[Term]] = defaultdict(Counter)
+    counts_by_head: dict[str, Counter[Term]] = defaultdict(Counter)
     for term in terms:
         for part in term.walk():
             if part.head.startswith(f"{EXPRESSION}:") and MIN_SIZE <= part.size <= MAX_SIZE:
-                buckets[part.head][part] += 1
-    return {head: Counter(dict(bucket.most_common(MAX_BUCKET))) for head, bucket in buckets.items()}
+                counts_by_head[part.head][part] += 1
+    return {
+        head: Counter(dict(counts.most_common(MAX_EXPRESSIONS_PER_HEAD))) for head, counts in counts_by_head.items()
+    }
 
 
 def _generalisations(terms: Sequence[Term], max_arity: int) -> Iterator[Pattern]:
@@ -105,55 +107,62 @@ class Holes:
     variables: dict[tuple[int, str], tuple[str, ...]] = field(default_factory=dict)
     """The corresponding variables of all terms, keyed by the position of a term and the name of a variable in it."""
 
-    def unify(self, terms: Sequence[Term], n: int = 0) -> Term | None:
+    def unify(self, terms: Sequence[Term], n_statements: int = 0) -> Term | None:
         """Return the most specific term that matches all `terms`, or None if they differ in more than expressions.
 
         Args:
-            n: The number of statements after which there is a hole for the rest of the block. 0 for no such hole.
+            n_statements: Number of statements before a hole for the rest of the block. 0 if there is no such hole.
         """
         if all(term.head.startswith(SYMBOL) for term in terms):
-            return self._variable(terms)
-        first, n_numbers, n_variables = terms[0], len(self.numbers), len(self.variables)
+            return self._variable_hole(terms)
+        first, n_holes, n_variables = terms[0], len(self.numbers), len(self.variables)
         if all(term.head == first.head and len(term.children) == len(first.children) for term in terms):
-            if (children := self._children(terms, n)) is not None:
+            if (children := self._unify_children(terms, n_statements)) is not None:
                 return Term(first.head, children)
-            self._roll_back(n_numbers, n_variables)
+            self._roll_back(n_holes, n_variables)
         are_expressions = all(term.head.startswith(f"{EXPRESSION}:") for term in terms)
         return self._hole(terms, EXPRESSION) if are_expressions else None
 
-    def _children(self, terms: Sequence[Term], n: int) -> list[Term] | None:
+    def _unify_children(self, terms: Sequence[Term], n_statements: int) -> list[Term] | None:
         children = []
         for position, parts in enumerate(zip(*(term.children for term in terms), strict=True), 1):
-            is_rest = n > 0 and position == len(terms[0].children)
-            child = self._hole(parts, REST) if is_rest and n == 1 else self.unify(parts, n - 1 if is_rest else 0)
+            is_rest = n_statements > 0 and position == len(terms[0].children)
+            child = (
+                self._hole(parts, REST)
+                if is_rest and n_statements == 1
+                else self.unify(parts, n_statements - 1 if is_rest else 0)
+            )
             if child is None:
                 return None
             children.append(child)
         return children
 
-    def _variable(self, terms: Sequence[Term]) -> Term | None:
+    def _variable_hole(self, terms: Sequence[Term]) -> Term | None:
         names = tuple(term.head for term in terms)
         if any(self.variables.setdefault(key, names) != names for key in enumerate(names)):
             return None
         return self._hole(terms, SYMBOL_SORT)
 
     def _hole(self, terms: Sequence[Term], sort: str) -> Term:
+        """Return the hole for these terms, a new one unless they have a hole already."""
         number = self.numbers.setdefault(tuple(terms), len(self.sorts))
         if number == len(self.sorts):
             self.sorts.append(sort)
         return Term(f"{HOLE}{number}")
 
-    def _roll_back(self, n_numbers: int, n_variables: int) -> None:
-        """Forget all but the first `n_numbers` holes and the first `n_variables` variables."""
-        while len(self.numbers) > n_numbers:
+    def _roll_back(self, n_holes: int, n_variables: int) -> None:
+        """Forget all but the first `n_holes` holes and the first `n_variables` variables."""
+        while len(self.numbers) > n_holes:
             self.numbers.popitem()
         while len(self.variables) > n_variables:
             self.variables.popitem()
-        del self.sorts[n_numbers:]
+        del self.sorts[n_holes:]
 
 
 def _saving(pattern: Pattern, n_uses: int) -> int:
     """Return the saving of a pattern, with the same costs as in Stitch."""
     body_cost = sum(cost_of(part.head) for part in pattern.body.walk() if hole_number(part.head) is None)
-    repeated = 100 * (sum(hole_number(part.head) is not None for part in pattern.body.walk()) - len(pattern.hole_sorts))
-    return n_uses * (body_cost + repeated - CALL_COST) - body_cost
+    repeated_cost = 100 * (
+        sum(hole_number(part.head) is not None for part in pattern.body.walk()) - len(pattern.hole_sorts)
+    )
+    return n_uses * (body_cost + repeated_cost - CALL_COST) - body_cost

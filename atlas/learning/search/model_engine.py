@@ -94,10 +94,10 @@ class ModelEngine:
 class _Questions:
     """The questions that a model is asked about a corpus, and the model's answers."""
 
-    def __init__(self, llm: LLMClient, corpus: Corpus, until: float) -> None:
+    def __init__(self, llm: LLMClient, corpus: Corpus, deadline: float) -> None:
         self._llm = llm
-        self._until = until
-        self._batches = _batches(corpus.terms)
+        self._deadline = deadline
+        self._batches = _make_batches(corpus.terms)
         self.codes: list[str] = []
         """Code of the functions that were proposed."""
 
@@ -111,19 +111,19 @@ class _Questions:
         batches = self._batches[:MAX_QUESTIONS]
         answers = call_concurrently(partial(_ask_for_functions, self._llm), batches, concurrency_of(self._llm))
         n_answered = 0
-        for number, batch in enumerate(batches):
-            yield number / len(batches)
-            if time.monotonic() > self._until:
-                self.notes.append(f"{model_name(self._llm)} was asked {number} of {len(batches)} questions: time is up")
+        for index, batch in enumerate(batches):
+            yield index / len(batches)
+            if time.monotonic() > self._deadline:
+                self.notes.append(f"{model_name(self._llm)} was asked {index} of {len(batches)} questions: time is up")
                 return
             answer = next(answers)
             if not isinstance(answer, AtlasError):
                 self.codes += answer
                 n_answered += 1
                 continue
-            is_last = number + 1 == len(batches)
-            is_hopeless = is_last or not isinstance(answer, LLMReplyInvalid)
-            if not isinstance(answer, LLMError) or (is_hopeless and not n_answered):
+            is_last = index + 1 == len(batches)
+            must_raise = is_last or not isinstance(answer, LLMReplyInvalid)
+            if not isinstance(answer, LLMError) or (must_raise and not n_answered):
                 raise answer
             self.notes.append(f"no usable answer about {len(batch):,} programs: {answer}")
             if not isinstance(answer, LLMReplyInvalid):
@@ -136,13 +136,13 @@ async def _ask_for_functions(llm: LLMClient, batch: Mapping[str, str]) -> list[s
         system=ABSTRACTION.text,
         prompt=f"The programs:\n{programs}",
         schema=build_schema(batch),
-        validate=_validate,
+        validate=_proposed_codes,
         max_tokens=MAX_ANSWER_TOKENS,
     )
     return await ask(llm, question)
 
 
-def _validate(answer: dict[str, Any]) -> list[str]:
+def _proposed_codes(answer: dict[str, Any]) -> list[str]:
     """Return the source of each function that an answer proposes.
 
     Raises:
@@ -158,15 +158,15 @@ def _validate(answer: dict[str, Any]) -> list[str]:
     return [function["code"] for function in answer["functions"]]
 
 
-def _batches(terms: Sequence[Term]) -> list[dict[str, str]]:
+def _make_batches(terms: Sequence[Term]) -> list[dict[str, str]]:
     """Return batches of similar programs, each as large as the prompt permits, and keyed by new ids.
 
     A batch has at least two programs.
     """
     by_name = {str(number): term for number, term in enumerate(terms)}
-    terms_by_kind = [by_name[name] for group in group_by_rarest_head(by_name) for name in group]
+    similar_first = [by_name[name] for group in group_by_rarest_head(by_name) for name in group]
     batches: list[dict[str, str]] = [{}]
-    for number, term in enumerate(terms_by_kind, start=1):
+    for number, term in enumerate(similar_first, start=1):
         name, source = f"p{number}", ast.unparse(decode(term))
         if batches[-1] and sum(map(len, batches[-1].values())) + len(source) > MAX_CHARACTERS:
             batches.append({})
@@ -176,21 +176,24 @@ def _batches(terms: Sequence[Term]) -> list[dict[str, str]]:
 
 def _rewrite_corpus(corpus: Corpus, codes: Sequence[str], notes: Sequence[str]) -> PatternProposal:
     """Return the corpus rewritten to call the functions that occur in at least two tasks."""
-    proposed = dict.fromkeys(_most_frequent(code, corpus) for code in codes)
+    proposed = dict.fromkeys(_most_frequent_pattern(code, corpus) for code in codes)
     shared = [pattern for pattern in proposed if _n_tasks(pattern, corpus) > 1]
     by_size = sorted(shared, key=lambda pattern: -pattern.body.size)
     patterns = tuple(replace(pattern, name=f"{CALL}{number}") for number, pattern in enumerate(by_size))
     n_absent = len(proposed) - len(patterns)
-    absent = f"{n_absent:,} of {len(proposed):,} proposed functions do not occur verbatim in programs of two tasks"
+    absence_note = (
+        f"{n_absent:,} of {len(proposed):,} proposed functions do not occur verbatim in programs of two tasks"
+    )
     return PatternProposal(
         patterns=patterns,
         terms=tuple(rewrite(term, patterns) for term in corpus.terms),
-        notes=(*notes, absent) if n_absent else tuple(notes),
+        notes=(*notes, absence_note) if n_absent else tuple(notes),
         is_by_model=True,
     )
 
 
-def _most_frequent(code: str, corpus: Corpus) -> Pattern:
+def _most_frequent_pattern(code: str, corpus: Corpus) -> Pattern:
+    """Return the pattern of a function that occurs in the most tasks."""
     return max(extract_patterns(code), key=lambda pattern: _n_tasks(pattern, corpus))
 
 

@@ -8,8 +8,8 @@ from collections.abc import Mapping
 from atlas.learning.search.limits import Limits
 from atlas.learning.terms.terms import Term
 
-GROUP = 4
-"""Number of programs of one kind that are sampled together."""
+ROUND_SIZE = 4
+"""Number of programs that are taken from a group in each round."""
 
 
 def sample(terms: Mapping[str, Term], limits: Limits) -> list[str]:
@@ -38,8 +38,8 @@ def group_by_rarest_head(terms: Mapping[str, Term]) -> list[list[str]]:
     groups: dict[str, list[str]] = {}
     for name, term in terms.items():
         shared = [head for head in _heads(term) if n_programs[head] > 1]
-        kind = min(shared, key=lambda head: (n_programs[head], head), default="")
-        groups.setdefault(kind, []).append(name)
+        rarest = min(shared, key=lambda head: (n_programs[head], head), default="")
+        groups.setdefault(rarest, []).append(name)
     return sorted(groups.values(), key=len, reverse=True)
 
 
@@ -48,9 +48,9 @@ def _heads(term: Term) -> set[str]:
 
 
 def _round_robin(groups: list[list[str]]) -> list[str]:
-    """Return the names of programs in round-robin order over the groups, `GROUP` of each group at a time."""
+    """Return the names of programs in round-robin order over the groups, `ROUND_SIZE` of each group at a time."""
     ordered: list[str] = []
-    for begin in range(0, max(map(len, groups), default=0), GROUP):
+    for start in range(0, max(map(len, groups), default=0), ROUND_SIZE):
         for group in groups:
-            ordered += group[begin : begin + GROUP]
+            ordered += group[start : start + ROUND_SIZE]
     return ordered

@@ -16,10 +16,10 @@ from atlas.learning.terms.terms import Term, is_call, is_hole
 MAX_STATEMENTS = 6
 """Largest number of statements of a block in a pattern, unless the pattern ends with the block."""
 
-MAX_EQUAL_PIECES = 40
+MAX_SIMILAR_PIECES = 40
 """Largest number of pieces of code with the same kinds of statements that are compared with one another."""
 
-MAX_COMPARISONS = 2 * MAX_EQUAL_PIECES**2
+MAX_COMPARISONS = 2 * MAX_SIMILAR_PIECES**2
 """Largest number of comparisons of pieces with the same kinds of statements. It suffices for all pairs."""
 
 MAX_CACHED = 2**16
@@ -49,12 +49,12 @@ def statement_patterns(terms: Mapping[str, Term], tasks: Mapping[str, str], pref
         tasks: The task of each program.
         prefix: Prefix of the patterns' names, which a number follows.
     """
-    alike: dict[str, list[_Piece]] = defaultdict(list)
+    pieces_by_key: dict[str, list[_Piece]] = defaultdict(list)
     for name, term in terms.items():
         for piece in _list_pieces(name, term):
-            alike[_kind(piece)].append(piece)
+            pieces_by_key[_piece_key(piece)].append(piece)
     candidates: dict[Term, Candidate] = {}
-    for pieces in alike.values():
+    for pieces in pieces_by_key.values():
         for pattern in _shared_patterns(_select_varied(pieces), tasks):
             if pattern.body not in candidates:
                 candidates[pattern.body] = _make_candidate(pattern, pieces, f"{prefix}{len(candidates)}")
@@ -62,6 +62,7 @@ def statement_patterns(terms: Mapping[str, Term], tasks: Mapping[str, str], pref
 
 
 def _list_pieces(name: str, term: Term) -> Iterator[_Piece]:
+    """Yield the pieces of a program: statements, blocks from each statement on, and runs of a few statements."""
     for part in term.walk():
         if part.size < MIN_SIZE:
             continue
@@ -69,24 +70,24 @@ def _list_pieces(name: str, term: Term) -> Iterator[_Piece]:
             yield name, part, 0
         elif part.head.startswith(THEN):
             yield name, part, 0
-            n = min(_chain_length(part) - 1, MAX_STATEMENTS)
-            yield from ((name, part, number) for number in range(2, n + 1))
+            n_statements = min(_chain_length(part) - 1, MAX_STATEMENTS)
+            yield from ((name, part, n_leading) for n_leading in range(2, n_statements + 1))
 
 
 def _chain_length(chain: Term) -> int:
-    n = 0
+    length = 0
     while chain.head.startswith(THEN):
-        n, chain = n + 1, chain.children[1]
-    return n
+        length, chain = length + 1, chain.children[1]
+    return length
 
 
-def _kind(piece: _Piece) -> str:
-    """Return the kinds of a piece's statements, by which pieces are grouped."""
-    _, term, n = piece
-    if not n:
+def _piece_key(piece: _Piece) -> str:
+    """Return the key by which pieces are grouped: the kinds of their statements."""
+    _, term, n_statements = piece
+    if not n_statements:
         return _structure_key(term)
     kinds = []
-    for _ in range(n):
+    for _ in range(n_statements):
         statement, term = term.children
         kinds.append(_structure_key(statement))
     return f"{' '.join(kinds)} …"
@@ -94,24 +95,25 @@ def _kind(piece: _Piece) -> str:
 
 @lru_cache(MAX_CACHED)
 def _structure_key(term: Term) -> str:
+    """Return the kinds of a statement and of the statements in its blocks."""
     if term.head.startswith((THEN, DO)):
         return f"({' '.join(map(_structure_key, term.children))})"
-    kind = term.head.split("/=", 1)[0]
-    return kind + "".join(_structure_key(child) for child in term.children if child.head.startswith(DO))
+    syntax = term.head.split("/=", 1)[0]
+    return syntax + "".join(_structure_key(child) for child in term.children if child.head.startswith(DO))
 
 
 def _select_varied(pieces: Sequence[_Piece]) -> Sequence[_Piece]:
-    """Return at most `MAX_EQUAL_PIECES` pieces. Of more, keep at most two of those that differ only in names."""
-    if len(pieces) <= MAX_EQUAL_PIECES:
+    """Return at most `MAX_SIMILAR_PIECES` pieces. Of more, keep at most two of those that differ only in names."""
+    if len(pieces) <= MAX_SIMILAR_PIECES:
         return pieces
-    n_alike: Counter[Term] = Counter()
-    varied: list[_Piece] = []
+    counts: Counter[Term] = Counter()
+    selected: list[_Piece] = []
     for piece in pieces:
         shape = replace_symbols(piece[1], number_symbols(piece[1]))
-        n_alike[shape] += 1
-        if n_alike[shape] <= 2:
-            varied.append(piece)
-    return varied[:MAX_EQUAL_PIECES]
+        counts[shape] += 1
+        if counts[shape] <= 2:
+            selected.append(piece)
+    return selected[:MAX_SIMILAR_PIECES]
 
 
 def _shared_patterns(pieces: Sequence[_Piece], tasks: Mapping[str, str]) -> Iterator[Pattern]:
@@ -120,21 +122,21 @@ def _shared_patterns(pieces: Sequence[_Piece], tasks: Mapping[str, str]) -> Iter
     The pattern of two pieces may be too specific to match a third, so larger groups are tried as well.
     """
     patterns: dict[Term, Pattern] = {}
-    waiting = deque[tuple[int, ...]]((number,) for number in range(len(pieces)))
+    queue = deque[tuple[int, ...]]((number,) for number in range(len(pieces)))
     n_left = MAX_COMPARISONS
-    while waiting and n_left:
-        group = waiting.popleft()
-        of_tasks = {tasks[pieces[number][0]] for number in group}
+    while queue and n_left:
+        group = queue.popleft()
+        group_tasks = {tasks[pieces[number][0]] for number in group}
         for number in range(group[-1] + 1, len(pieces)):
-            if tasks[pieces[number][0]] in of_tasks:
+            if tasks[pieces[number][0]] in group_tasks:
                 continue
             if not (n_left := n_left - 1):
                 return
-            larger = (*group, number)
-            pattern = _generalisation([pieces[index] for index in larger])
+            larger_group = (*group, number)
+            pattern = _generalisation([pieces[index] for index in larger_group])
             if pattern is not None and pattern.body not in patterns:
                 patterns[pattern.body] = pattern
-                waiting.append(larger)
+                queue.append(larger_group)
                 yield pattern
 
 
@@ -148,13 +150,15 @@ def _generalisation(pieces: Sequence[_Piece]) -> Pattern | None:
 
 
 def _make_candidate(pattern: Pattern, pieces: Sequence[_Piece], name: str) -> Candidate:
-    named = replace(pattern, name=name)
+    named_pattern = replace(pattern, name=name)
     savings: dict[str, int] = {}
     for program, term, _ in pieces:
-        call = match(named, term)
+        call = match(named_pattern, term)
         if call is not None:
             savings[program] = max(_saving(term, call, 1), savings.get(program, 0))
-    return Candidate(pattern=named, programs=tuple(savings), bound=sum(savings.values()) - _term_cost(pattern.body))
+    return Candidate(
+        pattern=named_pattern, programs=tuple(savings), bound=sum(savings.values()) - _cost_without_holes(pattern.body)
+    )
 
 
 def saving_bound(pattern: Pattern, programs: Mapping[str, Term], rewritten: Mapping[str, Term]) -> int:
@@ -164,20 +168,20 @@ def saving_bound(pattern: Pattern, programs: Mapping[str, Term], rewritten: Mapp
         programs: Programs, keyed by name.
         rewritten: The programs in which the pattern occurs, rewritten to call the pattern, keyed by name.
     """
-    savings = 0
+    saving = 0
     for name, term in rewritten.items():
         n_calls = sum(part.head == pattern.name for part in term.walk())
-        savings += max(_saving(programs[name], term, n_calls), 0)
-    return savings - _term_cost(pattern.body)
+        saving += max(_saving(programs[name], term, n_calls), 0)
+    return saving - _cost_without_holes(pattern.body)
 
 
 def _saving(term: Term, rewritten: Term, n_calls: int) -> int:
     """Return an upper bound of the cost that calls save in a term."""
-    return _term_cost(term) - _term_cost(rewritten) + n_calls * CALL_COST // 2
+    return _cost_without_holes(term) - _cost_without_holes(rewritten) + n_calls * CALL_COST // 2
 
 
 @lru_cache(MAX_CACHED)
-def _term_cost(term: Term) -> int:
+def _cost_without_holes(term: Term) -> int:
     if is_hole(term):
         return 0
-    return (CALL_COST if is_call(term) else cost_of(term.head)) + sum(map(_term_cost, term.children))
+    return (CALL_COST if is_call(term) else cost_of(term.head)) + sum(map(_cost_without_holes, term.children))

@@ -36,7 +36,7 @@ from atlas.learning.terms.symbols import number_symbols, replace_symbols
 from atlas.learning.terms.terms import SYMBOL, Term, read_term
 
 POLL_SECONDS = 0.05
-BUSY = 20
+MAX_WALL_RATIO = 20
 """Largest ratio of wall-clock time to CPU time before a search is ended."""
 
 SPARE_SECONDS = 60
@@ -74,13 +74,15 @@ class StitchEngine:
         symbols = [
             number_symbols(term) for term in corpus.terms
         ]  # otherwise Stitch does not finish on programs that differ only in names
-        numbered = replace(corpus, terms=tuple(map(replace_symbols, corpus.terms, symbols)))
-        with tempfile.TemporaryDirectory() as name:
-            directory = Path(name)
-            (directory / "request.json").write_text(json.dumps(_request(numbered, limits, self._costs)), "ascii")
-            stop_reason = _run(directory, limits, progress, cancelled)
-            proposal = _proposal(directory, numbered, stop_reason, limits)
-        original_symbols = [{number: symbol for symbol, number in numbered.items()} for numbered in symbols]
+        numbered_corpus = replace(corpus, terms=tuple(map(replace_symbols, corpus.terms, symbols)))
+        with tempfile.TemporaryDirectory() as temporary:
+            directory = Path(temporary)
+            (directory / "request.json").write_text(
+                json.dumps(_build_request(numbered_corpus, limits, self._costs)), "ascii"
+            )
+            stop_reason = _run_worker(directory, limits, progress, cancelled)
+            proposal = _read_proposal(directory, numbered_corpus, stop_reason, limits)
+        original_symbols = [{number: symbol for symbol, number in numbers.items()} for numbers in symbols]
         return replace(proposal, terms=tuple(map(replace_symbols, proposal.terms, original_symbols)))
 
 
@@ -96,14 +98,14 @@ def _split_blocks(term: Term) -> Term:
     return Term(rest.head.replace(THEN, DO), rest.children)
 
 
-def _join_blocks(term: Term, starts: Collection[str]) -> Term:
+def _join_blocks(term: Term, block_calls: Collection[str]) -> Term:
     """Return a term from Stitch in the form that `encode` returns. Reverses `_split_blocks`.
 
     Args:
-        starts: Heads of the calls that stand for a whole block.
+        block_calls: Heads of the calls that stand for a whole block.
     """
-    children = [_join_blocks(child, starts) for child in term.children]
-    if term.head in starts:
+    children = [_join_blocks(child, block_calls) for child in term.children]
+    if term.head in block_calls:
         return Term(_BLOCK_HEAD, [Term(term.head, children)])
     if term.head.startswith(DO):
         return Term(_BLOCK_HEAD, [Term(term.head.replace(DO, THEN), children)])
@@ -113,17 +115,17 @@ def _join_blocks(term: Term, starts: Collection[str]) -> Term:
 _BLOCK_HEAD = f"{DO}/{REST}"
 
 
-def _request(corpus: Corpus, limits: Limits, costs: Callable[[str], int]) -> dict[str, Any]:
+def _build_request(corpus: Corpus, limits: Limits, costs: Callable[[str], int]) -> dict[str, Any]:
     terms = [_split_blocks(term) for term in corpus.terms]
     heads = sorted({term.head for program in terms for term in program.walk()})
     options = {
         "max_arity": limits.max_arity,
-        "cost_prim": _compact({head: costs(head) for head in heads}),
+        "cost_prim": _compact_json({head: costs(head) for head in heads}),
         "cost_prim_default": CALL_COST,
         "tdfa_json_path": "automaton.json",
         "tdfa_root": MODULE,
-        "valid_roots": _compact([EXPRESSION, STATEMENT, BLOCK, REST]),
-        "valid_metavars": _compact([EXPRESSION, REST]),
+        "valid_roots": _compact_json([EXPRESSION, STATEMENT, BLOCK, REST]),
+        "valid_metavars": _compact_json([EXPRESSION, REST]),
         "tdfa_non_eta_long_states": "{}",
         "tdfa_split": "$",
         "symvar_prefix": SYMBOL,
@@ -131,20 +133,20 @@ def _request(corpus: Corpus, limits: Limits, costs: Callable[[str], int]) -> dic
     return {
         "programs": [str(term) for term in terms],
         "tasks": list(corpus.tasks),
-        "automaton": _automaton(heads),
+        "automaton": _build_automaton(heads),
         "options": options,
         "iterations": limits.iterations,
         "megabytes": limits.megabytes,
         "cpu_seconds": math.ceil(min(max(limits.seconds, 1), MAX_SECONDS)),
-        "seconds": min(BUSY * limits.seconds + SPARE_SECONDS, MAX_SECONDS),
+        "seconds": min(MAX_WALL_RATIO * limits.seconds + SPARE_SECONDS, MAX_SECONDS),
     }
 
 
-def _compact(value: object) -> str:
+def _compact_json(value: object) -> str:
     return json.dumps(value, separators=(",", ":"))  # Stitch splits its options at spaces
 
 
-def _automaton(heads: list[str]) -> dict[str, dict[str, tuple[str, ...]]]:
+def _build_automaton(heads: list[str]) -> dict[str, dict[str, tuple[str, ...]]]:
     """Return the sorts of the children of each head, grouped by the head's sort."""
     automaton: dict[str, dict[str, tuple[str, ...]]] = {}
     for text in heads:
@@ -154,18 +156,18 @@ def _automaton(heads: list[str]) -> dict[str, dict[str, tuple[str, ...]]]:
     return automaton
 
 
-def _run(directory: Path, limits: Limits, progress: StageProgress | None, cancelled: IsCancelled | None) -> str:
-    """Run the search, and return why it stopped early, or an empty string."""
+def _run_worker(directory: Path, limits: Limits, progress: StageProgress | None, cancelled: IsCancelled | None) -> str:
+    """Run the search in its own process. Return why it stopped early, or an empty string."""
     command = [sys.executable, "-P", stitch_worker.__file__, str(directory)]
     with (directory / "errors.txt").open("wb") as errors:
         process = subprocess.Popen(command, cwd=directory, stdout=errors, stderr=errors, stdin=subprocess.DEVNULL)
-    deadline = time.monotonic() + BUSY * limits.seconds
+    deadline = time.monotonic() + MAX_WALL_RATIO * limits.seconds
     try:
         while process.poll() is None:
             if cancelled is not None and cancelled():
                 raise Cancelled("the compression was cancelled; nothing was changed")
             if time.monotonic() > deadline:
-                return f"stopped after {BUSY * limits.seconds:.0f} s, {TIMEOUT_NOTE}"
+                return f"stopped after {MAX_WALL_RATIO * limits.seconds:.0f} s, {TIMEOUT_NOTE}"
             _report_progress(directory, limits, progress)
             time.sleep(POLL_SECONDS)
     finally:
@@ -173,15 +175,15 @@ def _run(directory: Path, limits: Limits, progress: StageProgress | None, cancel
         process.wait()
     if process.returncode == -CPU_LIMIT_SIGNAL:
         return f"stopped after {limits.seconds:.0f} s of computing, {TIMEOUT_NOTE}"
-    return "" if process.returncode == 0 else _failure(directory, limits, process.returncode)
+    return "" if process.returncode == 0 else _describe_failure(directory, limits, process.returncode)
 
 
 def _report_progress(directory: Path, limits: Limits, progress: StageProgress | None) -> None:
-    if progress is not None and (answer := _answer(directory)) is not None:
+    if progress is not None and (answer := _read_answer(directory)) is not None:
         progress("searching", len(answer["patterns"]) / limits.iterations)
 
 
-def _answer(directory: Path) -> dict[str, Any] | None:
+def _read_answer(directory: Path) -> dict[str, Any] | None:
     path = directory / "answer.json"
     if not path.exists():
         return None
@@ -189,15 +191,16 @@ def _answer(directory: Path) -> dict[str, Any] | None:
     return answer
 
 
-def _failure(directory: Path, limits: Limits, code: int) -> str:
+def _describe_failure(directory: Path, limits: Limits, exit_code: int) -> str:
+    """Return why the process of a search failed: it ran out of memory, or ended with an error."""
     errors = (directory / "errors.txt").read_text("utf-8", "replace")
-    if any(sign in errors for sign in ("memory allocation", "MemoryError", "failed to map segment")):
+    if any(message in errors for message in ("memory allocation", "MemoryError", "failed to map segment")):
         return f"stopped at {limits.megabytes:,} MB, {TIMEOUT_NOTE}"
-    return f"ended with code {code}: {errors.strip()[-300:]!r}"
+    return f"ended with code {exit_code}: {errors.strip()[-300:]!r}"
 
 
-def _proposal(directory: Path, corpus: Corpus, stop_reason: str, limits: Limits) -> PatternProposal:
-    answer = _answer(directory)
+def _read_proposal(directory: Path, corpus: Corpus, stop_reason: str, limits: Limits) -> PatternProposal:
+    answer = _read_answer(directory)
     if answer is None and TIMEOUT_NOTE in stop_reason:
         return empty_proposal(corpus, [f"the search {stop_reason}: {_describe_progress(0, limits)}"])
     was_aborted = stop_reason != "" and TIMEOUT_NOTE not in stop_reason
@@ -205,21 +208,21 @@ def _proposal(directory: Path, corpus: Corpus, stop_reason: str, limits: Limits)
         raise EngineError(
             f"the search {stop_reason or 'gave no answer'}; try fewer programs, or AntiUnificationEngine()"
         )
-    starts = {abstraction["name"] for abstraction in answer["patterns"] if abstraction["sort"] == BLOCK}
-    patterns = [_pattern(abstraction, starts) for abstraction in answer["patterns"]]
+    block_calls = {abstraction["name"] for abstraction in answer["patterns"] if abstraction["sort"] == BLOCK}
+    patterns = [_read_pattern(abstraction, block_calls) for abstraction in answer["patterns"]]
     notes = [f"the search {stop_reason}: {_describe_progress(len(patterns), limits)}"] if stop_reason else []
     if answer["unchecked"]:
         notes.append("Stitch's own check of costs failed and was skipped; ATLAS checks every result itself")
-    terms = tuple(_join_blocks(read_term(program), starts) for program in answer["programs"])
+    terms = tuple(_join_blocks(read_term(program), block_calls) for program in answer["programs"])
     return PatternProposal(patterns=tuple(patterns), terms=terms, notes=tuple(notes))
 
 
-def _pattern(abstraction: Mapping[str, Any], starts: Collection[str]) -> Pattern:
-    body, is_start = _join_blocks(read_term(abstraction["body"]), starts), abstraction["name"] in starts
+def _read_pattern(abstraction: Mapping[str, Any], block_calls: Collection[str]) -> Pattern:
+    body, is_block = _join_blocks(read_term(abstraction["body"]), block_calls), abstraction["name"] in block_calls
     return Pattern(
         name=abstraction["name"],
-        body=body.children[0] if is_start else body,
-        sort=REST if is_start else abstraction["sort"],
+        body=body.children[0] if is_block else body,
+        sort=REST if is_block else abstraction["sort"],
         hole_sorts=tuple(abstraction["hole_sorts"]),
     )
 

@@ -21,18 +21,19 @@ def main(directory: Path) -> None:
     """Run the search in steps, each on the programs that the previous step rewrote."""
     _end_with_parent()
     request = json.loads((directory / "request.json").read_text("ascii"))
-    _limit(request["megabytes"], request["cpu_seconds"])
+    _limit_resources(request["megabytes"], request["cpu_seconds"])
     _limit_wall_time(request["seconds"])
     answer: dict[str, Any] = {"patterns": [], "programs": request["programs"], "unchecked": False, "error": ""}
-    _write(directory, answer)
+    _write_answer(directory, answer)
     for number in range(request["iterations"]):
-        has_found = _step(directory, request, answer, number)
-        _write(directory, answer)
-        if not has_found:
+        found_any = _search_once(directory, request, answer, number)
+        _write_answer(directory, answer)
+        if not found_any:
             return
 
 
-def _step(directory: Path, request: dict[str, Any], answer: dict[str, Any], number: int) -> bool:
+def _search_once(directory: Path, request: dict[str, Any], answer: dict[str, Any], number: int) -> bool:
+    """Search for one abstraction and add it to the answer. Return whether there was any."""
     import stitch_core
 
     automaton = request["automaton"]
@@ -44,15 +45,15 @@ def _step(directory: Path, request: dict[str, Any], answer: dict[str, Any], numb
         result = stitch_core.compress(answer["programs"], **options)
     except stitch_core.StitchException as error:  # Stitch's own check of costs aborts on some real code
         answer["error"] = str(error)[:500]
-        _write(directory, answer)
+        _write_answer(directory, answer)
         result = stitch_core.compress(answer["programs"], **options, no_mismatch_check=True)
         answer.update(unchecked=True, error="")
     answer["programs"] = result.rewritten
-    answer["patterns"] += [_pattern(abstraction) for abstraction in result.json["abstractions"]]
+    answer["patterns"] += [_describe_pattern(abstraction) for abstraction in result.json["abstractions"]]
     return bool(result.json["abstractions"])
 
 
-def _pattern(abstraction: dict[str, Any]) -> dict[str, Any]:
+def _describe_pattern(abstraction: dict[str, Any]) -> dict[str, Any]:
     sorts = abstraction["tdfa_annotation"]
     return {
         "name": abstraction["name"],
@@ -62,10 +63,11 @@ def _pattern(abstraction: dict[str, Any]) -> dict[str, Any]:
     }
 
 
-def _write(directory: Path, answer: dict[str, Any]) -> None:
-    begun = directory / "answer.begun"
-    begun.write_text(json.dumps(answer), "ascii")
-    begun.replace(directory / "answer.json")
+def _write_answer(directory: Path, answer: dict[str, Any]) -> None:
+    """Replace the answer in one step, so that a reader never sees an unfinished one."""
+    unfinished = directory / "answer.begun"
+    unfinished.write_text(json.dumps(answer), "ascii")
+    unfinished.replace(directory / "answer.json")
 
 
 def _end_with_parent() -> None:
@@ -74,7 +76,7 @@ def _end_with_parent() -> None:
         ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, signal.SIGKILL, 0, 0, 0)
 
 
-def _limit(megabytes: int, cpu_seconds: int) -> None:
+def _limit_resources(megabytes: int, cpu_seconds: int) -> None:
     try:
         import resource
     except ImportError:  # Windows

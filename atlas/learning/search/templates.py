@@ -13,8 +13,8 @@ from atlas.learning.terms.normalisation import normalise
 from atlas.learning.terms.patterns import Pattern
 from atlas.learning.terms.terms import HOLE, SYMBOL, Term
 
-DEFINED, READ, RETURN = "d:FunctionDef/", "e:Name/sym", "s:Return/"
-NAMES = (READ, "e:Tuple/")
+DEFINITION_PREFIX, VARIABLE, RETURN_PREFIX = "d:FunctionDef/", "e:Name/sym", "s:Return/"
+VARIABLE_PREFIXES = (VARIABLE, "e:Tuple/")
 
 
 def extract_patterns(code: str) -> list[Pattern]:
@@ -28,24 +28,24 @@ def extract_patterns(code: str) -> list[Pattern]:
         InvalidInput: The code is not one plain function after its imports.
     """
     module = normalise(code)
-    parameters = _parameters(module)
-    defined = next(term for term in encode(module).walk() if term.head.startswith(DEFINED))
-    body = next((child for child in defined.children if child.head.startswith(DO)), None)
+    parameters = _parameters_of_only_function(module)
+    definition = next(term for term in encode(module).walk() if term.head.startswith(DEFINITION_PREFIX))
+    body = next((child for child in definition.children if child.head.startswith(DO)), None)
     if body is None:
         raise InvalidInput(
             "expected a function without imports or definitions in its body, got at least one; put imports before it"
         )
     statements = list(_statements(body))
-    if len(statements) == 1 and statements[0].head.startswith(RETURN) and statements[0].children:
-        return [_pattern(statements[0].children[0], EXPRESSION, parameters)]
-    forms = [(statements, Term(END))]
-    if not any(term.head.startswith(RETURN) for statement in statements[:-1] for term in statement.walk()):
+    if len(statements) == 1 and statements[0].head.startswith(RETURN_PREFIX) and statements[0].children:
+        return [_make_pattern(statements[0].children[0], EXPRESSION, parameters)]
+    blocks = [(statements, Term(END))]
+    if not any(term.head.startswith(RETURN_PREFIX) for statement in statements[:-1] for term in statement.walk()):
         before = statements[:-1] if _returns_only_variables(statements[-1]) else statements
-        forms += [(before, Term(REST))] if before and not before[-1].head.startswith(RETURN) else []
-    return [_pattern(_block(*form), REST, parameters) for form in forms]
+        blocks += [(before, Term(REST))] if before and not before[-1].head.startswith(RETURN_PREFIX) else []
+    return [_make_pattern(_chain_statements(*block), REST, parameters) for block in blocks]
 
 
-def _parameters(module: ast.Module) -> frozenset[str]:
+def _parameters_of_only_function(module: ast.Module) -> frozenset[str]:
     """Return the parameters of the one function that a module defines.
 
     Raises:
@@ -78,31 +78,33 @@ def _statements(block: Term) -> Iterator[Term]:
 
 def _returns_only_variables(statement: Term) -> bool:
     """Return whether a statement returns only variables."""
-    if not statement.head.startswith(RETURN):
+    if not statement.head.startswith(RETURN_PREFIX):
         return False
-    return all(term.head.startswith((*NAMES, SYMBOL)) for child in statement.children for term in child.walk())
+    return all(
+        term.head.startswith((*VARIABLE_PREFIXES, SYMBOL)) for child in statement.children for term in child.walk()
+    )
 
 
-def _block(statements: list[Term], end: Term) -> Term:
+def _chain_statements(statements: list[Term], end: Term) -> Term:
     for statement in reversed(statements):
         end = Term(f"{THEN}/{STATEMENT}/{REST}", (statement, end))
     return end
 
 
-def _pattern(body: Term, sort: str, parameters: frozenset[str]) -> Pattern:
-    assigned = {name for term in body.walk() if term.head != READ for name in _symbols(term)}
+def _make_pattern(body: Term, sort: str, parameters: frozenset[str]) -> Pattern:
+    assigned = {name for term in body.walk() if term.head != VARIABLE for name in _variable_names(term)}
     holes = _Holes(parameters - assigned)
     pattern_body = holes.open_holes(body)
     return Pattern(name="", body=pattern_body, sort=sort, hole_sorts=tuple(holes.sorts))
 
 
-def _symbols(term: Term) -> list[str]:
+def _variable_names(term: Term) -> list[str]:
     return [child.head.removeprefix(SYMBOL) for child in term.children if child.head.startswith(SYMBOL)]
 
 
 @dataclass(slots=True)
 class _Holes:
-    open: frozenset[str]
+    inlinable: frozenset[str]
     """Variables that stand for any expression."""
 
     numbers: dict[str, int] = field(default_factory=dict)
@@ -111,7 +113,7 @@ class _Holes:
     def open_holes(self, term: Term) -> Term:
         if term.head == REST:
             return self._hole(REST, REST)
-        if term.head == READ and (name := _symbols(term)[0]) in self.open:
+        if term.head == VARIABLE and (name := _variable_names(term)[0]) in self.inlinable:
             return self._hole(name, EXPRESSION)
         if term.head.startswith(SYMBOL):
             return self._hole(term.head.removeprefix(SYMBOL), SYMBOL_SORT)

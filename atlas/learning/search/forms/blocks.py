@@ -21,9 +21,9 @@ from atlas.learning.terms.normalisation import always_exits
 from atlas.learning.terms.walking import walk
 
 Rule = Callable[[list[ast.stmt], Counter[str]], list[ast.stmt] | None]
-"""Function that takes the rest of a block, and how often each name occurs in the whole code.
+"""Function that takes statements up to the end of a block, and how often each name occurs in the whole code.
 
-The function returns the rewritten rest, or None if it does not apply."""
+It returns the statements that replace them, or None if it does not apply."""
 
 MAX_COPIED_NODES = 40
 """Largest size of a value that is copied to several places."""
@@ -35,12 +35,12 @@ _DEFERRED_SYNTAX = (ast.ListComp, ast.SetComp, ast.GeneratorExp, ast.DictComp, a
 def drop_else(block: list[ast.stmt], counts: Counter[str]) -> list[ast.stmt] | None:
     """Move the body of `else` after a branch that exits, and drop unreachable code."""
     match block:
-        case [ast.If(test=test, body=body, orelse=[_, *_] as other), *rest] if always_exits(body):
-            return [ast.If(test, body, []), *other, *rest]
-        case [ast.If(test=test, body=body, orelse=[_, *_] as other), *rest] if always_exits(other):
-            return [ast.If(negate(test), other, []), *body, *rest]
-        case [ast.Return() | ast.Raise() | ast.Continue() | ast.Break() as last, _, *_]:
-            return [last]
+        case [ast.If(test=test, body=body, orelse=[_, *_] as else_body), *rest] if always_exits(body):
+            return [ast.If(test, body, []), *else_body, *rest]
+        case [ast.If(test=test, body=body, orelse=[_, *_] as else_body), *rest] if always_exits(else_body):
+            return [ast.If(negate(test), else_body, []), *body, *rest]
+        case [ast.Return() | ast.Raise() | ast.Continue() | ast.Break() as exit_statement, _, *_]:
+            return [exit_statement]
         case [ast.Pass(), *rest] if rest:
             return rest
     return None
@@ -49,43 +49,47 @@ def drop_else(block: list[ast.stmt], counts: Counter[str]) -> list[ast.stmt] | N
 def merge_nested_ifs(block: list[ast.stmt], counts: Counter[str]) -> list[ast.stmt] | None:
     """Merge an `if` with the only `if` inside it."""
     match block:
-        case [ast.If(test=test, body=[ast.If(test=inner, body=body, orelse=[])], orelse=[]), *rest]:
-            return [ast.If(ast.BoolOp(ast.And(), [test, inner]), body, []), *rest]
-        case [ast.If(test=test, body=[ast.Pass()], orelse=[_, *_] as other), *rest]:
-            return [ast.If(negate(test), other, []), *rest]
+        case [ast.If(test=test, body=[ast.If(test=inner_test, body=body, orelse=[])], orelse=[]), *rest]:
+            return [ast.If(ast.BoolOp(ast.And(), [test, inner_test]), body, []), *rest]
+        case [ast.If(test=test, body=[ast.Pass()], orelse=[_, *_] as else_body), *rest]:
+            return [ast.If(negate(test), else_body, []), *rest]
     return None
 
 
 def merge_branch_values(block: list[ast.stmt], counts: Counter[str]) -> list[ast.stmt] | None:
     """Replace two branches that return a value, or set the same variable, by one conditional expression."""
     match block:
-        case [ast.If(test=test, body=[ast.Return(value=ast.expr() as value)], orelse=[]), ast.Return(value=other), *_]:
-            return [ast.Return(ast.IfExp(test, value, other or ast.Constant(None)))]
+        case [
+            ast.If(test=test, body=[ast.Return(value=ast.expr() as value)], orelse=[]),
+            ast.Return(value=other_value),
+            *_,
+        ]:
+            return [ast.Return(ast.IfExp(test, value, other_value or ast.Constant(None)))]
         case [
             ast.If(
                 test=test,
                 body=[ast.Assign(targets=[ast.Name() as target], value=value)],
-                orelse=[ast.Assign(targets=[ast.Name() as again], value=other)],
+                orelse=[ast.Assign(targets=[ast.Name() as other_target], value=other_value)],
             ),
             *rest,
-        ] if is_same_code(target, again):
-            return [ast.Assign([target], ast.IfExp(test, value, other)), *rest]
+        ] if is_same_code(target, other_target):
+            return [ast.Assign([target], ast.IfExp(test, value, other_value)), *rest]
         case [ast.If(test=test, body=[step], orelse=[other_step]), *rest]:
-            joined = _join_steps(test, step, other_step)
-            return None if joined is None else [joined, *rest]
+            merged = _merge_steps(test, step, other_step)
+            return None if merged is None else [merged, *rest]
     return None
 
 
-def _join_steps(test: ast.expr, step: ast.stmt, other: ast.stmt) -> ast.stmt | None:
+def _merge_steps(test: ast.expr, step: ast.stmt, other: ast.stmt) -> ast.stmt | None:
     """Merge two branches that add or append to the same variable into one statement with a conditional value."""
     match step, other:
-        case ast.AugAssign(target=target, op=operator), ast.AugAssign(target=again, op=other_operator):
-            if is_same_code(target, again) and type(operator) is type(other_operator):
+        case ast.AugAssign(target=target, op=operator), ast.AugAssign(target=other_target, op=other_operator):
+            if is_same_code(target, other_target) and type(operator) is type(other_operator):
                 return ast.AugAssign(target, operator, ast.IfExp(test, step.value, other.value))
         case (
             ast.Expr(value=ast.Call(func=ast.Attribute() as method, args=[value], keywords=[])),
-            ast.Expr(value=ast.Call(func=ast.Attribute() as again, args=[other_value], keywords=[])),
-        ) if is_same_code(method, again):
+            ast.Expr(value=ast.Call(func=ast.Attribute() as other_target, args=[other_value], keywords=[])),
+        ) if is_same_code(method, other_target):
             return ast.Expr(ast.Call(method, [ast.IfExp(test, value, other_value)], []))
     return None
 
@@ -133,40 +137,40 @@ def use_get_for_counting(block: list[ast.stmt], counts: Counter[str]) -> list[as
     match block:
         case [ast.If(test=test, body=[branch], orelse=[other]), *rest]:
             for branches in ((branch, other, ast.In), (other, branch, ast.NotIn)):
-                counting = _counting_statement(test, *branches)
+                counting = _as_counting_statement(test, *branches)
                 if counting is not None:
                     return [counting, *rest]
         case [
             ast.If(test=test, body=[ast.Assign(targets=[place], value=ast.Constant(value=0))], orelse=[]),
-            ast.AugAssign(value=more) as adding,
+            ast.AugAssign(value=increment) as addition,
             *rest,
         ]:
-            counting = _counting_statement(test, adding, ast.Assign([place], more), ast.NotIn)
+            counting = _as_counting_statement(test, addition, ast.Assign([place], increment), ast.NotIn)
             return None if counting is None else [counting, *rest]
     return None
 
 
-def _counting_statement(
-    test: ast.expr, adding: ast.stmt, starting: ast.stmt, operator: type[ast.cmpop]
+def _as_counting_statement(
+    test: ast.expr, addition: ast.stmt, initialisation: ast.stmt, operator: type[ast.cmpop]
 ) -> ast.stmt | None:
     """Return `d[k] = d.get(k, 0) + n` if one branch adds to an existing count and the other initialises it."""
-    match test, adding, starting:
+    match test, addition, initialisation:
         case (
-            ast.Compare(left=key, ops=[asked], comparators=[mapping]),
-            ast.AugAssign(target=place, op=ast.Add(), value=more),
-            ast.Assign(targets=[again], value=first),
+            ast.Compare(left=key, ops=[comparison], comparators=[mapping]),
+            ast.AugAssign(target=place, op=ast.Add(), value=increment),
+            ast.Assign(targets=[other_place], value=initial),
         ) if (
-            type(asked) is operator
-            and is_same_code(place, again)
-            and is_same_code(more, first)
-            and _is_place(place, mapping, key)
+            type(comparison) is operator
+            and is_same_code(place, other_place)
+            and is_same_code(increment, initial)
+            and _is_item_of(place, mapping, key)
         ):
-            so_far = ast.Call(ast.Attribute(mapping, "get", ast.Load()), [key, ast.Constant(0)], [])
-            return ast.Assign([ast.Subscript(mapping, key, ast.Store())], ast.BinOp(so_far, ast.Add(), more))
+            current = ast.Call(ast.Attribute(mapping, "get", ast.Load()), [key, ast.Constant(0)], [])
+            return ast.Assign([ast.Subscript(mapping, key, ast.Store())], ast.BinOp(current, ast.Add(), increment))
     return None
 
 
-def _is_place(place: ast.expr, mapping: ast.expr, key: ast.expr) -> bool:
+def _is_item_of(place: ast.expr, mapping: ast.expr, key: ast.expr) -> bool:
     return isinstance(place, ast.Subscript) and is_same_code(place.value, mapping) and is_same_code(place.slice, key)
 
 
@@ -204,16 +208,16 @@ def _is_read_once_in(statement: ast.stmt, name: str) -> bool:
     """Return whether a statement reads a name exactly once."""
     match statement:
         case ast.If(test=value) | ast.Return(value=ast.expr() as value) | ast.Expr(value=value) | ast.For(iter=value):
-            place: ast.AST = value
+            code: ast.AST = value
         case ast.Assign() | ast.AugAssign():
-            place = statement
+            code = statement
         case _:
             return False
-    inner = [node for node in walk(place) if isinstance(node, _DEFERRED_SYNTAX)]
-    first = [node.generators[0].iter for node in inner if isinstance(node, Comprehension)]
-    is_outside = not any(count_occurrences(node, name) for node in inner)
-    return count_occurrences(place, name) == 1 and (
-        is_outside or any(count_occurrences(items, name) for items in first)
+    deferred = [node for node in walk(code) if isinstance(node, _DEFERRED_SYNTAX)]
+    outer_iterables = [node.generators[0].iter for node in deferred if isinstance(node, Comprehension)]
+    is_read_immediately = not any(count_occurrences(node, name) for node in deferred)
+    return count_occurrences(code, name) == 1 and (
+        is_read_immediately or any(count_occurrences(iterable, name) for iterable in outer_iterables)
     )
 
 

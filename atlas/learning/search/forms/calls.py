@@ -26,7 +26,7 @@ def simplify_call(node: ast.Call) -> ast.expr:
 
 
 def _simplify_builtin_call(name: str, args: list[ast.expr], node: ast.Call) -> ast.expr:
-    for rule in (_canonical_iteration, _simplify_collection_call, _simplify_computing_call):
+    for rule in (_simplify_iteration_call, _simplify_collection_call, _simplify_numeric_call):
         simplified = rule(name, args)
         if simplified is not None:
             return simplified
@@ -35,22 +35,22 @@ def _simplify_builtin_call(name: str, args: list[ast.expr], node: ast.Call) -> a
     return node
 
 
-def _canonical_iteration(name: str, args: list[ast.expr]) -> ast.expr | None:
-    """Return `map`, `filter`, `range` or `any` as a generator, a shorter call or a membership test, else None."""
+def _simplify_iteration_call(name: str, args: list[ast.expr]) -> ast.expr | None:
+    """Return the canonical form of `map`, `filter`, `range` or `any`, or None for other calls."""
     match name, args:
         case "map", [function, items]:
             return map_as_generator(function, items)
         case "filter", [function, items]:
             return filter_as_generator(function, items)
         case "range", _:
-            return call("range", *_range_bounds(args))
+            return call("range", *_drop_default_bounds(args))
         case "any", [ast.GeneratorExp() | ast.ListComp() as tests]:
             return _to_membership_test(tests) or call("any", _drop_redundant_list(tests))
     return None
 
 
 def _simplify_collection_call(name: str, args: list[ast.expr]) -> ast.expr | None:
-    """Return `list(…)`, `set(…)` or `dict(…)` over a generator as the same comprehension, or None for other calls."""
+    """Return `list(…)`, `set(…)` or `dict(…)` of a generator as a comprehension, or None for other calls."""
     match name, args:
         case "list", [ast.GeneratorExp() | ast.ListComp() as items]:
             return ast.ListComp(items.elt, items.generators)
@@ -61,8 +61,8 @@ def _simplify_collection_call(name: str, args: list[ast.expr]) -> ast.expr | Non
     return None
 
 
-def _simplify_computing_call(name: str, args: list[ast.expr]) -> ast.expr | None:
-    """Return the canonical form of a call that computes a number or a boolean."""
+def _simplify_numeric_call(name: str, args: list[ast.expr]) -> ast.expr | None:
+    """Return the canonical form of a call that computes a number or a boolean, or None for other calls."""
     match name, args:
         case "pow", [base, exponent]:
             return ast.BinOp(base, ast.Pow(), exponent)
@@ -71,14 +71,14 @@ def _simplify_computing_call(name: str, args: list[ast.expr]) -> ast.expr | None
         case "len", [ast.ListComp(generators=generators)]:
             return call("sum", ast.GeneratorExp(ast.Constant(1), generators))
         case "sum", [ast.GeneratorExp() | ast.ListComp() as terms]:
-            return call("sum", _count_filtered(_drop_redundant_list(terms)))
+            return call("sum", _move_test_into_filter(_drop_redundant_list(terms)))
     return None
 
 
-def _range_bounds(args: list[ast.expr]) -> list[ast.expr]:
+def _drop_default_bounds(args: list[ast.expr]) -> list[ast.expr]:
     match args:
         case [start, stop, ast.Constant(value=1)]:
-            return _range_bounds([start, stop])
+            return _drop_default_bounds([start, stop])
         case [ast.Constant(value=0), stop]:
             return [stop]
     return args
@@ -91,13 +91,15 @@ def _drop_redundant_list(items: ast.expr) -> ast.expr:
             return _drop_redundant_list(ast.GeneratorExp(value, generators))
         case ast.Call(func=ast.Name(id="list"), args=[inner], keywords=[]):
             return _drop_redundant_list(inner)
-        case ast.GeneratorExp(elt=ast.Name(id=name), generators=[ast.comprehension(target=ast.Name(id=each), ifs=[])]):
-            return items.generators[0].iter if name == each else items
+        case ast.GeneratorExp(
+            elt=ast.Name(id=name), generators=[ast.comprehension(target=ast.Name(id=element), ifs=[])]
+        ):
+            return items.generators[0].iter if name == element else items
     return items
 
 
-def _count_filtered(terms: ast.expr) -> ast.expr:
-    """Return the summed terms with a test as filter: `test` or `1 if test else 0` becomes `1 for … if test`."""
+def _move_test_into_filter(terms: ast.expr) -> ast.expr:
+    """Return the terms of a sum with a test as filter: `test` or `1 if test else 0` becomes `1 for … if test`."""
     if not isinstance(terms, ast.GeneratorExp):
         return terms
     last = terms.generators[-1]
@@ -117,10 +119,10 @@ def _to_membership_test(tests: ast.GeneratorExp | ast.ListComp) -> ast.expr | No
     match tests:
         case ast.GeneratorExp(
             elt=ast.Compare(left=left, ops=[ast.Eq()], comparators=[right]),
-            generators=[ast.comprehension(target=ast.Name(id=each), iter=items, ifs=[])],
+            generators=[ast.comprehension(target=ast.Name(id=element), iter=items, ifs=[])],
         ):
             for side, other_side in ((left, right), (right, left)):
-                if isinstance(side, ast.Name) and side.id == each and not count_occurrences(other_side, each):
+                if isinstance(side, ast.Name) and side.id == element and not count_occurrences(other_side, element):
                     return ast.Compare(other_side, [ast.In()], [items])
     return None
 

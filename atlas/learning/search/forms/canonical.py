@@ -37,7 +37,7 @@ def _simplify(body: list[ast.stmt]) -> list[ast.stmt]:
     for _ in range(MAX_PASSES):
         before = _body_text(body)
         body = [simplify(statement) for statement in body]
-        body = _strip_return(_Blocks(count_names(body)).rewrite(body))
+        body = _drop_final_return_none(_BlockRewriter(count_names(body)).rewrite(body))
         if _body_text(body) == before or sum(1 for part in body for _ in walk(part)) > MAX_NODES:
             break
     return with_unique_names(body)
@@ -47,7 +47,7 @@ def _body_text(body: list[ast.stmt]) -> str:
     return "\n".join(map(text, body))
 
 
-def _strip_return(body: list[ast.stmt]) -> list[ast.stmt]:
+def _drop_final_return_none(body: list[ast.stmt]) -> list[ast.stmt]:
     """Remove a final `return None`."""
     match body:
         case [*rest, ast.Return(value=None | ast.Constant(value=None))] if rest:
@@ -55,7 +55,7 @@ def _strip_return(body: list[ast.stmt]) -> list[ast.stmt]:
     return body
 
 
-class _Blocks(ast.NodeTransformer):
+class _BlockRewriter(ast.NodeTransformer):
     """A transformer that applies the rules to every block, inner blocks first, from the last statement to the first."""
 
     def __init__(self, counts: Counter[str]) -> None:

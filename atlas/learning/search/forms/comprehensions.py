@@ -50,21 +50,21 @@ def indexed_items(iterated: ast.expr) -> ast.expr | None:
 
 
 def read_elements(node: ast.AST, items: ast.expr, position: str) -> ast.AST | None:
-    """Return a copy in which `items[position]` becomes `position`, or None if `position` has other uses."""
+    """Return a copy in which the variable `position` replaces `items[position]`, or None if it has other uses."""
     reader = _ElementReader(items, position)
-    changed = reader.visit(copy_tree(node))
-    return changed if count_occurrences(changed, position) == reader.n else None
+    replaced = reader.visit(copy_tree(node))
+    return replaced if count_occurrences(replaced, position) == reader.n_replaced else None
 
 
 class _ElementReader(ast.NodeTransformer):
     def __init__(self, items: ast.expr, position: str) -> None:
-        self._wanted = element_at(items, position)
+        self._element = element_at(items, position)
         self._position = position
-        self.n = 0
+        self.n_replaced = 0
 
     def visit_Subscript(self, node: ast.Subscript) -> ast.expr:
-        if isinstance(node.ctx, ast.Load) and is_same_code(node, self._wanted):
-            self.n += 1
+        if isinstance(node.ctx, ast.Load) and is_same_code(node, self._element):
+            self.n_replaced += 1
             return load(self._position)
         self.generic_visit(node)
         return node
@@ -72,33 +72,33 @@ class _ElementReader(ast.NodeTransformer):
 
 def iterate_over_elements(node: Comprehension) -> Comprehension:
     """Return a comprehension over positions as one over elements, if the positions only select elements."""
-    for number, generator in enumerate(node.generators):
+    for index, generator in enumerate(node.generators):
         items = indexed_items(generator.iter)
         if items is None or not isinstance(generator.target, ast.Name):
             continue
-        emptied = copy_tree(node)
-        emptied.generators[number].target = emptied.generators[number].iter = ast.Constant(None)
-        changed = read_elements(emptied, items, generator.target.id)
-        if isinstance(changed, ast.ListComp | ast.SetComp | ast.GeneratorExp | ast.DictComp):
-            changed.generators[number].target, changed.generators[number].iter = generator.target, items
-            return changed
+        without_generator = copy_tree(node)
+        without_generator.generators[index].target = without_generator.generators[index].iter = ast.Constant(None)
+        over_elements = read_elements(without_generator, items, generator.target.id)
+        if isinstance(over_elements, ast.ListComp | ast.SetComp | ast.GeneratorExp | ast.DictComp):
+            over_elements.generators[index].target, over_elements.generators[index].iter = generator.target, items
+            return over_elements
     return node
 
 
 def merge_nested_comprehensions(node: Comprehension) -> Comprehension:
     """Return a comprehension over a nested comprehension as a single comprehension."""
-    for number, generator in enumerate(node.generators):
+    for index, generator in enumerate(node.generators):
         inner = generator.iter
         if not isinstance(inner, ast.ListComp | ast.GeneratorExp) or not isinstance(generator.target, ast.Name):
             continue
-        after = copy_tree(node)
-        after.generators[number].target = after.generators[number].iter = ast.Constant(None)
-        changed = substitute(after, {generator.target.id: inner.elt})
+        without_generator = copy_tree(node)
+        without_generator.generators[index].target = without_generator.generators[index].iter = ast.Constant(None)
+        substituted = substitute(without_generator, {generator.target.id: inner.elt})
         last = inner.generators[-1]
-        ifs = [*last.ifs, *changed.generators[number].ifs]
+        ifs = [*last.ifs, *substituted.generators[index].ifs]
         merged = [*inner.generators[:-1], ast.comprehension(last.target, last.iter, ifs, last.is_async)]
-        changed.generators[number : number + 1] = merged
-        return changed
+        substituted.generators[index : index + 1] = merged
+        return substituted
     return node
 
 

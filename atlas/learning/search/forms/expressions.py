@@ -111,8 +111,10 @@ class _Simplifier(ast.NodeTransformer):
         self.generic_visit(node)
         simplified = iterate_over_elements(merge_nested_comprehensions(replace_enumerate(node)))
         match simplified:
-            case ast.ListComp(elt=ast.Name(id=name), generators=[ast.comprehension(target=ast.Name(id=each), ifs=[])]):
-                if name == each:
+            case ast.ListComp(
+                elt=ast.Name(id=name), generators=[ast.comprehension(target=ast.Name(id=element), ifs=[])]
+            ):
+                if name == element:
                     return ast.Call(ast.Name("list", ast.Load()), [simplified.generators[0].iter], [])
             case ast.ListComp(
                 elt=ast.Constant() as value,
@@ -149,12 +151,12 @@ def _conjuncts(test: ast.expr) -> list[ast.expr]:
 
 def _simplify_choice(test: ast.expr, body: ast.expr, other: ast.expr) -> ast.expr:
     """Return `body if test else other`, simplified if one or both of the values are True or False."""
-    as_test = _as_test(test, body, other)
+    as_test = _choice_as_test(test, body, other)
     if as_test is not None:
         return as_test
     match other:
-        case ast.IfExp(test=next_test, body=again, orelse=last) if is_same_code(body, again):
-            return ast.IfExp(ast.BoolOp(ast.Or(), [test, next_test]), body, last)
+        case ast.IfExp(test=next_test, body=other_body, orelse=last_value) if is_same_code(body, other_body):
+            return ast.IfExp(ast.BoolOp(ast.Or(), [test, next_test]), body, last_value)
     match test:
         case ast.UnaryOp(op=ast.Not(), operand=inner):
             return ast.IfExp(inner, other, body)
@@ -163,19 +165,19 @@ def _simplify_choice(test: ast.expr, body: ast.expr, other: ast.expr) -> ast.exp
     return ast.IfExp(test, body, other)
 
 
-def _as_test(test: ast.expr, body: ast.expr, other: ast.expr) -> ast.expr | None:
+def _choice_as_test(test: ast.expr, body: ast.expr, other: ast.expr) -> ast.expr | None:
     """Return a choice between booleans as one test, or None if a value may have another type."""
     if text(body) == text(other):
         return body
-    ends = [value.value if isinstance(value, ast.Constant) else None for value in (body, other)]
-    if ends == [True, False] or ends == [False, True]:
-        return to_boolean(test) if ends[0] else negate(test)
-    if isinstance(ends[0], bool) and is_boolean(other):
-        if ends[0]:
+    constants = [value.value if isinstance(value, ast.Constant) else None for value in (body, other)]
+    if constants == [True, False] or constants == [False, True]:
+        return to_boolean(test) if constants[0] else negate(test)
+    if isinstance(constants[0], bool) and is_boolean(other):
+        if constants[0]:
             return ast.BoolOp(ast.Or(), [to_boolean(test), other])
         return ast.BoolOp(ast.And(), [negate(test), other])
-    if isinstance(ends[1], bool) and is_boolean(body):
-        if ends[1]:
+    if isinstance(constants[1], bool) and is_boolean(body):
+        if constants[1]:
             return ast.BoolOp(ast.Or(), [negate(test), body])
         return ast.BoolOp(ast.And(), [to_boolean(test), body])
     return None

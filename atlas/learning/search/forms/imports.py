@@ -8,13 +8,13 @@ from collections.abc import Sequence
 from atlas.learning.search.forms.nodes import load, substitute
 from atlas.learning.terms.walking import walk
 
-_USUAL = {"np": "numpy", "pd": "pandas"}
+_USUAL_ALIASES = {"np": "numpy", "pd": "pandas"}
 """Usual aliases of modules, for code without its import statements."""
 
 
 def qualify_names(body: list[ast.stmt], imports: Sequence[ast.stmt]) -> list[ast.stmt]:
     """Return statements with imported names written as `module.name`."""
-    names = {short: _dotted_name(module) for short, module in _USUAL.items()}
+    names = {short: _dotted_name(module) for short, module in _USUAL_ALIASES.items()}
     for node in (node for statement in (*imports, *body) for node in walk(statement)):
         match node:
             case ast.ImportFrom(module=str(module), names=imported, level=0):

@@ -51,34 +51,35 @@ def unnest(loop: ast.stmt) -> UnnestedLoop | None:
 def use_quantifier(block: list[ast.stmt], counts: Counter[str]) -> list[ast.stmt] | None:
     """Write a loop that returns True or False early as `any` or `all`."""
     match block:
-        case [ast.For() as loop, ast.Return(value=ast.Constant(value=bool(at_end)))]:
-            peeled_loop = unnest(loop)
-            if peeled_loop is None or not peeled_loop.generators[-1].ifs:
+        case [ast.For() as loop, ast.Return(value=ast.Constant(value=bool(default)))]:
+            unnested = unnest(loop)
+            if unnested is None or not unnested.generators[-1].ifs:
                 return None
-            match peeled_loop.statement:
-                case ast.Return(value=ast.Constant(value=bool(early))) if early is not at_end:
-                    return [ast.Return(_make_quantifier(peeled_loop.generators, early))]
+            match unnested.statement:
+                case ast.Return(value=ast.Constant(value=bool(result))) if result is not default:
+                    return [ast.Return(_as_quantifier(unnested.generators, result))]
     return None
 
 
-def _make_quantifier(generators: list[ast.comprehension], early: bool) -> ast.expr:
+def _as_quantifier(generators: list[ast.comprehension], result: bool) -> ast.expr:
+    """Return a loop that returns `result` early as a test: `any` for True, and `all` of the negated test for False."""
     *outer, last = generators
     test = last.ifs[0] if len(last.ifs) == 1 else ast.BoolOp(ast.And(), last.ifs)
-    bare = [*outer, ast.comprehension(last.target, last.iter, [], 0)]
-    if early:
-        return call("any", ast.GeneratorExp(test, bare))
-    return call("all", ast.GeneratorExp(negate(test), bare))
+    untested = [*outer, ast.comprehension(last.target, last.iter, [], 0)]
+    if result:
+        return call("any", ast.GeneratorExp(test, untested))
+    return call("all", ast.GeneratorExp(negate(test), untested))
 
 
 def use_next(block: list[ast.stmt], counts: Counter[str]) -> list[ast.stmt] | None:
     """Write a loop that returns the first match as `next`."""
     match block:
         case [ast.For() as loop, ast.Return(value=default)]:
-            peeled_loop = unnest(loop)
-            match peeled_loop:
-                case UnnestedLoop(statement=ast.Return(value=ast.expr() as value)) if peeled_loop.generators[-1].ifs:
+            unnested = unnest(loop)
+            match unnested:
+                case UnnestedLoop(statement=ast.Return(value=ast.expr() as value)) if unnested.generators[-1].ifs:
                     is_truth = isinstance(value, ast.Constant) and isinstance(value.value, bool)
-                    generator = ast.GeneratorExp(value, peeled_loop.generators)
+                    generator = ast.GeneratorExp(value, unnested.generators)
                     if is_truth:
                         return None
                     return [ast.Return(call("next", generator, default or ast.Constant(None)))]
@@ -89,19 +90,19 @@ def use_comprehension(block: list[ast.stmt], counts: Counter[str]) -> list[ast.s
     """Write a loop that fills an empty collection, or computes a sum, as one expression."""
     match block:
         case [ast.Assign(targets=[ast.Name(id=name)], value=start), *rest]:
-            position = next((n for n, statement in enumerate(rest) if count_occurrences(statement, name)), None)
+            position = next((index for index, statement in enumerate(rest) if count_occurrences(statement, name)), None)
             if position is None:
                 return None
-            peeled_loop = unnest(rest[position])
-            value = _collect(name, start, peeled_loop) if peeled_loop is not None else None
+            unnested = unnest(rest[position])
+            value = _value_after_loop(name, start, unnested) if unnested is not None else None
             if value is not None:
                 assignment = ast.Assign([ast.Name(name, ast.Store())], value)
                 return [*rest[:position], assignment, *rest[position + 1 :]]
     return None
 
 
-def _collect(name: str, start: ast.expr, loop: UnnestedLoop) -> ast.expr | None:
-    """Return the value of a variable after a loop, as an expression."""
+def _value_after_loop(name: str, start: ast.expr, loop: UnnestedLoop) -> ast.expr | None:
+    """Return an expression for the value that a variable has after a loop, or None if there is none."""
     if (
         any(count_occurrences(generator, name) for generator in loop.generators)
         or count_occurrences(loop.statement, name) != 1
@@ -115,11 +116,11 @@ def _collect(name: str, start: ast.expr, loop: UnnestedLoop) -> ast.expr | None:
             return ast.ListComp(value, generators)
         case ast.List(elts=[]), ast.AugAssign(op=ast.Add(), value=ast.List(elts=[value])):
             return ast.ListComp(value, generators)
-        case ast.List(elts=[]), ast.AugAssign(op=ast.Add(), value=more) | ast.Expr(
-            value=ast.Call(func=ast.Attribute(attr="extend"), args=[more])
+        case ast.List(elts=[]), ast.AugAssign(op=ast.Add(), value=values) | ast.Expr(
+            value=ast.Call(func=ast.Attribute(attr="extend"), args=[values])
         ):
             return ast.ListComp(
-                load("each"), [*generators, ast.comprehension(ast.Name("each", ast.Store()), more, [], 0)]
+                load("each"), [*generators, ast.comprehension(ast.Name("each", ast.Store()), values, [], 0)]
             )
         case ast.Call(func=ast.Name(id="set"), args=[]), ast.Expr(
             value=ast.Call(func=ast.Attribute(attr="add"), args=[value])
@@ -133,10 +134,11 @@ def _collect(name: str, start: ast.expr, loop: UnnestedLoop) -> ast.expr | None:
             return ast.Call(
                 ast.Attribute(ast.Constant(""), "join", ast.Load()), [ast.GeneratorExp(value, generators)], []
             )
-    return _reduction_of_loop(start, loop)
+    return _sum_or_product(start, loop)
 
 
-def _reduction_of_loop(start: ast.expr, loop: UnnestedLoop) -> ast.expr | None:
+def _sum_or_product(start: ast.expr, loop: UnnestedLoop) -> ast.expr | None:
+    """Return a loop that adds up or multiplies values as one expression, or None for other loops."""
     match start, loop.statement:
         case ast.Constant(value=int() | float() as first), ast.AugAssign(op=ast.Add(), value=value):
             total = call("sum", ast.GeneratorExp(value, loop.generators))
@@ -151,17 +153,17 @@ def use_sum(block: list[ast.stmt], counts: Counter[str]) -> list[ast.stmt] | Non
     """Write a loop that only counts, or adds sums, as `n += sum(… for …)`."""
     match block:
         case [ast.For() as loop, *rest]:
-            peeled_loop = unnest(loop)
-            match peeled_loop:
+            unnested = unnest(loop)
+            match unnested:
                 case UnnestedLoop(
                     statement=ast.AugAssign(target=ast.Name(id=name) as target, op=ast.Add(), value=value)
-                ) if not any(count_occurrences(generator, name) for generator in peeled_loop.generators):
-                    total = _total(peeled_loop.generators, value)
+                ) if not any(count_occurrences(generator, name) for generator in unnested.generators):
+                    total = _sum_over(unnested.generators, value)
                     return None if total is None else [ast.AugAssign(target, ast.Add(), total), *rest]
     return None
 
 
-def _total(generators: list[ast.comprehension], value: ast.expr) -> ast.expr | None:
+def _sum_over(generators: list[ast.comprehension], value: ast.expr) -> ast.expr | None:
     """Return the sum of a value over generators, or None if it may not be a number."""
     match value:
         case ast.Constant(value=int() | float()):
@@ -176,9 +178,11 @@ def merge_sum(block: list[ast.stmt], counts: Counter[str]) -> list[ast.stmt] | N
     match block:
         case [
             ast.Assign(targets=[ast.Name(id=name) as target], value=ast.Constant(value=0)),
-            ast.AugAssign(target=ast.Name(id=again), op=ast.Add(), value=ast.Call(func=ast.Name(id="sum")) as value),
+            ast.AugAssign(
+                target=ast.Name(id=added_name), op=ast.Add(), value=ast.Call(func=ast.Name(id="sum")) as value
+            ),
             *rest,
-        ] if name == again:
+        ] if name == added_name:
             return [ast.Assign([target], value), *rest]
     return None
 
@@ -186,26 +190,30 @@ def merge_sum(block: list[ast.stmt], counts: Counter[str]) -> list[ast.stmt] | N
 def replace_positions(block: list[ast.stmt], counts: Counter[str]) -> list[ast.stmt] | None:
     """Replace indices that only select elements by the elements, and `enumerate` by indices."""
     match block:
-        case [ast.For(target=ast.Name(id=position), iter=iterated, body=body, orelse=other), *rest]:
+        case [ast.For(target=ast.Name(id=position), iter=iterated, body=body, orelse=else_body), *rest]:
             items = indexed_items(iterated)
             if items is None or set(count_names([items])) & changed_names(body):
                 return None
-            inside = ast.If(ast.Constant(None), body, [])
-            changed = read_elements(inside, items, position)
-            is_alone = counts[position] == 1 + count_occurrences(inside, position)
-            if isinstance(changed, ast.If) and is_alone and count_occurrences(changed, position):
-                return [ast.For(ast.Name(position, ast.Store()), items, changed.body, other), *rest]
+            wrapped_body = ast.If(ast.Constant(None), body, [])
+            over_elements = read_elements(wrapped_body, items, position)
+            is_used_in_body_only = counts[position] == 1 + count_occurrences(wrapped_body, position)
+            if (
+                isinstance(over_elements, ast.If)
+                and is_used_in_body_only
+                and count_occurrences(over_elements, position)
+            ):
+                return [ast.For(ast.Name(position, ast.Store()), items, over_elements.body, else_body), *rest]
         case [
             ast.For(
                 target=ast.Tuple(elts=[ast.Name(id=position), ast.Name(id=element)]),
                 iter=ast.Call(func=ast.Name(id="enumerate"), args=[ast.Name() as items], keywords=[]),
                 body=body,
-                orelse=other,
+                orelse=else_body,
             ),
             *rest,
         ] if element not in changed_names(body) and items.id not in changed_names(body):
             by_position = [substitute(statement, {element: element_at(items, position)}) for statement in body]
-            return [ast.For(ast.Name(position, ast.Store()), positions_of(items), by_position, other), *rest]
+            return [ast.For(ast.Name(position, ast.Store()), positions_of(items), by_position, else_body), *rest]
     return None
 
 
@@ -213,7 +221,9 @@ def replace_counting_while(block: list[ast.stmt], counts: Counter[str]) -> list[
     """Write a `while` that counts a variable up by one as a `for` over a range."""
     match block:
         case [ast.Assign(targets=[ast.Name(id=name)], value=start), *rest]:
-            position = next((n for n, statement in enumerate(rest) if count_occurrences(statement, name)), len(rest))
+            position = next(
+                (index for index, statement in enumerate(rest) if count_occurrences(statement, name)), len(rest)
+            )
             before = rest[:position]
             loop = rest[position : position + 1]
             after = rest[position + 1 :]
@@ -221,29 +231,29 @@ def replace_counting_while(block: list[ast.stmt], counts: Counter[str]) -> list[
                 count_occurrences(statement, name) for statement in after
             ):
                 return None
-            counting = _counting_up(name, start, loop[0]) if loop else None
-            return None if counting is None else [*before, counting, *after]
+            range_loop = _as_range_loop(name, start, loop[0]) if loop else None
+            return None if range_loop is None else [*before, range_loop, *after]
     return None
 
 
-def _counting_up(name: str, start: ast.expr, loop: ast.stmt) -> ast.For | None:
+def _as_range_loop(name: str, start: ast.expr, loop: ast.stmt) -> ast.For | None:
     """Return a `while` as a `for`, or None if its variable changes other than by a final `+= 1`."""
     match loop:
         case ast.While(
             test=ast.Compare(left=ast.Name(id=tested), ops=[ast.Lt() | ast.LtE() as operator], comparators=[stop]),
             body=[_, *_, ast.AugAssign(target=ast.Name(id=stepped), op=ast.Add(), value=ast.Constant(value=1))] as body,
-            orelse=other,
+            orelse=else_body,
         ) if name == tested == stepped:
-            inside = body[:-1]
-            changed = changed_names(inside)
-            if name in changed or changed & set(count_names([stop])) or _may_skip(inside):
+            repeated = body[:-1]
+            changed = changed_names(repeated)
+            if name in changed or changed & set(count_names([stop])) or _has_continue(repeated):
                 return None
-            end = stop if isinstance(operator, ast.Lt) else ast.BinOp(copy_tree(stop), ast.Add(), ast.Constant(1))
-            return ast.For(ast.Name(name, ast.Store()), call("range", start, end), inside, other)
+            bound = stop if isinstance(operator, ast.Lt) else ast.BinOp(copy_tree(stop), ast.Add(), ast.Constant(1))
+            return ast.For(ast.Name(name, ast.Store()), call("range", start, bound), repeated, else_body)
     return None
 
 
-def _may_skip(block: Sequence[ast.stmt]) -> bool:
+def _has_continue(block: Sequence[ast.stmt]) -> bool:
     return any(isinstance(node, ast.Continue) for statement in block for node in walk(statement))
 
 
@@ -263,10 +273,10 @@ def replace_continue(block: list[ast.stmt], counts: Counter[str]) -> list[ast.st
 def inline_loop_else(block: list[ast.stmt], counts: Counter[str]) -> list[ast.stmt] | None:
     """Move the body of a loop's `else` after the loop, if the loop has no `break`."""
     match block:
-        case [ast.For(orelse=[_, *_] as other) | ast.While(orelse=[_, *_] as other) as loop, *rest]:
+        case [ast.For(orelse=[_, *_] as else_body) | ast.While(orelse=[_, *_] as else_body) as loop, *rest]:
             if not any(isinstance(node, ast.Break) for statement in loop.body for node in walk(statement)):
                 loop.orelse = []
-                return [loop, *other, *rest]
+                return [loop, *else_body, *rest]
     return None
 
 

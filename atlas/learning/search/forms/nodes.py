@@ -53,12 +53,12 @@ def text(node: ast.AST | None) -> str:
 
 def is_nested_deeply(nodes: Iterable[ast.AST]) -> bool:
     """Return whether code is nested so deeply that walking down into it may use up the stack."""
-    waiting = [(node, 1) for node in nodes]
-    while waiting:
-        node, depth = waiting.pop()
+    stack = [(node, 1) for node in nodes]
+    while stack:
+        node, depth = stack.pop()
         if depth > MAX_DEPTH:
             return True
-        waiting += [(child, depth + 1) for child in ast.iter_child_nodes(node)]
+        stack += [(child, depth + 1) for child in ast.iter_child_nodes(node)]
     return False
 
 
@@ -174,8 +174,8 @@ def copy_tree(node: Node) -> Node:
 
 def substitute(node: Node, values: Mapping[str, ast.expr]) -> Node:
     """Return a copy of a tree with values in place of the names that it reads."""
-    changed: Node = _Substitution(values).visit(copy_tree(node))
-    return changed
+    result: Node = _Substitution(values).visit(copy_tree(node))
+    return result
 
 
 class _Substitution(ast.NodeTransformer):
