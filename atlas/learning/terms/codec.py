@@ -101,39 +101,43 @@ class _Encoder:
 
     def node(self, node: ast.AST, sort: str) -> Term:
         if sort == EXPRESSION and is_long_table(node):  # one term, because a search of its items would take minutes
-            return Term(str(Head(sort=sort, name=TABLE, parts=(_scalars(ast.unparse(node)),))))
+            return Term(str(Head(sort=sort, name=TABLE, parts=(_scalar_part(ast.unparse(node)),))))
         parts: list[Part] = []
         children: list[Term] = []
         for name, value in _fields(node):
             part, terms = (
-                self._name_part(node, value) if NAME_FIELDS.get(type(node)) == name else self._part(node, value)
+                self._encode_name(node, value)
+                if NAME_FIELDS.get(type(node)) == name
+                else self._encode_value(node, value)
             )
             parts.append(part)
             children += terms
         if isinstance(node, ast.Name) and not children:
-            parts.append(_scalars(self._origins[id(node)]))
+            parts.append(_scalar_part(self._origins[id(node)]))
         return Term(str(Head(sort=sort, name=type(node).__name__, parts=tuple(parts))), children)
 
-    def _name_part(self, node: ast.AST, name: str | None) -> tuple[Part, list[Term]]:
+    def _encode_name(self, node: ast.AST, name: str | None) -> tuple[Part, list[Term]]:
+        """Return a name as a child term if it is a local variable, and as a part of the head otherwise."""
         if name is not None and self._origins[id(node)] == LOCAL:
             return Part(sorts=(SYMBOL_SORT,)), [Term(SYMBOL + escape(name))]
-        return _scalars(name), []
+        return _scalar_part(name), []
 
-    def _part(self, parent: ast.AST, value: Any) -> tuple[Part, list[Term]]:
+    def _encode_value(self, parent: ast.AST, value: Any) -> tuple[Part, list[Term]]:
+        """Return the value of a field as a part of the head and, for syntax nodes, as child terms."""
         if isinstance(value, list):
-            return self._list_part(parent, value)
+            return self._encode_list(parent, value)
         if isinstance(value, OPERATORS):
-            return _scalars(type(value).__name__), []
+            return _scalar_part(type(value).__name__), []
         if isinstance(value, ast.AST):
             sort = self._sort(value, parent)
             return Part(sorts=(sort,)), [self.node(value, sort)]
         if value is None and not isinstance(parent, ast.Constant):
             return Part(sorts=(None,)), []
-        return _scalars(value), []
+        return _scalar_part(value), []
 
-    def _list_part(self, parent: ast.AST, values: list[Any]) -> tuple[Part, list[Term]]:
+    def _encode_list(self, parent: ast.AST, values: list[Any]) -> tuple[Part, list[Term]]:
         if values and isinstance(values[0], ast.stmt):
-            term = self._block(values)
+            term = self._encode_block(values)
             return Part(sorts=(read_head(term.head).sort,)), [term]
         if values and isinstance(values[0], (str, *OPERATORS)):
             names = tuple(value if isinstance(value, str) else type(value).__name__ for value in values)
@@ -142,9 +146,9 @@ class _Encoder:
         terms = [self.node(value, sort) for value, sort in zip(values, sorts, strict=True) if sort is not None]
         return Part(sorts=sorts, is_list=True), terms
 
-    def _block(self, statements: list[ast.stmt]) -> Term:
+    def _encode_block(self, statements: list[ast.stmt]) -> Term:
         """Return the term of a block. A block with definitions or imports is flat, and no abstraction has its sort."""
-        terms = [self._statement(statement) for statement in statements]
+        terms = [self._encode_statement(statement) for statement in statements]
         if any(isinstance(statement, DEFINITION_NODES) for statement in statements):
             sorts = tuple(read_head(term.head).sort for term in terms)
             return Term(str(Head(sort=DEFINITIONS, name="Do", parts=(Part(sorts=sorts, is_list=True),))), terms)
@@ -153,19 +157,19 @@ class _Encoder:
             rest = Term(f"{THEN}/{read_head(term.head).sort}/{REST}", (term, rest))
         return Term(f"{DO}/{REST}", (rest,))
 
-    def _statement(self, statement: ast.stmt) -> Term:
+    def _encode_statement(self, statement: ast.stmt) -> Term:
         """Return the term of a statement. The head of an excluded statement contains the statement's label."""
         if id(statement) not in self._labels:
             return self.node(statement, _sort(statement, statement))
         term = _Encoder(self._origins, {}, EXCLUDED_HEAD).node(statement, EXCLUDED_HEAD)
-        return Term(f"{term.head}/{_scalars(self._labels[id(statement)])}", term.children)
+        return Term(f"{term.head}/{_scalar_part(self._labels[id(statement)])}", term.children)
 
     def _sort(self, node: ast.AST, parent: ast.AST) -> str:
         sort = _sort(node, parent)
         return self._expression if sort == EXPRESSION else sort
 
 
-def _scalars(*values: Any) -> Part:
+def _scalar_part(*values: Any) -> Part:
     return Part(scalars=values, is_scalar=True)
 
 
@@ -179,16 +183,16 @@ def _sort(node: ast.AST, parent: ast.AST) -> str:
         return DEFINITION if isinstance(node, DEFINITION_NODES) else STATEMENT
     if isinstance(node, ast.expr):
         return _expression_sort(node, parent)
-    for kind, sort in OTHER_SORTS.items():
-        if isinstance(node, kind):
+    for node_class, sort in OTHER_SORTS.items():
+        if isinstance(node, node_class):
             return sort
     raise InvalidInput(f"expected Python 3.11 syntax, got {type(node).__name__!r}; leave this program out")
 
 
 def _expression_sort(node: ast.expr, parent: ast.AST) -> str:
     context = getattr(node, "ctx", None)
-    for sort, kind in CONTEXTS.items():
-        if isinstance(context, kind):
+    for sort, context_class in CONTEXTS.items():
+        if isinstance(context, context_class):
             return sort
     match node:
         case ast.Starred():
@@ -197,10 +201,10 @@ def _expression_sort(node: ast.expr, parent: ast.AST) -> str:
             return "slice"
         case ast.Tuple() if any(isinstance(element, ast.Slice) for element in node.elts):
             return "slice"
-    return _place_sort(node, parent)
+    return _sort_by_place(node, parent)
 
 
-def _place_sort(node: ast.expr, parent: ast.AST) -> str:
+def _sort_by_place(node: ast.expr, parent: ast.AST) -> str:
     """Return the sort of an expression, which differs in f-strings and `case` patterns from other places."""
     match node, parent:
         case ast.FormattedValue(), _:
@@ -234,13 +238,13 @@ class Decoder:
         head = read_head(term.head)
         if head.name == TABLE:
             return ast.parse(str(head.parts[0].scalars[0]), mode="eval").body
-        kind = class_of(head)
-        node = kind()
-        waiting = iter(term.children)
-        names = (name for name in kind._fields if name != "ctx")
+        node_class = class_of(head)
+        node = node_class()
+        children = iter(term.children)
+        names = (name for name in node_class._fields if name != "ctx")
         for name, part in zip(names, head.parts, strict=False):
-            setattr(node, name, self._value(name, part, waiting, kind))
-        if "ctx" in kind._fields:
+            setattr(node, name, self._decode_part(name, part, children, node_class))
+        if "ctx" in node_class._fields:
             node.ctx = CONTEXTS.get(head.sort, ast.Load)()  # type: ignore[attr-defined]
         return node
 
@@ -259,7 +263,7 @@ class Decoder:
         return statements
 
     def record_block(self, term: Term, statements: list[ast.stmt]) -> None:
-        """Do nothing. Subclasses may record which statements are the decoded term of a block."""
+        """Do nothing. A subclass may record the statements before the part of a block that a term represents."""
 
     def rest(self, term: Term) -> list[ast.stmt]:
         """Return the statements of the rest of a block that is not a chain of statements."""
@@ -273,19 +277,20 @@ class Decoder:
         """Return the name of a local variable."""
         return unescape(term.head.removeprefix(SYMBOL))
 
-    def _value(self, name: str, part: Part, waiting: Iterator[Term], kind: type[ast.AST]) -> Any:
+    def _decode_part(self, name: str, part: Part, children: Iterator[Term], node_class: type[ast.AST]) -> Any:
+        """Return the value of the field of a node, for which the next children are taken if the field has any."""
         if part.is_scalar:
-            values = [_operator(value) if name in ("op", "ops") else value for value in part.scalars]
+            values = [_make_operator(value) if name in ("op", "ops") else value for value in part.scalars]
             return values if part.is_list else values[0]
         if part.sorts and part.sorts[0] in (BLOCK, DEFINITIONS):
-            return self.block(next(waiting))
-        values = [None if sort is None else self._child(sort, next(waiting)) for sort in part.sorts]
+            return self.block(next(children))
+        values = [None if sort is None else self._decode_child(sort, next(children)) for sort in part.sorts]
         return values if part.is_list else values[0]
 
-    def _child(self, sort: str, term: Term) -> Any:
+    def _decode_child(self, sort: str, term: Term) -> Any:
         return self.symbol(term) if sort == SYMBOL_SORT else self.node(term)
 
 
-def _operator(name: Any) -> ast.AST:
-    kind: type[ast.AST] = getattr(ast, name)
-    return kind()
+def _make_operator(name: Any) -> ast.AST:
+    operator_class: type[ast.AST] = getattr(ast, name)
+    return operator_class()

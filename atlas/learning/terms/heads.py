@@ -52,7 +52,7 @@ class Part:
 
     def __str__(self) -> str:
         if self.is_scalar:
-            text = ",".join(_scalar(value) for value in self.scalars)
+            text = ",".join(_write_scalar(value) for value in self.scalars)
             return f"=[{text}]" if self.is_list else f"={text}"
         text = ".".join(sort or ABSENT for sort in self.sorts)
         return f"[{text}]" if self.is_list else text
@@ -84,8 +84,8 @@ def read_head(text: str) -> Head:
     Raises:
         InvalidInput: The token is not a head.
     """
-    kind, *parts = text.split("/")
-    sort, colon, name = kind.partition(":")
+    name_with_sort, *parts = text.split("/")
+    sort, colon, name = name_with_sort.partition(":")
     if not colon:
         raise InvalidInput(f"expected a head with a colon, such as 'e:BinOp/e/=Add/e', got {text!r}")
     return Head(sort=sort, name=name, parts=tuple(_read_part(part) for part in parts))
@@ -95,15 +95,15 @@ def _read_part(text: str) -> Part:
     """Return a part from its text: `=Add` and `=[a,b]` are scalars, `e` and `[e.e]` are sorts."""
     is_scalar, text = text.startswith("="), text.removeprefix("=")
     is_list = text.startswith("[")
-    inside = text[1:-1] if is_list else text
+    items = text[1:-1] if is_list else text
     if is_scalar:
-        values = tuple(_read_scalar(value) for value in inside.split(",")) if inside else ()
+        values = tuple(_read_scalar(value) for value in items.split(",")) if items else ()
         return Part(scalars=values, is_list=is_list, is_scalar=True)
-    sorts = tuple(None if sort == ABSENT else sort for sort in inside.split(".")) if inside else ()
+    sorts = tuple(None if sort == ABSENT else sort for sort in items.split(".")) if items else ()
     return Part(sorts=sorts, is_list=is_list)
 
 
-SYNTAX = {
+SYNTAX_TOKENS = {
     "Assert": 1,
     "Assign": 1,
     "Attribute": 1,
@@ -149,8 +149,8 @@ def cost_of(text: str) -> int:
     if head.name == TABLE:
         return 100 * n_tokens(str(head.parts[0].scalars[0]))
     n_commas = max(0, len(head.child_sorts) - 1) if head.name in COMMA_SEPARATED else 0
-    n_named = sum(value is not None for value in _costed_scalars(head))
-    return 100 * (n_named + SYNTAX.get(head.name, 0) + n_commas)
+    n_scalars = sum(value is not None for value in _costed_scalars(head))
+    return 100 * (n_scalars + SYNTAX_TOKENS.get(head.name, 0) + n_commas)
 
 
 def _costed_scalars(head: Head) -> Iterator[Scalar]:
@@ -169,7 +169,7 @@ def unescape(text: str) -> str:
     return re.sub(r"-([0-9a-f]+)-", lambda match: chr(int(match[1], 16)), text)
 
 
-def _scalar(value: Scalar) -> str:
+def _write_scalar(value: Scalar) -> str:
     """Return a scalar as text: a letter for the type, then the value. `repr` fails for infinity and long numbers."""
     match value:
         case None:
@@ -216,7 +216,7 @@ def class_of(head: Head) -> type[ast.AST]:
     Raises:
         InvalidInput: Python's syntax has no such class.
     """
-    kind = getattr(ast, head.name, None)
-    if not (isinstance(kind, type) and issubclass(kind, ast.AST)):
+    syntax_class = getattr(ast, head.name, None)
+    if not (isinstance(syntax_class, type) and issubclass(syntax_class, ast.AST)):
         raise InvalidInput(f"expected a class of Python's syntax, got {head.name!r}")
-    return kind
+    return syntax_class

@@ -37,12 +37,12 @@ def expand_stars(module: ast.Module, public: Mapping[str, frozenset[str]], read_
     """
     read = read_names(module) | read_later
     body: list[ast.stmt] = []
-    for number, node in enumerate(module.body):
+    for index, node in enumerate(module.body):
         if not _is_star(node):
             body.append(node)
             continue
-        names = _needed_names(module.body, number, public[str(node.module)] & read, public)
-        body.append(_import_of(str(node.module), sorted(names), read) or node)
+        names = _names_needed_from_star(module.body, index, public[str(node.module)] & read, public)
+        body.append(_make_import(str(node.module), sorted(names), read) or node)
     return ast.fix_missing_locations(ast.Module(body=body, type_ignores=[]))
 
 
@@ -50,7 +50,7 @@ def _is_star(node: ast.AST) -> TypeGuard[ast.ImportFrom]:
     return isinstance(node, ast.ImportFrom) and node.names[0].name == "*"
 
 
-def _import_of(module: str, names: list[str], read: frozenset[str]) -> ast.stmt | None:
+def _make_import(module: str, names: list[str], read: frozenset[str]) -> ast.stmt | None:
     """Return an import of names from a module, or of the module itself if there are no names.
 
     The result is None if importing the module would rebind a name that the program reads.
@@ -60,25 +60,27 @@ def _import_of(module: str, names: list[str], read: frozenset[str]) -> ast.stmt 
     return None if module.partition(".")[0] in read else ast.Import(names=[ast.alias(module)])
 
 
-def _needed_names(
-    body: list[ast.stmt], star: int, names: frozenset[str], public: Mapping[str, frozenset[str]]
+def _names_needed_from_star(
+    body: list[ast.stmt], star_index: int, names: frozenset[str], public: Mapping[str, frozenset[str]]
 ) -> frozenset[str]:
     """Return the names that code after a star import may read before it binds them again.
 
     The body of a function counts as read by the next statement that may call a function.
 
     Args:
-        star: Position of the star import in the body.
+        star_index: Position of the star import in the body.
     """
     needed, bound_before = set[str](), set[str]()
-    later = set(read_names(*(part for node in body[:star] if isinstance(node, Function) for part in node.body)))
-    for statement in body[star + 1 :]:
-        now, bound = _read_and_bound_names(statement, public)
+    read_in_functions = set(
+        read_names(*(part for node in body[:star_index] if isinstance(node, Function) for part in node.body))
+    )
+    for statement in body[star_index + 1 :]:
+        read, bound = _read_and_bound_names(statement, public)
         if _may_call(statement):
-            now |= later
+            read |= read_in_functions
         if isinstance(statement, Function):
-            later |= read_names(*statement.body)
-        needed |= now - bound_before
+            read_in_functions |= read_names(*statement.body)
+        needed |= read - bound_before
         bound_before |= bound - needed
     return names - bound_before
 
@@ -143,10 +145,10 @@ def removable_imports(module: ast.Module, read_later: frozenset[str]) -> frozens
         if isinstance(scope, (ast.Module, *_FUNCTIONS)):
             for node in scope.body:
                 bound.update(imported_names(node) if isinstance(node, IMPORTS) else ())
-    return (read_names(module) & bound) - read_later - _reachable_names(module, bound) - {"*"}
+    return (read_names(module) & bound) - read_later - _aliases_reachable_by_path(module, bound) - {"*"}
 
 
-def _reachable_names(module: ast.Module, bound: set[str]) -> set[str]:
+def _aliases_reachable_by_path(module: ast.Module, bound: set[str]) -> set[str]:
     """Return the aliases of modules that can also be reached as an attribute of an imported package."""
     aliases = [alias for node in walk(module) if isinstance(node, ast.Import) for alias in node.names]
     return {
@@ -190,19 +192,19 @@ def merge_imports(statements: Iterable[str]) -> list[str]:
     Args:
         statements: Imports of one name each, and assignments of constants.
     """
-    alone, together, constants = set[str](), defaultdict[str, set[str]](set), set[str]()
+    whole_modules, names_by_module, constants = set[str](), defaultdict[str, set[str]](set), set[str]()
     for statement in statements:
         if is_constant(statement):
             constants.add(statement)
             continue
-        module, name = _parts(statement)
+        module, name = _split_import(statement)
         if module:
-            together[module].add(name)
+            names_by_module[module].add(name)
         else:
-            alone.add(statement)
+            whole_modules.add(statement)
     return [
-        *sorted(alone),
-        *(f"from {module} import {', '.join(sorted(names))}" for module, names in sorted(together.items())),
+        *sorted(whole_modules),
+        *(f"from {module} import {', '.join(sorted(names))}" for module, names in sorted(names_by_module.items())),
         *sorted(constants),
     ]
 
@@ -216,25 +218,27 @@ def n_import_tokens(statements: frozenset[str]) -> int:
     Args:
         statements: Imports of one name each.
     """
-    bound = Counter(name for statement in statements for node in _nodes(statement) for name in imported_names(node))
-    n_aliases = sum(n - 1 for n in bound.values())
+    bound = Counter(
+        name for statement in statements for node in _parse_imports(statement) for name in imported_names(node)
+    )
+    n_aliases = sum(count - 1 for count in bound.values())
     return n_tokens("\n".join(merge_imports(statements))) + ALIAS_TOKENS * n_aliases
 
 
 def imported_modules(statements: Iterable[str]) -> frozenset[str]:
     """Return the modules from which import statements import. The assignment of a constant stands for itself."""
     return frozenset(
-        statement if is_constant(statement) else _parts(statement)[0] or statement for statement in statements
+        statement if is_constant(statement) else _split_import(statement)[0] or statement for statement in statements
     )
 
 
 @cache
-def _parts(statement: str) -> tuple[str, str]:
+def _split_import(statement: str) -> tuple[str, str]:
     """Return the module and the name, with its alias, of an import of one name. `import name` has an empty module."""
-    (node,) = _nodes(statement)
+    (node,) = _parse_imports(statement)
     module = str(node.module) if isinstance(node, ast.ImportFrom) else ""
     return module, ast.unparse(node.names[0])
 
 
-def _nodes(statement: str) -> list[ast.Import | ast.ImportFrom]:
+def _parse_imports(statement: str) -> list[ast.Import | ast.ImportFrom]:
     return [node for node in ast.parse(statement).body if isinstance(node, IMPORTS)]

@@ -81,8 +81,8 @@ def defined_name(code: str, preferred: str = "") -> str:
 def defines_class(code: str) -> bool:
     """Return whether code defines a class and no function at its top level."""
     tree = try_parse(code)
-    kinds = {type(node) for node in tree.body} if tree is not None else set()
-    return ast.ClassDef in kinds and not kinds & {ast.FunctionDef, ast.AsyncFunctionDef}
+    node_types = {type(node) for node in tree.body} if tree is not None else set()
+    return ast.ClassDef in node_types and not node_types & {ast.FunctionDef, ast.AsyncFunctionDef}
 
 
 def parameters_of(function: Function) -> list[str]:
@@ -133,13 +133,13 @@ def find_name_lookups(tree: ast.AST) -> set[str]:
 def inspects_stack(tree: ast.AST) -> bool:
     """Return whether code may inspect the call stack, which inserted functions would change."""
     nodes = list(walk(tree))
-    mentioned = set[str]().union(*map(_names_of, nodes))
+    mentioned = set[str]().union(*map(_mentioned_name, nodes))
     if "inspect" in mentioned and mentioned & _INSPECT_NAMES:
         return True
-    return bool(mentioned & _STACK_NAMES) or any(map(_is_of_builtins, nodes))
+    return bool(mentioned & _STACK_NAMES) or any(map(_refers_to_lookup_in_builtins, nodes))
 
 
-def _names_of(node: ast.AST) -> set[str]:
+def _mentioned_name(node: ast.AST) -> set[str]:
     """Return the name in a node, or an empty set. A string counts as a name, because `getattr` accepts strings."""
     match node:
         case ast.Name(id=name) | ast.Attribute(attr=name) | ast.Constant(value=str(name)) | ast.alias(name=name):
@@ -149,7 +149,7 @@ def _names_of(node: ast.AST) -> set[str]:
     return set()
 
 
-def _is_of_builtins(node: ast.AST) -> bool:
+def _refers_to_lookup_in_builtins(node: ast.AST) -> bool:
     """Return whether a node refers indirectly to a builtin that looks up names by string, such as `builtins.eval`."""
     match node:
         case ast.ImportFrom(module="builtins", names=names):
@@ -166,8 +166,8 @@ def bound_names_of_node(node: ast.AST) -> set[str]:
             return {name}
         case ast.Global(names=names) | ast.Nonlocal(names=names):
             return set(names)
-        case ast.alias(name=name, asname=other):
-            return {(other or name).partition(".")[0]}
+        case ast.alias(name=name, asname=alias):
+            return {(alias or name).partition(".")[0]}
         case ast.ExceptHandler(name=str(name)) | ast.MatchAs(name=str(name)) | ast.MatchStar(name=str(name)):
             return {name}
         case ast.MatchMapping(rest=str(name)):

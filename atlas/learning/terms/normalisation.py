@@ -73,12 +73,12 @@ def find_checks(module: ast.Module) -> list[ast.stmt]:
     script, which defines no function or class, because the output of a script is its result.
     """
     statements = list(_iterate_top_level(module.body))
-    if not any(map(_defines, statements)):
+    if not any(map(_defines_function_or_class, statements)):
         return []
     return [statement for statement in statements if _is_check(statement)]
 
 
-def _defines(statement: ast.stmt) -> bool:
+def _defines_function_or_class(statement: ast.stmt) -> bool:
     match statement:
         case ast.FunctionDef() | ast.AsyncFunctionDef() | ast.ClassDef() | ast.Assign(value=ast.Lambda()):
             return True
@@ -105,14 +105,14 @@ class _Stripper(ast.NodeTransformer):
 
     def visit_Module(self, node: ast.Module) -> ast.Module:
         self.generic_visit(node)
-        node.body = _strip_docstring(node.body, keep_one=False)
+        node.body = _strip_docstring(node.body, keep_statement=False)
         return node
 
     def visit_FunctionDef(self, node: ast.FunctionDef) -> ast.FunctionDef:
-        return self._function(node)
+        return self._strip_function(node)
 
     def visit_AsyncFunctionDef(self, node: ast.AsyncFunctionDef) -> ast.AsyncFunctionDef:
-        return self._function(node)
+        return self._strip_function(node)
 
     def visit_ClassDef(self, node: ast.ClassDef) -> ast.ClassDef:
         statements = [part if isinstance(part, ast.AnnAssign) else self.visit(part) for part in node.body]
@@ -131,7 +131,7 @@ class _Stripper(ast.NodeTransformer):
     def visit_ImportFrom(self, node: ast.ImportFrom) -> ast.ImportFrom | None:
         return None if node.module == "__future__" else node
 
-    def _function(self, node: _Function) -> _Function:
+    def _strip_function(self, node: _Function) -> _Function:
         self.generic_visit(node)
         node.returns = None
         node.body = _strip_docstring(node.body)
@@ -149,8 +149,8 @@ class _ElseRemover(ast.NodeTransformer):
         return [node, *following]
 
 
-def _strip_docstring(body: list[ast.stmt], *, keep_one: bool = True) -> list[ast.stmt]:
+def _strip_docstring(body: list[ast.stmt], *, keep_statement: bool = True) -> list[ast.stmt]:
     match body:
         case [ast.Expr(value=ast.Constant(value=str())), *rest]:
-            return rest or ([ast.Pass()] if keep_one else [])
+            return rest or ([ast.Pass()] if keep_statement else [])
     return body

@@ -77,13 +77,13 @@ def is_long_table(node: ast.AST) -> bool:
     if not isinstance(node, _DISPLAYS) or not isinstance(getattr(node, "ctx", ast.Load()), ast.Load):
         return False
     n_constants = 0
-    waiting: list[ast.AST] = [node]
-    while waiting:
-        part = waiting.pop()
+    stack: list[ast.AST] = [node]
+    while stack:
+        part = stack.pop()
         if not isinstance(part, _TABLE_PARTS):
             return False
         n_constants += isinstance(part, ast.Constant)
-        waiting += ast.iter_child_nodes(part)
+        stack += ast.iter_child_nodes(part)
     return n_constants > MAX_PARTS
 
 

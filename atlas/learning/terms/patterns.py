@@ -35,7 +35,7 @@ def match(pattern: Pattern, term: Term) -> Term | None:
 def _matches(body: Term, term: Term, sorts: Sequence[str], arguments: list[Term | None]) -> bool:
     index = hole_number(body.head)
     if index is not None:
-        if arguments[index] is None and _is_of(sorts[index], term):
+        if arguments[index] is None and _has_sort(sorts[index], term):
             arguments[index] = term
         return arguments[index] == term
     if body.head != term.head or len(body.children) != len(term.children):
@@ -43,7 +43,7 @@ def _matches(body: Term, term: Term, sorts: Sequence[str], arguments: list[Term 
     return all(_matches(*pair, sorts, arguments) for pair in zip(body.children, term.children, strict=True))
 
 
-def _is_of(sort: str, term: Term) -> bool:
+def _has_sort(sort: str, term: Term) -> bool:
     if sort == SYMBOL_SORT:
         return term.head.startswith(SYMBOL)
     return term.head.startswith((f"{sort}:", "fn_"))

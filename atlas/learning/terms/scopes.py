@@ -127,9 +127,9 @@ def _find_scope(node: ast.AST, nodes: Sequence[ast.AST]) -> _Scope:
         nodes: The nodes that the scope evaluates itself, as `own_nodes` yields them.
     """
     scope = _Scope(node)
-    for inner in nodes:
-        _bind(inner, scope)
-    imports = {name for inner in nodes if isinstance(inner, IMPORTS) for name in imported_names(inner)}
+    for own_node in nodes:
+        _bind(own_node, scope)
+    imports = {name for own_node in nodes if isinstance(own_node, IMPORTS) for name in imported_names(own_node)}
     scope.bound |= dict.fromkeys(_unreliable_imports(node, imports, scope.bound), OWN)
     for name in scope.nonlocals:
         scope.bound.pop(name, None)
@@ -144,71 +144,77 @@ def _unreliable_imports(scope: ast.AST, imports: set[str], bound: Mapping[str, s
     if not imports or "*" in bound:
         return imports  # the other names of a star import are unknown
     mentioned: set[str] = set()
-    sure: set[str] = set()
+    reliable: set[str] = set()
     for statement in getattr(scope, "body", []):
         if isinstance(statement, IMPORTS):
-            sure |= set(imported_names(statement)) - mentioned
+            reliable |= set(imported_names(statement)) - mentioned
         mentioned |= {node.id for node in walk(statement) if isinstance(node, ast.Name)}
-    return imports - sure
+    return imports - reliable
 
 
 def _rebound_by_inner_scopes(function: ast.AST) -> set[str]:
+    """Return the names that functions inside a function declare as `nonlocal`."""
     return {name for node in walk(function) if isinstance(node, ast.Nonlocal) for name in node.names}
 
 
 def own_nodes(scope: ast.AST) -> Iterator[ast.AST]:
     """Yield the nodes that a scope evaluates itself, including the parts of inner scopes that it evaluates."""
-    waiting = list(_inner_parts(scope))
-    while waiting:
-        node = waiting.pop()
+    stack = list(_inner_parts(scope))
+    while stack:
+        node = stack.pop()
         yield node
-        waiting.extend(_outer_parts(node) if isinstance(node, SCOPES) else ast.iter_child_nodes(node))
+        stack.extend(_outer_parts(node) if isinstance(node, SCOPES) else ast.iter_child_nodes(node))
         if isinstance(node, COMPREHENSIONS):  # `:=` binds in the function around a comprehension
-            waiting.extend(walrus.target for walrus in walk(node) if isinstance(walrus, ast.NamedExpr))
+            stack.extend(walrus.target for walrus in walk(node) if isinstance(walrus, ast.NamedExpr))
 
 
 def _inner_parts(scope: ast.AST) -> list[ast.AST]:
     """Return the parts of a scope that are evaluated inside it."""
     match scope:
         case ast.FunctionDef() | ast.AsyncFunctionDef() | ast.ClassDef():
-            return [*_arguments(scope), *scope.body]
+            return [*_parameters(scope), *scope.body]
         case ast.Lambda():
-            return [*_arguments(scope), scope.body]
+            return [*_parameters(scope), scope.body]
         case ast.ListComp() | ast.SetComp() | ast.DictComp() | ast.GeneratorExp():
-            first, *later = scope.generators
+            outermost, *nested = scope.generators
             elements = [scope.key, scope.value] if isinstance(scope, ast.DictComp) else [scope.elt]
-            return [first.target, *first.ifs, *later, *elements]
+            return [outermost.target, *outermost.ifs, *nested, *elements]
     return list(ast.iter_child_nodes(scope))
 
 
 def _outer_parts(scope: ast.AST) -> list[ast.AST]:
     """Return the parts of a scope that are evaluated in the enclosing scope."""
-    inside = {id(node) for node in _inner_parts(scope)}
+    inner_ids = {id(node) for node in _inner_parts(scope)}
     if isinstance(scope, COMPREHENSIONS):
         return [scope.generators[0].iter]
-    parts = [node for node in ast.iter_child_nodes(scope) if id(node) not in inside]
-    return [part for node in parts for part in (_defaults(node) if isinstance(node, ast.arguments) else [node])]
+    parts = [node for node in ast.iter_child_nodes(scope) if id(node) not in inner_ids]
+    return [
+        part
+        for node in parts
+        for part in (_defaults_and_annotations(node) if isinstance(node, ast.arguments) else [node])
+    ]
 
 
-def _arguments(scope: ast.AST) -> list[ast.AST]:
+def _parameters(scope: ast.AST) -> list[ast.AST]:
     arguments = getattr(scope, "args", None)
     return [node for node in ast.iter_child_nodes(arguments) if isinstance(node, ast.arg)] if arguments else []
 
 
-def _defaults(arguments: ast.arguments) -> list[ast.AST]:
+def _defaults_and_annotations(arguments: ast.arguments) -> list[ast.AST]:
     annotations = [node.annotation for node in walk(arguments) if isinstance(node, ast.arg) and node.annotation]
     return [*arguments.defaults, *(node for node in arguments.kw_defaults if node), *annotations]
 
 
 def _bind(node: ast.AST, scope: _Scope) -> None:
+    """Add the names that a node binds to a scope, each with its origin."""
     is_class = isinstance(scope.node, ast.ClassDef)
     match node:
         case ast.Name(ctx=ast.Store() | ast.Del()) as name:
-            _add(scope, name.id, OWN if is_class else LOCAL)
+            _add_binding(scope, name.id, OWN if is_class else LOCAL)
         case ast.arg():
-            _add(scope, node.arg, LOCAL)
+            _add_binding(scope, node.arg, LOCAL)
         case ast.ExceptHandler(name=str(name)):
-            _add(scope, name, OWN if is_class else LOCAL)
+            _add_binding(scope, name, OWN if is_class else LOCAL)
         case ast.FunctionDef() | ast.AsyncFunctionDef() | ast.ClassDef():
             scope.bound[node.name] = OWN
         case ast.Import() | ast.ImportFrom():
@@ -221,7 +227,7 @@ def _bind(node: ast.AST, scope: _Scope) -> None:
             pass
 
 
-def _add(scope: _Scope, name: str, binding: str) -> None:
+def _add_binding(scope: _Scope, name: str, binding: str) -> None:
     """Add a binding. A name that is bound in two ways becomes `OWN`."""
     scope.bound[name] = binding if scope.bound.get(name, binding) == binding else OWN
 
@@ -234,27 +240,28 @@ def imported_names(node: ast.Import | ast.ImportFrom) -> list[str]:
 def _bind_import(node: ast.Import | ast.ImportFrom, scope: _Scope) -> None:
     for alias, name in zip(node.names, imported_names(node), strict=True):
         if isinstance(node, ast.Import):
-            _add(scope, name, ast.unparse(ast.Import(names=[alias])))
+            _add_binding(scope, name, ast.unparse(ast.Import(names=[alias])))
         elif node.level:
-            _add(scope, name, OWN)
+            _add_binding(scope, name, OWN)
         else:
-            _add(scope, name, ast.unparse(ast.ImportFrom(module=node.module, names=[alias], level=0)))
+            _add_binding(scope, name, ast.unparse(ast.ImportFrom(module=node.module, names=[alias], level=0)))
 
 
 def _resolve(node: ast.AST, scopes: list[_Scope], origins: dict[int, str]) -> None:
+    """Record the origin of each name in a scope, and in the scopes inside it."""
     if not isinstance(node, (*SCOPES, ast.Module)):
         return
     nodes = list(own_nodes(node))
     inner = [*scopes, _find_scope(node, nodes)] if isinstance(node, SCOPES) else scopes
     for part in nodes:
-        name = _name_of(part)
+        name = _name_in(part)
         if name is not None:
             origins[id(part)] = _origin_of_name(name, inner)
         if isinstance(part, SCOPES):
             _resolve(part, inner, origins)
 
 
-def _name_of(node: ast.AST) -> str | None:
+def _name_in(node: ast.AST) -> str | None:
     match node:
         case ast.Name():
             return node.id
@@ -267,8 +274,8 @@ def _name_of(node: ast.AST) -> str | None:
 
 def _origin_of_name(name: str, scopes: list[_Scope]) -> str:
     """Return the origin of a name. The names of a class are visible only directly in its body."""
-    *around, innermost = scopes
-    for scope in [innermost, *reversed(around)]:
+    *enclosing, innermost = scopes
+    for scope in [innermost, *reversed(enclosing)]:
         if scope is not innermost and isinstance(scope.node, ast.ClassDef):
             continue
         if name in scope.bound:

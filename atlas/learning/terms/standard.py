@@ -18,7 +18,7 @@ _TYPES = (
 )
 
 # fmt: off
-_ARRAYS = (
+_ARRAY_MEMBERS = (
     "T", "all", "any", "argmax", "argmin", "argpartition", "argsort", "astype", "base", "byteswap", "choose", "clip",
     "compress", "conj", "conjugate", "copy", "ctypes", "cumprod", "cumsum", "data", "diagonal", "dot", "dtype",
     "dump", "dumps", "fill", "flags", "flat", "flatten", "getfield", "imag", "item", "itemset", "itemsize", "max",
@@ -29,5 +29,5 @@ _ARRAYS = (
 )
 # fmt: on
 
-MEMBERS = frozenset(name for kind in _TYPES for name in dir(kind)) | frozenset(_ARRAYS)
+MEMBERS = frozenset(name for kind in _TYPES for name in dir(kind)) | frozenset(_ARRAY_MEMBERS)
 """Attributes and methods of builtin types and of arrays, which a program means unless it defines such a name itself."""

@@ -20,5 +20,5 @@ def number_symbols(term: Term) -> dict[str, str]:
 
 
 def replace_symbols(term: Term, heads: Mapping[str, str]) -> Term:
-    """Return a term with the heads of its variables replaced."""
+    """Return a term with each variable replaced by the head given for it, keyed by the variable's own head."""
     return Term(heads.get(term.head, term.head), [replace_symbols(child, heads) for child in term.children])

@@ -60,11 +60,11 @@ class Term:
 
     def walk(self) -> Iterator[Term]:
         """Yield this term and its descendants, parents first."""
-        waiting = [self]
-        while waiting:
-            term = waiting.pop()
+        stack = [self]
+        while stack:
+            term = stack.pop()
             yield term
-            waiting.extend(reversed(term.children))
+            stack.extend(reversed(term.children))
 
 
 def read_term(text: str) -> Term:
@@ -73,24 +73,24 @@ def read_term(text: str) -> Term:
     Raises:
         InvalidInput: The parentheses do not match, or there is more than one expression.
     """
-    opened: list[list[Term | str]] = [[]]
+    stack: list[list[Term | str]] = [[]]
     for token in text.replace("(", " ( ").replace(")", " ) ").split():
         if token == "(":
-            opened.append([])
-        elif token == ")" and len(opened) > 1 and opened[-1]:
-            head, *children = opened.pop()
-            opened[-1].append(Term(_head(head), [child for child in children if isinstance(child, Term)]))
+            stack.append([])
+        elif token == ")" and len(stack) > 1 and stack[-1]:
+            head, *children = stack.pop()
+            stack[-1].append(Term(_head_of(head), [child for child in children if isinstance(child, Term)]))
         elif token == ")":
             raise InvalidInput(f"expected balanced parentheses, got {text[:80]!r}")
         else:
-            opened[-1].append(Term(token) if opened[-1] or len(opened) == 1 else token)
-    match opened:
+            stack[-1].append(Term(token) if stack[-1] or len(stack) == 1 else token)
+    match stack:
         case [[Term() as term]]:
             return term
     raise InvalidInput(f"expected one s-expression, got {text[:80]!r}")
 
 
-def _head(item: Term | str) -> str:
+def _head_of(item: Term | str) -> str:
     return item if isinstance(item, str) else item.head
 
 
