@@ -45,19 +45,19 @@ def confine(directory: str, readable: Iterable[str] = ()) -> frozenset[str]:
         return frozenset()
     libc = ctypes.CDLL(None, use_errno=True)
     libc.prctl(_PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0)
-    enforced = {FILES} if _restrict_files(libc, directory, readable) else set()
-    return frozenset(enforced | {NETWORK, PROCESSES} if _filter_calls(libc) else enforced)
+    enforced = {FILES} if _restrict_file_access(libc, directory, readable) else set()
+    return frozenset(enforced | {NETWORK, PROCESSES} if _filter_system_calls(libc) else enforced)
 
 
 def set_resource_limits(*, cpu_seconds: int, memory_megabytes: int, file_megabytes: int) -> None:
     """Set the resource limits of this process. Call it before `confine`, which forbids later changes."""
-    _set_limit(resource.RLIMIT_CPU, cpu_seconds, cpu_seconds + 1)
-    _set_limit(resource.RLIMIT_AS, memory_megabytes * MEGABYTE)
-    _set_limit(resource.RLIMIT_FSIZE, file_megabytes * MEGABYTE)
-    _set_limit(resource.RLIMIT_NOFILE, MAX_OPEN_FILES)
-    _set_limit(resource.RLIMIT_CORE, 0)
+    _lower_limit(resource.RLIMIT_CPU, cpu_seconds, cpu_seconds + 1)
+    _lower_limit(resource.RLIMIT_AS, memory_megabytes * MEGABYTE)
+    _lower_limit(resource.RLIMIT_FSIZE, file_megabytes * MEGABYTE)
+    _lower_limit(resource.RLIMIT_NOFILE, MAX_OPEN_FILES)
+    _lower_limit(resource.RLIMIT_CORE, 0)
     if not sys.platform.startswith("linux"):  # on Linux, threads count as processes, and root is exempt
-        _set_limit(resource.RLIMIT_NPROC, 0)
+        _lower_limit(resource.RLIMIT_NPROC, 0)
 
 
 def end_with_parent() -> None:
@@ -79,15 +79,15 @@ def disable_functions() -> None:
     import _posixsubprocess
     import _socket
 
-    starting = ("fork", "forkpty", "posix_spawn", "posix_spawnp", "execv", "execve", "system")
-    signalling = ("kill", "killpg", "setsid", "setpgid")
-    slowing = ("nice", "setpriority", "sched_setaffinity", "sched_setparam", "sched_setscheduler")
-    refused: dict[Any, tuple[str, ...]] = {
-        os: starting + signalling + slowing,
+    starters = ("fork", "forkpty", "posix_spawn", "posix_spawnp", "execv", "execve", "system")
+    signals = ("kill", "killpg", "setsid", "setpgid")
+    scheduling = ("nice", "setpriority", "sched_setaffinity", "sched_setparam", "sched_setscheduler")
+    disabled: dict[Any, tuple[str, ...]] = {
+        os: starters + signals + scheduling,
         _posixsubprocess: ("fork_exec",),
         sys.modules.get("subprocess"): ("_fork_exec",),  # if it was imported ahead, it has the function already
     }
-    for module, names in refused.items():
+    for module, names in disabled.items():
         for name in names:
             if hasattr(module, name):
                 setattr(module, name, raise_not_permitted)
@@ -106,13 +106,14 @@ def disable_functions() -> None:
     sys.modules["multiprocessing"] = None  # type: ignore[assignment]  # importing it raises
 
 
-def _set_limit(kind: int, soft: int, hard: int | None = None) -> None:
-    current = resource.getrlimit(kind)[1]
-    most = soft if hard is None else hard
-    if current != resource.RLIM_INFINITY:
-        soft, most = min(soft, current), min(most, current)
+def _lower_limit(kind: int, soft: int, hard: int | None = None) -> None:
+    """Set a limit of this process, at most to its current hard limit."""
+    current_hard_limit = resource.getrlimit(kind)[1]
+    hard_limit = soft if hard is None else hard
+    if current_hard_limit != resource.RLIM_INFINITY:
+        soft, hard_limit = min(soft, current_hard_limit), min(hard_limit, current_hard_limit)
     try:
-        resource.setrlimit(kind, (soft, most))
+        resource.setrlimit(kind, (soft, hard_limit))
     except (ValueError, OSError):
         if sys.platform.startswith("linux"):
             raise  # other systems refuse some limits, but the time limit still applies
@@ -124,41 +125,43 @@ class _Filter(ctypes.Structure):
     _fields_ = [("length", ctypes.c_ushort), ("steps", ctypes.c_void_p)]
 
 
-def _filter_calls(libc: ctypes.CDLL) -> bool:
+def _filter_system_calls(libc: ctypes.CDLL) -> bool:
+    """Install the filter of system calls. Return whether the kernel accepted it."""
     code = filter_code()
     steps = ctypes.create_string_buffer(code, len(code))
     program = _Filter(len(code) // 8, ctypes.addressof(steps))
     return bool(code) and bool(libc.prctl(_PR_SET_SECCOMP, 2, ctypes.byref(program), 0, 0) == 0)
 
 
-def _restrict_files(libc: ctypes.CDLL, directory: str, readable: Iterable[str]) -> bool:
+def _restrict_file_access(libc: ctypes.CDLL, directory: str, readable: Iterable[str]) -> bool:
+    """Restrict file access to these directories, with Landlock. Return whether the kernel enforces it completely."""
     version = libc.syscall(_LANDLOCK_CREATE, None, ctypes.c_size_t(0), 1)
     if version < 1:
         return False
-    handled = _FILE_ACCESSES.get(version, _NEWEST_FILE_ACCESSES)
-    scoped = _SCOPE_SIGNALS if version >= _SCOPES_SINCE else 0
-    attributes = (ctypes.c_uint64 * 3)(handled, 0, scoped)  # older versions accept unknown fields that are 0
+    supported = _FILE_ACCESSES.get(version, _NEWEST_FILE_ACCESSES)
+    scopes = _SCOPE_SIGNALS if version >= _SCOPES_SINCE else 0
+    attributes = (ctypes.c_uint64 * 3)(supported, 0, scopes)  # older versions accept unknown fields that are 0
     ruleset = libc.syscall(_LANDLOCK_CREATE, ctypes.byref(attributes), ctypes.c_size_t(ctypes.sizeof(attributes)), 0)
     if ruleset < 0:
         return False
-    python = {sys.prefix, sys.base_prefix, *filter(os.path.isabs, sys.path)}
-    reading = handled & (_READ_FILE | _READ_DIRECTORY)
-    _allow_paths(libc, ruleset, handled & ~(_EXECUTE | _MAKE_CHARACTER_DEVICE | _MAKE_BLOCK_DEVICE), [directory])
-    _allow_paths(libc, ruleset, handled & (_READ_FILE | _WRITE | _TRUNCATE), ["/dev/null"])
-    _allow_paths(libc, ruleset, reading, [*python, *_READABLE_PATHS, *readable])
+    python_directories = {sys.prefix, sys.base_prefix, *filter(os.path.isabs, sys.path)}
+    read_access = supported & (_READ_FILE | _READ_DIRECTORY)
+    _allow_paths(libc, ruleset, supported & ~(_EXECUTE | _MAKE_CHARACTER_DEVICE | _MAKE_BLOCK_DEVICE), [directory])
+    _allow_paths(libc, ruleset, supported & (_READ_FILE | _WRITE | _TRUNCATE), ["/dev/null"])
+    _allow_paths(libc, ruleset, read_access, [*python_directories, *_READABLE_PATHS, *readable])
     is_enforced = bool(libc.syscall(_LANDLOCK_RESTRICT, ruleset, 0) == 0)
     os.close(ruleset)
     return is_enforced and version >= _TRUNCATION_ABI
 
 
 def _allow_paths(libc: ctypes.CDLL, ruleset: int, access: int, paths: Iterable[str]) -> None:
-    only_files: Callable[[int], int] = lambda wanted: wanted & (_EXECUTE | _WRITE | _READ_FILE | _TRUNCATE)  # noqa: E731
+    only_files: Callable[[int], int] = lambda requested: requested & (_EXECUTE | _WRITE | _READ_FILE | _TRUNCATE)  # noqa: E731
     for path in paths:
         try:
             descriptor = os.open(path, os.O_PATH | os.O_CLOEXEC)
         except OSError:  # some of these paths exist on some systems only
             continue
-        wanted = access if os.path.isdir(path) else only_files(access)  # noqa: PTH112
-        rule = ctypes.create_string_buffer(struct.pack("=Qi", wanted, descriptor), 12)
+        permitted = access if os.path.isdir(path) else only_files(access)  # noqa: PTH112
+        rule = ctypes.create_string_buffer(struct.pack("=Qi", permitted, descriptor), 12)
         libc.syscall(_LANDLOCK_ADD, ruleset, 1, ctypes.byref(rule), 0)
         os.close(descriptor)

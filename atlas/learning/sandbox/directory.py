@@ -33,7 +33,7 @@ class WorkingDirectory:
 
     def is_full(self) -> bool:
         """Measure the directory. Return whether its files exceed the limit, or have ever exceeded it."""
-        self._is_full = self._is_full or _exceeds(self.path, self._max_bytes)
+        self._is_full = self._is_full or _exceeds_size(self.path, self._max_bytes)
         return self._is_full
 
     def is_full_throttled(self) -> bool:
@@ -58,10 +58,10 @@ def clear_directory(directory: str) -> None:
     with suppress(OSError):
         while entries := list(os.scandir(directory)):
             for entry in entries:
-                _remove(entry, directory)
+                _remove_entry(entry, directory)
 
 
-def _remove(entry: os.DirEntry[str], directory: str) -> None:
+def _remove_entry(entry: os.DirEntry[str], directory: str) -> None:
     """Remove a file, or a directory whose content is moved up."""
     if not entry.is_dir(follow_symlinks=False):
         os.unlink(entry.path)  # noqa: PTH108
@@ -72,18 +72,18 @@ def _remove(entry: os.DirEntry[str], directory: str) -> None:
     os.rmdir(entry.path)  # noqa: PTH106
 
 
-def _exceeds(directory: str, max_bytes: int) -> bool:
+def _exceeds_size(directory: str, max_bytes: int) -> bool:
     """Return whether the total size of a directory's files exceeds a limit. True if it cannot be measured."""
-    waiting, n_bytes = [directory], 0
-    while waiting:
+    directories, n_bytes = [directory], 0
+    while directories:
         try:
-            with os.scandir(waiting.pop()) as entries:
+            with os.scandir(directories.pop()) as entries:
                 for entry in entries:
                     n_bytes += max(entry.stat(follow_symlinks=False).st_size, MIN_FILE_BYTES)
                     if n_bytes > max_bytes:
                         return True
                     if entry.is_dir(follow_symlinks=False):
-                        waiting.append(entry.path)
+                        directories.append(entry.path)
         except (FileNotFoundError, NotADirectoryError):  # the program has removed it
             continue
         except OSError:  # nested too deeply, or unreadable

@@ -38,7 +38,7 @@ MAX_VALUE_PARTS = 10_000
 """Parts of a final value that are compared. The remaining parts of a larger value are ignored."""
 
 _READ_BYTES = 2**16
-_RESULT = 3  # the file descriptor on which the fork reports its result
+_RESULT_DESCRIPTOR = 3  # the file descriptor on which the fork reports its result
 
 
 def main(preloaded: tuple[str, ...], path: tuple[str, ...], is_confined: bool) -> None:
@@ -50,12 +50,12 @@ def main(preloaded: tuple[str, ...], path: tuple[str, ...], is_confined: bool) -
         is_confined: False disables kernel confinement, for systems without it.
     """
     requests, answers = os.dup(0), os.dup(1)
-    nothing = os.open(os.devnull, os.O_RDWR)
-    for standard in (0, 1, 2):
-        os.dup2(nothing, standard)
+    null_device = os.open(os.devnull, os.O_RDWR)
+    for descriptor in (0, 1, 2):
+        os.dup2(null_device, descriptor)
     preloaded_megabytes = _preload(preloaded)
     enforced = _supported_restrictions() if is_confined else frozenset()
-    _send(answers, {"enforced": sorted(enforced)})
+    _send_line(answers, {"enforced": sorted(enforced)})
     pending = b""
     while True:
         while b"\n" not in pending:
@@ -64,9 +64,11 @@ def main(preloaded: tuple[str, ...], path: tuple[str, ...], is_confined: bool) -
                 return
             pending += chunk
         line, _, pending = pending.partition(b"\n")
-        _send(
+        _send_line(
             answers,
-            _serve({**json.loads(line), "enforced": enforced, "path": path, "ahead": preloaded_megabytes}, requests),
+            _run_request(
+                {**json.loads(line), "enforced": enforced, "path": path, "ahead": preloaded_megabytes}, requests
+            ),
         )
 
 
@@ -89,24 +91,25 @@ def _address_space() -> int:
 
 def _supported_restrictions() -> frozenset[str]:
     """Return the restrictions that the kernel enforces, by confining a test process."""
-    reading, writing = os.pipe()
+    read_end, write_end = os.pipe()
     pid = os.fork()
     if not pid:
-        os.write(writing, " ".join(confine(str(Path.cwd()))).encode())
+        os.write(write_end, " ".join(confine(str(Path.cwd()))).encode())
         os._exit(0)
-    os.close(writing)
-    answer = os.read(reading, _READ_BYTES)
-    os.close(reading)
+    os.close(write_end)
+    answer = os.read(read_end, _READ_BYTES)
+    os.close(read_end)
     os.waitpid(pid, 0)
     return frozenset(answer.decode().split())
 
 
-def _serve(request: Message, requests: int) -> Message:
+def _run_request(request: Message, requests: int) -> Message:
+    """Run a program in a fork, and return how it ended, with its output and the seconds that it took."""
     directory = WorkingDirectory(request["disk_megabytes"])
     results, results_end = os.pipe()
     printed, printed_end = os.pipe()
     token = os.urandom(16).hex()
-    began = time.monotonic()
+    started = time.monotonic()
     pid = os.fork()
     if not pid:
         _run_in_fork(request, results_end, printed_end, directory.path, token)
@@ -114,7 +117,7 @@ def _serve(request: Message, requests: int) -> Message:
     os.close(printed_end)
     listener = _Listener(request["output_bytes"])
     try:
-        is_past_deadline = listener.listen(results, printed, requests, began + request["wall_seconds"], directory)
+        is_past_deadline = listener.listen(results, printed, requests, started + request["wall_seconds"], directory)
     finally:
         status, usage = _kill(pid)
         os.close(results)
@@ -125,7 +128,7 @@ def _serve(request: Message, requests: int) -> Message:
         answer = _make_answer("error", f"the program's files took more than {request['disk_megabytes']} MB")
     else:
         answer = _reported_answer(listener.result, token) or _inferred_answer(status, usage, is_past_deadline, request)
-    return {**answer, **listener.output(), "seconds": time.monotonic() - began}
+    return {**answer, **listener.output(), "seconds": time.monotonic() - started}
 
 
 class _Listener:
@@ -138,11 +141,7 @@ class _Listener:
         self._digest = hashlib.sha256()
 
     def listen(self, results: int, printed: int, requests: int, deadline: float, directory: WorkingDirectory) -> bool:
-        """Read until the fork closes its pipes or fills its directory, or until the deadline.
-
-        Returns:
-            True if the deadline has passed.
-        """
+        """Read until the fork ends or fills its directory. Return True if the deadline passed before."""
         os.set_blocking(printed, False)
         open_pipes = {results, printed}
         while results in open_pipes and b"\n" not in self.result and len(self.result) <= MAX_ANSWER_BYTES:
@@ -175,6 +174,7 @@ class _Listener:
 
 
 def _kill(pid: int) -> tuple[int, resource.struct_rusage]:
+    """Kill a fork and its process group. Return its exit status and the resources that it used."""
     for kill in (os.killpg, os.kill):
         with suppress(OSError):
             kill(pid, signal.SIGKILL)
@@ -184,8 +184,8 @@ def _kill(pid: int) -> tuple[int, resource.struct_rusage]:
 
 def _reported_answer(message: bytes, token: str) -> Message | None:
     """Return the result that the fork reported, or None if there is no valid report that begins with the token."""
-    mark, _, body = message.partition(b"\n")[0].partition(b" ")
-    if mark != token.encode() or not message.endswith(b"\n"):
+    prefix, _, body = message.partition(b"\n")[0].partition(b" ")
+    if prefix != token.encode() or not message.endswith(b"\n"):
         return None
     try:
         answer = json.loads(body)
@@ -203,36 +203,37 @@ def _inferred_answer(status: int, usage: resource.struct_rusage, is_past_deadlin
     is_killed_at_limit = code == -signal.SIGKILL and cpu_seconds >= request["cpu_seconds"]
     if is_killed_at_limit or code == -signal.SIGXCPU:
         return _make_answer("timeout", f"it used more than {request['cpu_seconds']} s of processor time")
-    how = f"by signal {-code}" if code < 0 else f"with status {code}"
-    return _make_answer("error", f"its process ended {how} before the program did")
+    ending = f"by signal {-code}" if code < 0 else f"with status {code}"
+    return _make_answer("error", f"its process ended {ending} before the program did")
 
 
 def _run_in_fork(request: Message, results: int, printed: int, directory: str, token: str) -> NoReturn:
     """Run the program in this fork, confined, and report its result."""
-    leave, write, encode = os._exit, os.write, json.dumps  # saved, because a program may replace them
+    exit_process, write, encode = os._exit, os.write, json.dumps  # saved, because a program may replace them
     try:
         try:
-            _set_up(request, results, printed, directory)
+            _set_up_fork(request, results, printed, directory)
         except (OSError, ValueError) as error:
             write(
                 results, f"{token} {encode(_make_answer('error', f'it cannot be confined here: {error}'))}\n".encode()
             )
-            leave(0)
-        answer = _run(request["source"], request["tests"])
+            exit_process(0)
+        answer = _run_source_and_tests(request["source"], request["tests"])
         line = f"{token} {encode(answer)}\n".encode()
         while line:
-            line = line[write(_RESULT, line) :]
+            line = line[write(_RESULT_DESCRIPTOR, line) :]
     finally:
-        leave(0)
+        exit_process(0)
 
 
-def _set_up(request: Message, results: int, printed: int, directory: str) -> None:
+def _set_up_fork(request: Message, results: int, printed: int, directory: str) -> None:
+    """Prepare this fork for a program: redirect its output, limit its resources, and confine it."""
     os.setsid()
     end_with_parent()
     os.dup2(results, 255)  # out of the way of the descriptors that are set next
     os.dup2(printed, 1)
-    os.dup2(255, _RESULT)
-    os.closerange(_RESULT + 1, 4096)
+    os.dup2(255, _RESULT_DESCRIPTOR)
+    os.closerange(_RESULT_DESCRIPTOR + 1, 4096)
     os.chdir(directory)
     os.environ.update(HOME=directory, TMPDIR=directory)
     tempfile.tempdir = directory
@@ -257,19 +258,20 @@ def _drop_shadowing_modules(path: list[str]) -> None:
     Modules that Python imports at startup stay, as in an ordinary run of the program.
     """
     files = [file for directory in map(Path, path) if directory.is_dir() for file in directory.iterdir()]
-    beside = {file.stem for file in files if file.suffix == ".py" or (file / "__init__.py").is_file()}
-    for name in [name for name in sys.modules if name.partition(".")[0] in beside]:
+    shadowed = {file.stem for file in files if file.suffix == ".py" or (file / "__init__.py").is_file()}
+    for name in [name for name in sys.modules if name.partition(".")[0] in shadowed]:
         spec = getattr(sys.modules[name], "__spec__", None)  # an entry need not be a module
         if spec is not None and spec.origin not in ("built-in", "frozen"):
             del sys.modules[name]
 
 
-def _run(source: str, tests: str) -> Message:
+def _run_source_and_tests(source: str, tests: str) -> Message:
+    """Run a program and then its tests. Return the result."""
     module = types.ModuleType("program")
     sys.modules["program"] = module  # dataclasses and pickle look up the module of a class
     flush = sys.stdout.flush
-    for text, name, failing in ((source, "<program>", "error"), (tests, "<tests>", "failed")):
-        answer = _execute(text, name, module, failing)
+    for text, name, failure_outcome in ((source, "<program>", "error"), (tests, "<tests>", "failed")):
+        answer = _run_text(text, name, module, failure_outcome)
         if answer is not None:
             break
     with suppress(BaseException):
@@ -279,27 +281,27 @@ def _run(source: str, tests: str) -> Message:
     return answer or {**_make_answer("passed", ""), "values": {} if tests else _public_values(module)}
 
 
-def _execute(text: str, name: str, module: types.ModuleType, failing: str) -> Message | None:
+def _run_text(text: str, name: str, module: types.ModuleType, failure_outcome: str) -> Message | None:
     """Run the source or the tests of a program. Return a result if an exception ended the run, otherwise None."""
     try:
         exec(compile(text, name, "exec", dont_inherit=True), module.__dict__)
     except MemoryError:
         return _make_answer("memory", "it exceeded its memory limit")
     except SystemExit as error:
-        return _make_answer("error", f"it exited ({_describe(error)})")
+        return _make_answer("error", f"it exited ({_describe_exception(error)})")
     except BaseException as error:  # noqa: BLE001 - any exception is a result of the program
-        return _make_answer(failing, f"{_describe(error)}{_error_location(error, text, name)}")
+        return _make_answer(failure_outcome, f"{_describe_exception(error)}{_error_location(error, text, name)}")
     return None
 
 
-def _describe(error: BaseException) -> str:
+def _describe_exception(error: BaseException) -> str:
     """Return the type and message of an exception, or a fixed text if the exception's own code fails."""
     try:
         message = str(error)[:MAX_DETAIL_CHARACTERS]
-        kind = str(type.__getattribute__(type(error), "__name__"))
+        type_name = str(type.__getattribute__(type(error), "__name__"))
     except BaseException:  # noqa: BLE001 - `__str__` may be the program's code
         return "an exception without a readable message"
-    return " ".join(f"{kind}: {message}".split()) if message else kind
+    return " ".join(f"{type_name}: {message}".split()) if message else type_name
 
 
 def _error_location(error: BaseException, text: str, name: str) -> str:
@@ -329,19 +331,19 @@ def _public_values(module: types.ModuleType) -> Message:
 def _serialise(value: object) -> list[str]:
     """Return a value as strings that are equal for equal values of builtin types."""
     parts: list[str] = []
-    waiting: list[object] = [value]
-    while waiting and len(parts) < MAX_VALUE_PARTS:
-        item = waiting.pop()
-        kind = type(item)
-        parts.append(str(type.__getattribute__(kind, "__name__")))
-        if kind in (bool, float, complex, str, bytes):
+    stack: list[object] = [value]
+    while stack and len(parts) < MAX_VALUE_PARTS:
+        item = stack.pop()
+        value_type = type(item)
+        parts.append(str(type.__getattribute__(value_type, "__name__")))
+        if value_type in (bool, float, complex, str, bytes):
             parts.append(repr(item))
-        elif kind is int:
+        elif value_type is int:
             parts.append(hex(item))  # type: ignore[arg-type]  # Python limits the length of decimal numbers
-        elif kind is dict:
-            waiting += [len(item), *(part for pair in item.items() for part in pair)]  # type: ignore[arg-type, attr-defined]
-        elif kind in (list, tuple, set, frozenset):
-            waiting += [len(item), *item]  # type: ignore[arg-type, misc]
+        elif value_type is dict:
+            stack += [len(item), *(part for pair in item.items() for part in pair)]  # type: ignore[arg-type, attr-defined]
+        elif value_type in (list, tuple, set, frozenset):
+            stack += [len(item), *item]  # type: ignore[arg-type, misc]
     return parts
 
 
@@ -349,7 +351,7 @@ def _make_answer(outcome: str, detail: str) -> Message:
     return {"outcome": outcome, "detail": detail, "values": {}}
 
 
-def _send(answers: int, message: Message) -> None:
+def _send_line(answers: int, message: Message) -> None:
     line = json.dumps(message).encode() + b"\n"
     while line:
         line = line[os.write(answers, line) :]

@@ -6,8 +6,8 @@ from collections.abc import Callable, Collection, Mapping
 
 from atlas.learning.sandbox.runner import RunResult, Sandbox
 
-_MARK = "public "
-_PLACE = " at line "
+_NAME_PREFIX = "public "
+_LOCATION_PREFIX = " at line "
 
 _LISTING_CODE = """
 names = {{}}
@@ -33,8 +33,8 @@ class PublicNames:
             Cancelled: `is_cancelled` returned True.
         """
         new = [module for module in modules if module not in self._names]
-        asking = [(_LISTING_CODE.format(module=module, mark=_MARK), "") for module in new]
-        results = self._sandbox.run_all(asking, is_cancelled=self._is_cancelled)
+        programs = [(_LISTING_CODE.format(module=module, mark=_NAME_PREFIX), "") for module in new]
+        results = self._sandbox.run_all(programs, is_cancelled=self._is_cancelled)
         self._names |= {module: _parse_names(result) for module, result in zip(new, results, strict=True)}
         return {module: self._names[module] for module in modules}
 
@@ -42,5 +42,5 @@ class PublicNames:
 def _parse_names(result: RunResult) -> frozenset[str] | str:
     """Return the names in a result, or the reason for which the run failed."""
     if result.outcome != "passed":
-        return result.detail.rpartition(_PLACE)[0] or result.detail
-    return frozenset(name.removeprefix(_MARK) for name in result.values if name.startswith(_MARK))
+        return result.detail.rpartition(_LOCATION_PREFIX)[0] or result.detail
+    return frozenset(name.removeprefix(_NAME_PREFIX) for name in result.values if name.startswith(_NAME_PREFIX))

@@ -8,7 +8,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from contextlib import suppress
 from pathlib import Path
 
-MODULES = frozenset(
+SLOW_MODULES = frozenset(
     [
         *("networkx", "numpy", "pandas", "sympy", "PIL", "PIL.Image", "PIL.ImageDraw", "scipy", "skimage", "sklearn"),
         *(f"scipy.{part}" for part in ("interpolate", "linalg", "ndimage", "optimize", "signal", "sparse", "spatial")),
@@ -33,30 +33,30 @@ _IMPORT = re.compile(
 
 
 def slow_modules(sources: Iterable[str], path: Sequence[str] = ()) -> frozenset[str]:
-    """Return the modules of `MODULES` that programs import, directly or through modules in `path`.
+    """Return the modules of `SLOW_MODULES` that programs import, directly or through modules in `path`.
 
     Args:
         path: Directories of modules that the programs may import.
     """
-    waiting = [*dict.fromkeys(sources)]
+    unread_sources = [*dict.fromkeys(sources)]
     read_modules = set[str]()
     slow = set[str]()
-    while waiting:
-        for name in _imported_names(waiting.pop()):
+    while unread_sources:
+        for name in _imported_names(unread_sources.pop()):
             if name in read_modules or len(read_modules) >= MAX_FILES:
                 continue
             if (file := _find_module_file(name, path)) is not None:
                 read_modules.add(name)
-                waiting.append(_read_start(file))
+                unread_sources.append(_read_start(file))
             elif _find_module_file(name.partition(".")[0], path) is None:
-                slow |= MODULES & _with_packages(name)
+                slow |= SLOW_MODULES & _with_packages(name)
     return frozenset(slow)
 
 
 def _with_packages(name: str) -> set[str]:
     """Return a module's name and the names of its parent packages."""
     parts = name.split(".")
-    return {".".join(parts[:n]) for n in range(1, len(parts) + 1)}
+    return {".".join(parts[:length]) for length in range(1, len(parts) + 1)}
 
 
 def _imported_names(source: str) -> Iterator[str]:

@@ -39,7 +39,7 @@ GRACE_SECONDS = 60.0
 CANCEL_CHECK_SECONDS = 0.1
 
 _OWN_DIRECTORY = Path(__file__).resolve().parent
-_START = """
+_START_CODE = """
 import sys, types
 for name, path in {packages!r}.items():
     sys.modules[name] = types.ModuleType(name)
@@ -174,12 +174,12 @@ class Sandbox:
         is_cancelled: Callable[[], bool] | None,
     ) -> list[RunResult]:
         results_queue: SimpleQueue[tuple[int, RunResult | Exception]] = SimpleQueue()
-        waiting = iter(enumerate(programs))
+        queue = iter(enumerate(programs))
         lock = threading.Lock()
         for worker in self._ready_workers([text for program in programs for text in program], len(programs)):
-            todo = _take_concurrently(waiting, lock)
+            shared_programs = _take_one_at_a_time(queue, lock)
             threading.Thread(
-                target=_run_programs, args=(worker, todo, results_queue, self._limits), daemon=True
+                target=_run_in_worker, args=(worker, shared_programs, results_queue, self._limits), daemon=True
             ).start()
         results: dict[int, RunResult] = {}
         while len(results) < len(programs):
@@ -202,10 +202,10 @@ class Sandbox:
 
     def _ready_workers(self, sources: Iterable[str], n_programs: int) -> list[_Worker]:
         """Return worker processes that have preloaded the slow modules of these programs."""
-        needed = self._preloaded | slow_modules(sources, self._path)
-        if needed != self._preloaded:
+        modules = self._preloaded | slow_modules(sources, self._path)
+        if modules != self._preloaded:
             self.close()
-            self._preloaded = needed
+            self._preloaded = modules
         while len(self._workers) < min(n_programs, self._n_workers):
             self._workers.append(_Worker(tuple(sorted(self._preloaded)), self._path, self._is_confined))
         return self._workers
@@ -217,22 +217,24 @@ def run(source: str, tests: str = "", limits: RunLimits | None = None) -> RunRes
         return sandbox.run(source, tests)
 
 
-def _take_concurrently(waiting: Iterator[Any], lock: threading.Lock) -> Iterator[Any]:
+def _take_one_at_a_time(items: Iterator[Any], lock: threading.Lock) -> Iterator[Any]:
+    """Yield items of an iterator that several threads share."""
     while True:
         with lock:
-            item = next(waiting, None)
+            item = next(items, None)
         if item is None:
             return
         yield item
 
 
-def _run_programs(
+def _run_in_worker(
     worker: _Worker,
-    todo: Iterator[tuple[int, tuple[str, str]]],
+    programs: Iterator[tuple[int, tuple[str, str]]],
     results_queue: SimpleQueue[tuple[int, RunResult | Exception]],
     limits: RunLimits,
 ) -> None:
-    for position, (source, tests) in todo:
+    """Run programs one after another in a worker, and put their results into the queue."""
+    for position, (source, tests) in programs:
         try:
             result: RunResult | Exception | None = worker.run(source, tests, limits)
         except Exception as error:  # noqa: BLE001 - raised again by `_run_all`, which would otherwise wait for ever
@@ -242,16 +244,16 @@ def _run_programs(
         results_queue.put((position, result))
 
 
-def _result(answer: Mapping[str, Any]) -> RunResult:
+def _parse_result(answer: Mapping[str, Any]) -> RunResult:
     """Return the result in a worker's answer. Validate the answer, because a program may forge it."""
     texts = [answer.get(name) for name in ("detail", "output", "printed")]
     values = answer.get("values")
-    is_sound = (
+    is_valid = (
         answer.get("outcome") in get_args(Outcome)
         and isinstance(values, dict)
         and all(isinstance(text, str) for text in (*texts, *values, *values.values()))
     )
-    if not is_sound:
+    if not is_valid:
         return RunResult(outcome="error", detail="its report of the result is invalid")
     values_by_field: dict[str, Any] = {
         field.name: answer[field.name] for field in fields(RunResult) if field.name in answer
@@ -277,7 +279,7 @@ class _Worker:
         line = json.dumps(request).encode() + b"\n"
         answer = self._ask(line, limits.wall_seconds + GRACE_SECONDS)
         if answer is not None:
-            return _result(answer)
+            return _parse_result(answer)
         with self._lock:
             if self._is_closed:
                 return None
@@ -301,7 +303,7 @@ class _Worker:
             "atlas.learning": str(_OWN_DIRECTORY.parent),
             "atlas.learning.sandbox": str(_OWN_DIRECTORY),
         }
-        code = _START.format(
+        code = _START_CODE.format(
             packages=packages, preloaded=self._preloaded, path=self._path, is_confined=self._is_confined
         )
         self._child = subprocess.Popen(
@@ -329,6 +331,7 @@ class _Worker:
         self.enforced: frozenset[str] = frozenset(ready["enforced"])
 
     def _ask(self, line: bytes, seconds: float) -> dict[str, Any] | None:
+        """Send a request to the process. Return its answer, or None if the process ends or the time runs out."""
         assert self._child.stdin is not None
         try:
             view = memoryview(line)

@@ -18,7 +18,7 @@ ArgumentRule = tuple[int, frozenset[int]]
 """Half of an argument, and its permitted values. The lower half of argument `n` has the index `2 * n`."""
 
 # fmt: off
-_NUMBERS: Mapping[str, tuple[int, int | None]] = {
+_CALL_NUMBERS: Mapping[str, tuple[int, int | None]] = {
     # memory
     "brk": (12, 214), "mmap": (9, 222), "mprotect": (10, 226), "mremap": (25, 216), "msync": (26, 227),
     "munmap": (11, 215), "madvise": (28, 233),
@@ -68,7 +68,7 @@ _NUMBERS: Mapping[str, tuple[int, int | None]] = {
 """Numbers of the allowed calls on x86-64 and aarch64, by the kernel's `syscall_64.tbl` and `asm-generic/unistd.h`."""
 
 _MACHINES = {"x86_64": (0, 0xC000003E), "aarch64": (1, 0xC00000B7)}
-"""Column of `_NUMBERS`, and AUDIT_ARCH of `linux/audit.h`, for each type of machine."""
+"""Column of `_CALL_NUMBERS`, and AUDIT_ARCH of `linux/audit.h`, for each type of machine."""
 
 _FIRST_COMMON_NUMBER = 424
 """First number that means the same on all architectures. The C library has a fallback for these newer calls.
@@ -77,11 +77,11 @@ A refused call is answered as by a kernel without it. The C library then makes a
 checked here, such as `clone` for `clone3`.
 """
 
-_THREAD = frozenset({0x3D0F00, 0x7D0F00})
+_THREAD_FLAGS = frozenset({0x3D0F00, 0x7D0F00})
 """The flags with which glibc and musl start a thread. Other flags start a process, or leave a namespace."""
 
 _RULES: Mapping[str, Sequence[ArgumentRule]] = {
-    "clone": [(0, _THREAD)],
+    "clone": [(0, _THREAD_FLAGS)],
     # duplicates, flags and locks. Other commands set the receiver of a file's signals, or lease the file
     "fcntl": [(2, frozenset({0, 1, 2, 3, 4, 5, 6, 7, 36, 37, 38, 1030}))],
     # FIOCLEX, FIONCLEX, FIONBIO, FIONREAD, TCGETS, TIOCGWINSZ
@@ -106,7 +106,7 @@ def filter_code(machine: str | None = None, own_pid: int | None = None) -> bytes
     machine = machine or platform.machine()
     if machine not in _MACHINES or struct.calcsize("P") != 8:
         return b""
-    own_rules = _rules_of(own_pid or os.getpid())
+    own_rules = _rules_for_process(own_pid or os.getpid())
     return b"".join(map(_pack, _first_steps(machine, own_rules))) + _LAST_STEPS[machine]
 
 
@@ -120,39 +120,39 @@ def _first_steps(machine: str, own_rules: Mapping[str, Sequence[ArgumentRule]]) 
     yield from ((_LOAD, 0, 0, _ARCHITECTURE), (_EQUAL, 1, 0, architecture), (_RETURN, 0, 0, _KILL))
     yield (_LOAD, 0, 0, _NUMBER)
     for name, rules in own_rules.items():
-        yield from _answer(name, machine, rules)
+        yield from _decide_call(name, machine, rules)
 
 
 def _last_steps(machine: str) -> Iterator[Step]:
     """Yield the steps that decide on all other calls."""
-    own_rules = _rules_of(0)
-    for name in _NUMBERS:
+    own_rules = _rules_for_process(0)
+    for name in _CALL_NUMBERS:
         if name not in own_rules:
-            yield from _answer(name, machine, _RULES.get(name, []))
+            yield from _decide_call(name, machine, _RULES.get(name, []))
     yield from ((_AT_LEAST, 0, 1, _FIRST_COMMON_NUMBER), (_RETURN, 0, 0, _REFUSE | _ENOSYS))
     yield (_RETURN, 0, 0, _REFUSE | _EPERM)
 
 
-def _answer(name: str, machine: str, rules: Sequence[ArgumentRule]) -> Iterator[Step]:
+def _decide_call(name: str, machine: str, rules: Sequence[ArgumentRule]) -> Iterator[Step]:
     """Yield the steps that decide on one system call. There are none for a call that the machine does not have."""
     column, _ = _MACHINES[machine]
-    if (number := _NUMBERS[name][column]) is not None:
-        then = [*_checks(rules), (_RETURN, 0, 0, _ALLOW)]
-        yield from ((_EQUAL, 0, len(then), number), *then)
+    if (number := _CALL_NUMBERS[name][column]) is not None:
+        decision = [*_check_arguments(rules), (_RETURN, 0, 0, _ALLOW)]
+        yield from ((_EQUAL, 0, len(decision), number), *decision)
 
 
-def _rules_of(own_pid: int) -> Mapping[str, Sequence[ArgumentRule]]:
+def _rules_for_process(own_pid: int) -> Mapping[str, Sequence[ArgumentRule]]:
     """Return the rules that depend on the process id. A process may signal only itself, and read its own limits."""
-    is_itself = (0, frozenset({own_pid}))
+    targets_itself = (0, frozenset({own_pid}))
     reads_own_limits = (0, frozenset({0, own_pid}))  # prlimit64(pid, resource, new_limits, old_limits)
     has_no_new_limits = [(4, frozenset({0})), (5, frozenset({0}))]  # both halves of the pointer `new_limits`
-    return {"kill": [is_itself], "tgkill": [is_itself], "prlimit64": [reads_own_limits, *has_no_new_limits]}
+    return {"kill": [targets_itself], "tgkill": [targets_itself], "prlimit64": [reads_own_limits, *has_no_new_limits]}
 
 
-def _checks(rules: Sequence[ArgumentRule]) -> Iterator[Step]:
+def _check_arguments(rules: Sequence[ArgumentRule]) -> Iterator[Step]:
     """Yield the steps that refuse a call unless each half of an argument has a permitted value."""
-    for half, values in rules:
-        yield (_LOAD, 0, 0, _ARGUMENTS + 4 * half)
+    for index, values in rules:
+        yield (_LOAD, 0, 0, _ARGUMENTS + 4 * index)
         for position, value in enumerate(sorted(values), start=1):
             n_remaining = len(values) - position
             yield (_EQUAL, n_remaining + 1, 0, value)  # jump over the other comparisons and the refusal

@@ -15,7 +15,7 @@ from atlas.learning.terms.programs import Program
 from atlas.protocols.infra import Progress
 
 Ending = RunResult | str
-"""Reproducible result of an original, or the reason why no rewritten program can be compared with it."""
+"""Result of an original that two runs agree on, or the reason why no rewritten program can be compared with it."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -52,24 +52,25 @@ class Verifier:
         self._endings: dict[tuple[str, str], Ending] = {}
 
     def find_unproven(self, programs: Iterable[Program], *, on_progress: Progress | None = None) -> dict[str, str]:
-        """Run originals. Return a one-line reason for each with which no program can be compared, keyed by id.
+        """Run originals. Return the ids of those that cannot be compared with rewritten programs, each with a reason.
 
         Raises:
             Cancelled: `is_cancelled` returned True.
         """
         originals = list(programs)
         keys = list(dict.fromkeys(_key(program) for program in originals if _key(program) not in self._endings))
-        to_run = [key for key in keys if key[1] or self._compare_output]
+        runnable = [key for key in keys if key[1] or self._compare_output]
         run_all = partial(self._sandbox.run_all, on_progress=on_progress, is_cancelled=self._is_cancelled)
-        first = dict(zip(to_run, run_all(to_run), strict=True))
-        passing = [key for key in to_run if first[key].outcome == "passed"]
+        first_results = dict(zip(runnable, run_all(runnable), strict=True))
+        passing = [key for key in runnable if first_results[key].outcome == "passed"]
         disabled = {key: (_replace_definitions(key[0]), key[1]) for key in passing if key[1]}
         results = run_all([*passing, *disabled.values()])
-        second = dict(zip(passing, results, strict=False))
-        raising_stub = dict(zip(disabled, results[len(passing) :], strict=True))
+        second_results = dict(zip(passing, results, strict=False))
+        disabled_results = dict(zip(disabled, results[len(passing) :], strict=True))
         self._endings |= dict.fromkeys(keys, "it has no tests")
         self._endings |= {
-            key: _classify_ending(first[key], second.get(key), raising_stub.get(key), bool(key[1])) for key in to_run
+            key: _classify_ending(first_results[key], second_results.get(key), disabled_results.get(key), bool(key[1]))
+            for key in runnable
         }
         endings = {program.id: self._endings[_key(program)] for program in originals}
         return {program_id: ending for program_id, ending in endings.items() if isinstance(ending, str)}
@@ -93,9 +94,9 @@ class Verifier:
             if isinstance(self._endings[_key(program)], RunResult) and source != program.source
         }
         results = self._sandbox.run_all(list(to_run), on_progress=on_progress, is_cancelled=self._is_cancelled)
-        ended = dict(zip(to_run, results, strict=True))
+        rewritten_results = dict(zip(to_run, results, strict=True))
         return {
-            program.id: _verdict(self._endings[_key(program)], ended.get((source, program.tests)))
+            program.id: _make_verdict(self._endings[_key(program)], rewritten_results.get((source, program.tests)))
             for program, source in pairs
         }
 
@@ -137,8 +138,8 @@ def _classify_ending(first: RunResult, second: RunResult | None, disabled: RunRe
         disabled: Result of the run after `_replace_definitions`, or None if the original has no tests.
     """
     if second is None or second.outcome != "passed":
-        failed = second or first
-        return f"it does not {'pass its own tests' if has_tests else 'run'}: {failed.outcome}, {failed.detail}"
+        failure = second or first
+        return f"it does not {'pass its own tests' if has_tests else 'run'}: {failure.outcome}, {failure.detail}"
     if (first.printed, first.values) != (second.printed, second.values):
         return "two runs of it differ"
     if not has_tests and not first.output and not any(first.values.values()):
@@ -148,7 +149,7 @@ def _classify_ending(first: RunResult, second: RunResult | None, disabled: RunRe
     return first
 
 
-def _verdict(original: Ending, rewritten: RunResult | None) -> Verdict:
+def _make_verdict(original: Ending, rewritten: RunResult | None) -> Verdict:
     if isinstance(original, str):
         return Verdict(state="unproven", reason=original)
     if rewritten is None:
