@@ -13,10 +13,10 @@ from atlas.maps.grammar import VERBS, is_plural, singular, word_set
 MAX_PHRASE_WORDS = 3
 """Maximum number of words of a noun phrase."""
 
-BEFORE_VERBS = word_set("and can could help i let may must or please should shall then to us we will would you")
+WORDS_BEFORE_VERBS = word_set("and can could help i let may must or please should shall then to us we will would you")
 """Words after which a task's verb can stand."""
 
-RELATIVES = frozenset({"that", "which"})
+RELATIVE_PRONOUNS = frozenset({"that", "which"})
 """Words after which a task's verb can stand in the third person: `a function that matches a string`."""
 
 NEGATIONS = word_set("never not no without don't doesn't didn't can't won't don doesn didn won")
@@ -90,7 +90,7 @@ class NounPhrase:
     words: tuple[str, ...]
     """The words in their order, the noun last."""
 
-    of: str = ""
+    of_noun: str = ""
     """The noun after `of`, if one follows."""
 
     @property
@@ -120,27 +120,27 @@ def find_clauses(text: str, excluded: Container[str]) -> Iterator[Clause]:
 
 
 def _sentence_clauses(words: Sequence[str], excluded: Container[str]) -> Iterator[Clause]:
-    """Yield the clauses of words without punctuation between them. A negated sentence yields none."""
+    """Yield the clauses of a sentence, given its words. A negated sentence yields none."""
     if not NEGATIONS.isdisjoint(word.lower() for word in words):
         return
     state = _SentenceState()
-    for before, word in pairwise(["", *words, ""]):
-        verb = "" if state.run else _verb(before.lower(), word.lower())
+    for previous_word, word in pairwise(["", *words, ""]):
+        verb = "" if state.noun_words else _infinitive_of_verb(previous_word.lower(), word.lower())
         if verb:
-            state.verb = state.link = verb
-        elif _may_name(word, excluded):
-            state.run.append(word)
-        elif state.run:
-            yield from state.end_run(word.lower())
+            state.verb = state.word_before = verb
+        elif _may_belong_to_noun_phrase(word, excluded):
+            state.noun_words.append(word)
+        elif state.noun_words:
+            yield from state.end_noun_phrase(word.lower())
         else:
             state.skip_word(word.lower())
 
 
-def _verb(before: str, word: str) -> str:
+def _infinitive_of_verb(previous_word: str, word: str) -> str:
     """Return a word's infinitive, such as `match` for `that matches`, or an empty string if it is no verb there."""
-    if before in RELATIVES and is_plural(word) and singular(word) in VERBS:
+    if previous_word in RELATIVE_PRONOUNS and is_plural(word) and singular(word) in VERBS:
         return singular(word)
-    return word if (not before or before in BEFORE_VERBS) and word in VERBS else ""
+    return word if (not previous_word or previous_word in WORDS_BEFORE_VERBS) and word in VERBS else ""
 
 
 @dataclass(slots=True)
@@ -148,64 +148,64 @@ class _SentenceState:
     """The state of the parser of a sentence: the verb, the unfinished noun phrase, and the last clause."""
 
     verb: str = ""
-    run: list[str] = field(default_factory=list)
+    noun_words: list[str] = field(default_factory=list)
     """Consecutive words that may form a noun phrase."""
 
-    link: str = ""
-    """The word before the run."""
+    word_before: str = ""
+    """The word before `noun_words`."""
 
-    latest: Clause | None = None
+    latest_clause: Clause | None = None
 
     def skip_word(self, word: str) -> None:
-        """Read a word that is not part of a noun phrase. Call it only if `run` is empty."""
-        if self.verb and self.link == self.verb and word in PARTICLES:
+        """Read a word that is not part of a noun phrase. Call it only if `noun_words` is empty."""
+        if self.verb and self.word_before == self.verb and word in PARTICLES:
             self.verb = f"{self.verb} {word}"
-        elif word in PREPOSITIONS and not (word in CONDITIONS and self.link == self.verb):
+        elif word in PREPOSITIONS and not (word in CONDITIONS and self.word_before == self.verb):
             self.verb = ""
-        if self.link != "of" or word not in DETERMINERS:  # `area of a cube`
-            self.link = word
+        if self.word_before != "of" or word not in DETERMINERS:  # `area of a cube`
+            self.word_before = word
 
-    def end_run(self, word: str) -> Iterator[Clause]:
-        """Read the word after the run, and yield the clauses that end with the run."""
-        ends_with_verb = len(self.run) > 1 and is_plural(self.run[-2]) and self.run[-1] in VERBS
-        if ends_with_verb or word in DETERMINERS or (word in CONDITIONS and is_plural(self.run[-1])):
-            self.run.pop()  # `clients hammer the endpoint`, `goals generate`, `checks if`
-        for clause in self._finish_run():
+    def end_noun_phrase(self, word: str) -> Iterator[Clause]:
+        """Read the word after a noun phrase, and yield the clauses that end with the phrase."""
+        ends_with_verb = len(self.noun_words) > 1 and is_plural(self.noun_words[-2]) and self.noun_words[-1] in VERBS
+        if ends_with_verb or word in DETERMINERS or (word in CONDITIONS and is_plural(self.noun_words[-1])):
+            self.noun_words.pop()  # `clients hammer the endpoint`, `goals generate`, `checks if`
+        for clause in self._finish_noun_phrase():
             if word != "of" or clause.phrase.head not in QUANTITIES:
                 yield clause
-            self.latest = clause
+            self.latest_clause = clause
         if word not in ("and", "or", "of"):
             self.verb = ""
-        self.run, self.link = [], word
+        self.noun_words, self.word_before = [], word
 
-    def _finish_run(self) -> Iterator[Clause]:
-        """Yield the clause of the run. If the run follows `of`, first yield the phrase before `of`, with the noun."""
-        run, latest, verb = self.run, self.latest, self.verb
-        is_no_noun = len(run) == 1 and self.link in NOT_BEFORE_NOUNS and run[0].islower()
-        if not run or is_no_noun or not _is_noun(run[-1].lower()):
+    def _finish_noun_phrase(self) -> Iterator[Clause]:
+        """Yield the clause of the noun phrase. After `of`, first yield the phrase before it, with the noun."""
+        words, previous, verb = self.noun_words, self.latest_clause, self.verb
+        is_no_noun = len(words) == 1 and self.word_before in NOT_BEFORE_NOUNS and words[0].islower()
+        if not words or is_no_noun or not _is_noun(words[-1].lower()):
             return
-        if self.link == "of" and latest is not None and singular(run[-1].lower()) not in MEASURES:
-            if latest.phrase.head in QUANTITIES:
-                verb = latest.verb
+        if self.word_before == "of" and previous is not None and singular(words[-1].lower()) not in MEASURES:
+            if previous.phrase.head in QUANTITIES:
+                verb = previous.verb
             else:
-                yield Clause(NounPhrase(latest.phrase.words, run[-1]), latest.verb)
-        yield Clause(NounPhrase(tuple(run[-MAX_PHRASE_WORDS:])), verb)
+                yield Clause(NounPhrase(previous.phrase.words, words[-1]), previous.verb)
+        yield Clause(NounPhrase(tuple(words[-MAX_PHRASE_WORDS:])), verb)
 
 
 def _is_noun(word: str) -> bool:
     """Return whether a word may be a noun, judged by its ending. `delayed`, `contacting` and `largest` are not."""
-    is_past = word.endswith("ed") and word not in NOUNS_IN_ED
+    is_past_form = word.endswith("ed") and word not in NOUNS_IN_ED
     is_participle = word.endswith("ing") and word not in NOUNS_IN_ING
     is_superlative = word.endswith("est") and word not in NOUNS_IN_EST
-    if is_past or is_participle or is_superlative:
+    if is_past_form or is_participle or is_superlative:
         return False
     return len(word) > 2 and word not in NOT_NOUNS and singular(word) not in FORM_NOUNS
 
 
-def _may_name(word: str, excluded: Container[str]) -> bool:
+def _may_belong_to_noun_phrase(word: str, excluded: Container[str]) -> bool:
     lower = word.lower()
     if not word or lower in excluded or _CODE_WORD.fullmatch(word) or lower.endswith("ly"):
         return False
     if lower in STOP_WORDS and lower != "case":  # `snake case strings`
         return False
-    return not any(lower in words for words in (CODE_WORDS, ADVERBS, ORDINALS, FUNCTION_WORDS))
+    return not any(lower in word_list for word_list in (CODE_WORDS, ADVERBS, ORDINALS, FUNCTION_WORDS))

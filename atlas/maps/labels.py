@@ -103,15 +103,15 @@ class DomainNames:
             raise InvalidInput(
                 f"expected one line of visible characters for a domain's name, got {name!r}; remove all others"
             )
-        entry = _entry(memory_map, number, name)
+        new_entry = _make_entry(memory_map, number, name)
 
         def with_name(named_domains: tuple[NamedDomain, ...]) -> list[NamedDomain]:
             current = _match_names(memory_map, named_domains).get(number)
             return [named_domain for index, named_domain in enumerate(named_domains) if index != current] + (
-                [entry] if name else []
+                [new_entry] if name else []
             )
 
-        self._change(with_name)
+        self._change_names(with_name)
 
     def add_suggestions(self, memory_map: MemoryMap, names: Mapping[int, str], by: str) -> None:
         """Store the names that a language model suggested for domains. Names that people gave are not replaced.
@@ -130,9 +130,9 @@ class DomainNames:
             numbers = [number for number in names if number not in current or named_domains[current[number]].by]
             replaced = {current[number] for number in numbers if number in current}
             remaining = [named_domain for index, named_domain in enumerate(named_domains) if index not in replaced]
-            return remaining + [_entry(memory_map, number, names[number], by) for number in numbers]
+            return remaining + [_make_entry(memory_map, number, names[number], by) for number in numbers]
 
-        self._change(with_suggestions)
+        self._change_names(with_suggestions)
 
     def restore(self, named_domains: Sequence[NamedDomain]) -> None:
         """Restore the names that `load` returned earlier.
@@ -140,9 +140,9 @@ class DomainNames:
         Raises:
             StoreUnavailable: The file cannot be written.
         """
-        self._change(lambda _: named_domains)
+        self._change_names(lambda _: named_domains)
 
-    def _change(self, change: Callable[[tuple[NamedDomain, ...]], Sequence[NamedDomain]]) -> None:
+    def _change_names(self, change: Callable[[tuple[NamedDomain, ...]], Sequence[NamedDomain]]) -> None:
         check_role(Role.WRITER, "rename domains")
         check_store(self.path.parent)
         refuse_under_review("rename domains")
@@ -169,7 +169,7 @@ class DomainNames:
         return by_collection
 
 
-def _entry(memory_map: MemoryMap, number: int, name: str, by: str = "") -> NamedDomain:
+def _make_entry(memory_map: MemoryMap, number: int, name: str, by: str = "") -> NamedDomain:
     members = memory_map.members(number)
     step = max(1, math.ceil(len(members) / MAX_MEMBER_IDS))
     return NamedDomain(name=name, members=members[::step], n=len(members), by=by)
@@ -203,22 +203,24 @@ def _match_names(memory_map: MemoryMap, named_domains: Sequence[NamedDomain]) ->
         from scipy.optimize import linear_sum_assignment
 
     labels = dict(zip(memory_map.ids, memory_map.labels.tolist(), strict=True)) if named_domains else {}
-    overlap = np.array([[_overlap(name, domain, labels) for name in named_domains] for domain in memory_map.domains])
-    if not overlap.size:
+    overlaps = np.array(
+        [[_estimate_overlap(name, domain, labels) for name in named_domains] for domain in memory_map.domains]
+    )
+    if not overlaps.size:
         return {}
-    rows, columns = linear_sum_assignment(-overlap)
+    rows, columns = linear_sum_assignment(-overlaps)
     return {
         memory_map.domains[row].number: int(column)
         for row, column in zip(rows, columns, strict=True)
-        if overlap[row, column] >= MIN_OVERLAP
+        if overlaps[row, column] >= MIN_OVERLAP
     }
 
 
-def _overlap(named_domain: NamedDomain, domain: Domain, labels: dict[str, int]) -> float:
+def _estimate_overlap(named_domain: NamedDomain, domain: Domain, labels: dict[str, int]) -> float:
     """Return the Jaccard overlap of two domains, estimated from those members of `named_domain` that still exist."""
-    live = [labels[record_id] for record_id in named_domain.members if record_id in labels]
-    if not live:
+    existing_labels = [labels[record_id] for record_id in named_domain.members if record_id in labels]
+    if not existing_labels:
         return 0.0
-    n_live = named_domain.n * len(live) / len(named_domain.members)
-    n_common = min(n_live * live.count(domain.number) / len(live), domain.n)
-    return n_common / (n_live + domain.n - n_common)
+    n_remaining = named_domain.n * len(existing_labels) / len(named_domain.members)
+    n_common = min(n_remaining * existing_labels.count(domain.number) / len(existing_labels), domain.n)
+    return n_common / (n_remaining + domain.n - n_common)

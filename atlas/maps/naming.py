@@ -16,7 +16,7 @@ from atlas.maps.domains import UNCLUSTERED, Labels
 from atlas.maps.subjects import subject_names
 
 MAX_TERMS = 6
-WORDS_IN_NAME = 3
+MIN_OWN_TERMS = 3
 MAX_READ_PER_DOMAIN = 2_000
 """Maximum number of members of a domain whose words are counted."""
 
@@ -66,11 +66,11 @@ def name_domains(texts: Sequence[str], labels: Labels) -> dict[int, DomainTerms]
     singulars = _singulars(frequencies)
     counts = {number: _count_members(domain_texts, singulars) for number, domain_texts in texts_by_domain.items()}
     sizes = {number: len(domain_texts) for number, domain_texts in texts_by_domain.items()}
-    total = Counter[str]()
+    total_counts = Counter[str]()
     for domain_counts in counts.values():
-        total.update(domain_counts)
+        total_counts.update(domain_counts)
     weights = {
-        number: _weights(counts[number], sizes[number], total, sum(sizes.values()))
+        number: _term_weights(counts[number], sizes[number], total_counts, sum(sizes.values()))
         for number in texts_by_domain
         if number != UNCLUSTERED
     }
@@ -114,11 +114,11 @@ Fenced and quoted code, lines at a Python prompt, addresses, what follows a sign
 """
 
 _CODED_PERSON = re.compile(r"\b([a-z]+)_([a-z]+)_\d+\b")
-_TWO_NAMES = re.compile(r"\b(?=([A-Z][a-z]+) ([A-Z][a-z]+)\b)")
-_CAPITAL = re.compile(r"\b[A-Z][a-z]+\b")
+_CAPITALISED_PAIR = re.compile(r"\b(?=([A-Z][a-z]+) ([A-Z][a-z]+)\b)")
+_CAPITALISED_PLAIN_WORD = re.compile(r"\b[A-Z][a-z]+\b")
 _CAPITALISED_WORD = re.compile(r"\b[A-Z]\w+")
-_PLAIN = re.compile(r"\b[a-z]+\b")
-_FORM = re.compile(r"[\W\d_]+")
+_LOWER_CASE_WORD = re.compile(r"\b[a-z]+\b")
+_NON_LETTERS = re.compile(r"[\W\d_]+")
 _PLACE = re.compile(r"\b(?:[Ff]rom|[Tt]o) (?:(?:New|San|Los|Las) )?([A-Z]\w+)")
 
 
@@ -144,18 +144,18 @@ def _person_names(texts: Iterable[str], texts_read: Iterable[Prose]) -> set[str]
     These are the words in user ids such as `anya_garcia_5901`, and capitalised words that mostly occur next to another
     capitalised word, as in `Anya Garcia`. A word that is also written in lower case does not count.
     """
-    coded, plain = set[str](), set[str]()
+    in_user_ids, lower_case = set[str](), set[str]()
     paired, capitalised = Counter[str](), Counter[str]()
     for text in texts:
-        coded.update(chain.from_iterable(_CODED_PERSON.findall(text)))
-        for first, second in _TWO_NAMES.findall(text):
-            if first.lower() not in STOP_WORDS:  # not "The Postgres"
-                paired.update((first.lower(), second.lower()))
-        capitalised.update(word.lower() for word in _CAPITAL.findall(text))
+        in_user_ids.update(chain.from_iterable(_CODED_PERSON.findall(text)))
+        for first_name, second_name in _CAPITALISED_PAIR.findall(text):
+            if first_name.lower() not in STOP_WORDS:  # not "The Postgres"
+                paired.update((first_name.lower(), second_name.lower()))
+        capitalised.update(word.lower() for word in _CAPITALISED_PLAIN_WORD.findall(text))
     for prose_text in texts_read:
-        plain.update(_PLAIN.findall(prose_text.text))
-    mostly_paired = {word for word, n in paired.items() if n > MIN_PAIRED_SHARE * capitalised[word]}
-    return (coded | mostly_paired) - plain
+        lower_case.update(_LOWER_CASE_WORD.findall(prose_text.text))
+    mostly_paired = {word for word, count in paired.items() if count > MIN_PAIRED_SHARE * capitalised[word]}
+    return (in_user_ids | mostly_paired) - lower_case
 
 
 def _place_names(texts: Iterable[str]) -> set[str]:
@@ -164,7 +164,7 @@ def _place_names(texts: Iterable[str]) -> set[str]:
     for text in texts:
         after_preposition.update(_PLACE.findall(text))
         capitalised.update(_CAPITALISED_WORD.findall(text))
-    return {word.lower() for word, n in after_preposition.items() if n >= MIN_PLACE_SHARE * capitalised[word]}
+    return {word.lower() for word, count in after_preposition.items() if count >= MIN_PLACE_SHARE * capitalised[word]}
 
 
 def _read_domains(texts: Sequence[str], labels: Labels) -> tuple[dict[int, list[Prose]], set[str]]:
@@ -207,20 +207,20 @@ def _count_members(texts: Sequence[Prose], singulars: Mapping[str, str]) -> Coun
     return counts
 
 
-def _weights(counts: Counter[str], size: int, total: Counter[str], n_total: int) -> dict[str, float]:
+def _term_weights(counts: Counter[str], n_members: int, total_counts: Counter[str], n_records: int) -> dict[str, float]:
     """Return the c-TF-IDF weight of each word: the share of members with it, times its rarity in other domains.
 
     Args:
         counts: Number of the domain's members with each word.
-        size: Number of the domain's members.
-        total: Number of records with each word, in all domains.
-        n_total: Number of records in all domains.
+        n_members: Number of the domain's members.
+        total_counts: Number of records with each word, in all domains.
+        n_records: Number of records in all domains.
     """
-    min_members = max(2, MIN_MEMBER_SHARE * size)
+    min_members = max(2, MIN_MEMBER_SHARE * n_members)
     weights = {}
-    for word, n in counts.items():
-        share, share_elsewhere = n / size, (total[word] - n + 0.5) / (n_total - size + 1)
-        if n >= min_members and share > share_elsewhere:
+    for word, count in counts.items():
+        share, share_elsewhere = count / n_members, (total_counts[word] - count + 0.5) / (n_records - n_members + 1)
+        if count >= min_members and share > share_elsewhere:
             weights[word] = float(share * np.log(1 + share / share_elsewhere))
     return weights
 
@@ -240,15 +240,15 @@ def _select_domain_terms(
     ordered = sorted(weights, key=lambda word: (-weights[word], word))
     own_words = [word for word in ordered if domain_by_word[word] == number]
     shared = [word for word in ordered if domain_by_word[word] != number]
-    ordered = own_words + shared if len(own_words) < WORDS_IN_NAME else own_words
+    ordered = own_words + shared if len(own_words) < MIN_OWN_TERMS else own_words
     terms: list[str] = []
     for word in ordered:
-        if len(terms) < MAX_TERMS and not any(_are_alike(word, term) for term in terms):
+        if len(terms) < MAX_TERMS and not any(_have_common_beginning(word, term) for term in terms):
             terms.append(word)
     return tuple(terms)
 
 
-def _are_alike(word: str, other: str) -> bool:
+def _have_common_beginning(word: str, other: str) -> bool:
     shorter = min(len(word), len(other))
     n_common = round(MIN_COMMON_SHARE * shorter + 0.5)
     return shorter >= 4 and word[:n_common] == other[:n_common]
@@ -259,9 +259,9 @@ def number_by_template(texts: Sequence[str], labels: Labels) -> dict[int, int]:
 
     `Household task env_37` and `Household task env_112` differ in nothing that could tell two domains apart.
     """
-    owners: dict[str, int] = {}
+    number_by_form: dict[str, int] = {}
     numbers = {}
     for number in (int(number) for number in np.unique(labels) if number != UNCLUSTERED):
-        forms = {_FORM.sub("", texts[row]) for row in np.flatnonzero(labels == number).tolist()}
-        numbers[number] = owners.setdefault(forms.pop(), number) if len(forms) == 1 else number
+        forms = {_NON_LETTERS.sub("", texts[row]) for row in np.flatnonzero(labels == number).tolist()}
+        numbers[number] = number_by_form.setdefault(forms.pop(), number) if len(forms) == 1 else number
     return numbers

@@ -55,8 +55,8 @@ MIN_PRECISE_SHARE = 0.2
 TASKS_PER_FORM = 8
 """Inverse of the smallest share of a group's tasks that must contain a phrase in exactly its form."""
 
-FEW_TASKS = 3
-"""Largest number of tasks in a group that is never named by two phrases, which would only list the tasks."""
+MAX_TASKS_FOR_SINGLE_PHRASE = 3
+"""Largest number of tasks of a group that is named by one phrase only. Two would merely list the tasks."""
 
 MAX_PAIRED_PHRASES = 40
 """Number of best phrases that are joined in pairs."""
@@ -91,19 +91,19 @@ class Subject:
     """Words in lower case, with the noun last and in the singular."""
 
     verb: str = ""
-    of: str = ""
+    of_noun: str = ""
     """Noun after `of`, in the singular."""
 
     @property
     def stems(self) -> frozenset[str]:
         """The stems of the phrase. A task that contains all of them counts as being about the subject."""
-        return _stems(*self.words, self.of, *self.verb.split()[:1])
+        return _stems(*self.words, self.of_noun, *self.verb.split()[:1])
 
     @property
     def specificity(self) -> int:
         """Specificity of the phrase, from 1 to 3: roughly the number of meaningful words."""
-        words = [word for word in (*self.words, self.of) if word and word not in VAGUE_NOUNS]
-        return min(3, max(1 + bool(self.of), len(words) + bool(self.verb)))
+        words = [word for word in (*self.words, self.of_noun) if word and word not in VAGUE_NOUNS]
+        return min(3, max(1 + bool(self.of_noun), len(words) + bool(self.verb)))
 
 
 @lru_cache(MAX_CACHED_STEMS)
@@ -155,7 +155,7 @@ def subject_names(texts: Mapping[int, Sequence[str]], excluded: Container[str]) 
         texts: The tasks of each group, without code.
         excluded: Words in lower case to ignore, such as names of people.
     """
-    distinct = {number: _distinct(domain_texts) for number, domain_texts in texts.items()}
+    distinct = {number: _distinct_tasks(domain_texts) for number, domain_texts in texts.items()}
     index = _build_index(list(chain.from_iterable(distinct.values())))
     nouns = _Nouns.from_texts(chain.from_iterable(texts.values()))
     names, start = {}, 0
@@ -166,11 +166,13 @@ def subject_names(texts: Mapping[int, Sequence[str]], excluded: Container[str]) 
     return names
 
 
-def _distinct(texts: Sequence[str]) -> list[str]:
+def _distinct_tasks(texts: Sequence[str]) -> list[str]:
+    """Return the texts without those that begin with the same letters as another."""
     return [*{re.sub(r"[\W\d_]+", "", text)[:TASK_KEY_CHARACTERS].lower(): text for text in texts}.values()]
 
 
 def _build_index(texts: Sequence[str]) -> Index:
+    """Return an index of the stems in texts. Bit `i` of a mask stands for text `i`."""
     early, anywhere = Counter[str](), Counter[str]()
     for number, text in enumerate(texts):
         stems = [stem(word.lower()) for word in _WORD.findall(text)]
@@ -182,31 +184,32 @@ def _build_index(texts: Sequence[str]) -> Index:
 
 
 def _read_group(texts: Sequence[str], start: int, excluded: Container[str]) -> Group:
+    """Return the phrases of a group's tasks. The group's first task is task `start` of the index."""
     group = Group(tasks=((1 << len(texts)) - 1) << start, n=len(texts))
     for text in texts:
         subjects = set[Subject]()
         for clause in find_clauses(text, excluded):
-            for subject in _subjects(clause):
+            for subject in _subjects_of_clause(clause):
                 subjects.add(subject)
                 group.spellings[subject.words][clause.phrase.words[-1]] += 1
         group.counts.update(subjects)
     return group
 
 
-def _subjects(clause: Clause) -> Iterator[Subject]:
+def _subjects_of_clause(clause: Clause) -> Iterator[Subject]:
     """Yield the subjects of a clause: the noun alone, with the words next to it, and with the verb."""
     head = clause.phrase.head
-    before = [word.lower() for word in clause.phrase.words[:-1] if not is_plural(word)]  # not `refunds files`
-    phrases = [(head,), *((word, head) for word in before if word != "case")]  # as in `snake case strings`
-    if len(before) > 1:
-        phrases.append((*before, head))
-    is_light = clause.verb.split(" ")[0] in {"", *LIGHT_VERBS}
-    for verb in {"", "" if is_light else clause.verb}:
+    modifiers = [word.lower() for word in clause.phrase.words[:-1] if not is_plural(word)]  # not `refunds files`
+    phrases = [(head,), *((word, head) for word in modifiers if word != "case")]  # as in `snake case strings`
+    if len(modifiers) > 1:
+        phrases.append((*modifiers, head))
+    has_light_verb = clause.verb.split(" ")[0] in {"", *LIGHT_VERBS}
+    for verb in {"", "" if has_light_verb else clause.verb}:
         for words in phrases:
-            for of in {"", singular(clause.phrase.of.lower())}:
-                subject = Subject(words, verb, of)
-                is_empty = head in VAGUE_NOUNS and len(words) == 1 and not of and not verb
-                if not is_empty and len(subject.stems) == len(words) + bool(of) + bool(verb):
+            for of_noun in {"", singular(clause.phrase.of_noun.lower())}:
+                subject = Subject(words, verb, of_noun)
+                is_vague = head in VAGUE_NOUNS and len(words) == 1 and not of_noun and not verb
+                if not is_vague and len(subject.stems) == len(words) + bool(of_noun) + bool(verb):
                     yield subject
 
 
@@ -233,14 +236,14 @@ class _Namer:
         Args:
             min_tasks: Number of tasks that must be about a phrase.
         """
-        values = self._phrases(min_tasks)
-        ranked = sorted(values, key=lambda subject: (-values[subject], subject))
-        names = [*self._order_by_fit(values, ranked)]
+        scores = self._score_phrases(min_tasks)
+        ranked = sorted(scores, key=lambda subject: (-scores[subject], subject))
+        names = [*self._order_by_fit(scores, ranked)]
         if names and names[0] == (Subject(names[0][0].words[-1:]),):
-            yield from self._more_precise(names[0][0], ranked)
+            yield from self._more_precise_names(names[0][0], ranked)
         yield from names
 
-    def _more_precise(self, noun: Subject, ranked: Sequence[Subject]) -> Iterator[Subjects]:
+    def _more_precise_names(self, noun: Subject, ranked: Sequence[Subject]) -> Iterator[Subjects]:
         """Yield frequent phrases that end in a noun, then combinations of the noun with another frequent phrase."""
         frequent = [subject for subject in ranked if self._task_share((subject,)) >= MIN_PRECISE_SHARE]
         yield from (
@@ -255,20 +258,20 @@ class _Namer:
             ((noun, other) for other in others), key=lambda pair: (-self._pair_distinctiveness(*pair), pair)
         )
 
-    def _order_by_fit(self, values: Mapping[Subject, float], ranked: Sequence[Subject]) -> Iterator[Subjects]:
+    def _order_by_fit(self, scores: Mapping[Subject, float], ranked: Sequence[Subject]) -> Iterator[Subjects]:
         """Yield names, which are one or two phrases, sorted by how well they describe the group, best first."""
         sufficient = [
             (subject,)
             for subject in ranked
             if self._task_share((subject,)) >= MIN_SHARE_BY_SPECIFICITY[subject.specificity]
         ]
-        pairs = self._pairs(ranked[:MAX_PAIRED_PHRASES])
+        pairs = self._rank_pairs(ranked[:MAX_PAIRED_PHRASES])
         if not sufficient or self._task_share(sufficient[0]) <= MIN_PAIR_SHARE:
             yield from filter(self._covers_most, pairs)
         yield from sufficient
         yield from pairs
         yield from (
-            (subject,) for subject in sorted(ranked, key=lambda phrase: -values[phrase] * self._task_share((phrase,)))
+            (subject,) for subject in sorted(ranked, key=lambda phrase: -scores[phrase] * self._task_share((phrase,)))
         )
 
     def _task_share(self, subjects: Subjects) -> float:
@@ -281,70 +284,74 @@ class _Namer:
     def _covers_most(self, pair: Subjects) -> bool:
         return min(subject.specificity for subject in pair) > 1 and self._task_share(pair) >= MIN_SHARE_OF_BEST_PAIR
 
-    def _phrases(self, min_tasks: float) -> dict[Subject, float]:
+    def _score_phrases(self, min_tasks: float) -> dict[Subject, float]:
         """Return the score of each phrase as a name of the group. Phrases as common in other groups are left out."""
-        values = {}
-        for subject, n in self.group.counts.items():
+        scores = {}
+        for subject, n_in_this_form in self.group.counts.items():
             n_about = (self.index.tasks(subject.stems)[1] & self.group.tasks).bit_count()
             if (
                 n_about >= min_tasks
-                and n >= min(min_tasks, self.group.n / TASKS_PER_FORM)
+                and n_in_this_form >= min(min_tasks, self.group.n / TASKS_PER_FORM)
                 and not self._is_proper(subject)
             ):
-                value = (
+                score = (
                     self._distinctiveness((subject,))
                     * FACTOR_BY_SPECIFICITY[subject.specificity]
                     * (VERB_FACTOR if subject.verb else 1.0)
                 )
-                if value:
-                    values[subject] = value
-        return values
+                if score:
+                    scores[subject] = score
+        return scores
 
     def _is_proper(self, subject: Subject) -> bool:
         """Return whether a phrase is a single proper noun, such as a place."""
         return subject.specificity == 1 and self.nouns.spell((subject,), self.group)[:2].istitle()
 
-    def _pairs(self, ranked: Sequence[Subject]) -> list[Subjects]:
+    def _rank_pairs(self, ranked: Sequence[Subject]) -> list[Subjects]:
         """Return pairs of phrases that may be joined to a name, best first. Empty for a group of few tasks."""
-        if self.group.n <= FEW_TASKS:
+        if self.group.n <= MAX_TASKS_FOR_SINGLE_PHRASE:
             return []
-        values: dict[Subjects, float] = {
-            pair: self._pair_distinctiveness(*pair) for pair in combinations(ranked, 2) if self._may_join(*pair)
+        scores: dict[Subjects, float] = {
+            pair: self._pair_distinctiveness(*pair) for pair in combinations(ranked, 2) if self._may_be_joined(*pair)
         }
-        return sorted(values, key=lambda pair: (-values[pair], pair))
+        return sorted(scores, key=lambda pair: (-scores[pair], pair))
 
-    def _may_join(self, first: Subject, second: Subject) -> bool:
-        """Return whether two phrases differ in words and tasks, and describe enough tasks together."""
+    def _may_be_joined(self, first: Subject, second: Subject) -> bool:
+        """Return whether two phrases differ in words and tasks, and cover enough tasks together, to make one name."""
         if bool(first.verb) != bool(second.verb):
             return False
         if not first.stems.isdisjoint(second.stems) and (
             not _is_same_noun(first, second) or stem(first.verb) == stem(second.verb)
         ):
             return False
-        ours, others = (self.index.tasks(subject.stems)[1] & self.group.tasks for subject in (first, second))
-        n_added = min((ours & ~others).bit_count(), (others & ~ours).bit_count())
+        first_tasks, second_tasks = (
+            self.index.tasks(subject.stems)[1] & self.group.tasks for subject in (first, second)
+        )
+        n_added = min((first_tasks & ~second_tasks).bit_count(), (second_tasks & ~first_tasks).bit_count())
         return (
-            n_added >= MIN_ADDED_SHARE * self.group.n and (ours | others).bit_count() >= MIN_PAIR_SHARE * self.group.n
+            n_added >= MIN_ADDED_SHARE * self.group.n
+            and (first_tasks | second_tasks).bit_count() >= MIN_PAIR_SHARE * self.group.n
         )
 
     def _pair_distinctiveness(self, first: Subject, second: Subject) -> float:
-        n_bare = (first.specificity == 1) + (second.specificity == 1)
-        factor = TWO_VERBS_FACTOR if _is_same_noun(first, second) else PAIR_FACTOR * SINGLE_WORD_FACTOR**n_bare
+        n_single_words = (first.specificity == 1) + (second.specificity == 1)
+        factor = TWO_VERBS_FACTOR if _is_same_noun(first, second) else PAIR_FACTOR * SINGLE_WORD_FACTOR**n_single_words
         return self._distinctiveness((first, second)) * factor * (VERB_FACTOR if first.verb else 1.0)
 
     def _distinctiveness(self, subjects: Subjects) -> float:
         """Return the share of the group's tasks about any of the subjects, weighted by its rarity in other groups."""
         early = anywhere = 0
         for subject in subjects:
-            begins, contains = self.index.tasks(subject.stems)
-            early, anywhere = early | begins, anywhere | contains
-        share = self._weight(early & self.group.tasks, anywhere & self.group.tasks) / self.group.n
-        others = self._weight(early & ~self.group.tasks, anywhere & ~self.group.tasks)
-        elsewhere = (others + PSEUDOCOUNT) / (self.n_total - self.group.n + 2 * PSEUDOCOUNT)
-        return share**SHARE_EXPONENT * math.log(1 + share / elsewhere) if share > 0.6 * elsewhere else 0.0
+            early_here, anywhere_here = self.index.tasks(subject.stems)
+            early, anywhere = early | early_here, anywhere | anywhere_here
+        share = self._weighted_count(early & self.group.tasks, anywhere & self.group.tasks) / self.group.n
+        weighted_elsewhere = self._weighted_count(early & ~self.group.tasks, anywhere & ~self.group.tasks)
+        share_elsewhere = (weighted_elsewhere + PSEUDOCOUNT) / (self.n_total - self.group.n + 2 * PSEUDOCOUNT)
+        return share**SHARE_EXPONENT * math.log(1 + share / share_elsewhere) if share > 0.6 * share_elsewhere else 0.0
 
     @staticmethod
-    def _weight(early: int, anywhere: int) -> float:
+    def _weighted_count(early: int, anywhere: int) -> float:
+        """Return the number of tasks in two bit masks, with tasks that are in both counted in full."""
         return (1 - LATER_WEIGHT) * early.bit_count() + LATER_WEIGHT * anywhere.bit_count()
 
 
@@ -359,11 +366,12 @@ class _Nouns:
     """Nouns that follow `a` or `an`, or that have a plural in the texts."""
 
     conjunction: str
-    """Text between two phrases."""
+    """Text between two phrases, such as ` and `."""
 
     @classmethod
     def from_texts(cls, texts: Iterator[str]) -> _Nouns:
-        forms, countable, n, n_english = defaultdict[str, Counter[str]](Counter), set[str](), 0, 0
+        """Count how nouns are spelled in texts."""
+        forms, countable, n_texts, n_english = defaultdict[str, Counter[str]](Counter), set[str](), 0, 0
         for text in texts:
             words = _WORD.findall(text)
             for word in words:
@@ -372,32 +380,33 @@ class _Nouns:
                 forms[word.lower()][word] += INNER_WORD_WEIGHT
             countable.update(singular(word.lower()) for word in words if is_plural(word))
             countable.update(word.lower() for pair in _COUNTED_NOUN.findall(text) for word in pair)
-            n += 1
+            n_texts += 1
             n_english += not ENGLISH.isdisjoint(map(str.lower, words))
-        return cls(forms, countable, " and " if n_english > 0.3 * n else ", ")
+        return cls(forms, countable, " and " if n_english > 0.3 * n_texts else ", ")
 
     def spell(self, subjects: Subjects, group: Group) -> str:
         """Return a name as it is written: `cancelling upcoming flights`, `sorting and filtering lists`."""
         first, *others = subjects
         if others and _is_same_noun(first, others[0]):
-            verbs = self.conjunction.join(map(_gerund, sorted(subject.verb for subject in subjects)))
-            return f"{verbs} {self._phrase(first, group)}"
+            verbs = self.conjunction.join(map(_gerund_with_particle, sorted(subject.verb for subject in subjects)))
+            return f"{verbs} {self._spell_phrase(first, group)}"
         spelled = []
         for subject in subjects:
             is_repeated = subject is not first and subject.verb == first.verb
-            verb = _gerund(subject.verb) if subject.verb and not is_repeated else ""
-            spelled.append(" ".join(filter(None, [verb, self._phrase(subject, group)])))
+            verb = _gerund_with_particle(subject.verb) if subject.verb and not is_repeated else ""
+            spelled.append(" ".join(filter(None, [verb, self._spell_phrase(subject, group)])))
         return self.conjunction.join(spelled)
 
-    def _phrase(self, subject: Subject, group: Group) -> str:
+    def _spell_phrase(self, subject: Subject, group: Group) -> str:
+        """Return a phrase without its verb, in its usual spelling."""
         spellings = group.spellings[subject.words]
-        head = self._noun(max(spellings, key=lambda word: (spellings[word], word)))
-        of = ["of", self._noun(subject.of)] if subject.of else []
-        return " ".join([*map(self._usual_spelling, subject.words[:-1]), head, *of])
+        head = self._spell_noun(max(spellings, key=lambda word: (spellings[word], word)))
+        of_part = ["of", self._spell_noun(subject.of_noun)] if subject.of_noun else []
+        return " ".join([*map(self._usual_spelling, subject.words[:-1]), head, *of_part])
 
-    def _noun(self, word: str) -> str:
-        cased = self._usual_spelling(word)
-        return plural(cased) if singular(word.lower()) in self.countable and cased.islower() else cased
+    def _spell_noun(self, word: str) -> str:
+        spelling = self._usual_spelling(word)
+        return plural(spelling) if singular(word.lower()) in self.countable and spelling.islower() else spelling
 
     def _usual_spelling(self, word: str) -> str:
         """Return the most frequent spelling of a word. Occurrences within sentences count more than first words."""
@@ -405,10 +414,10 @@ class _Nouns:
         return max(forms, key=lambda form: (forms[form], form)) if forms else word.lower()
 
 
-def _gerund(verb: str) -> str:
+def _gerund_with_particle(verb: str) -> str:
     first, *particle = verb.split()
     return " ".join([gerund(first), *particle])
 
 
 def _is_same_noun(first: Subject, second: Subject) -> bool:
-    return (first.words, first.of) == (second.words, second.of)
+    return (first.words, first.of_noun) == (second.words, second.of_noun)

@@ -93,7 +93,7 @@ async def suggest_names(
 
 async def _ask_for_names(llm: LLMClient, domains: Sequence[UnnamedDomain], reserved: Sequence[str]) -> dict[int, str]:
     numbers = [domain.number for domain in domains]
-    groups = {f"group {domain.number}": _describe(domain) for domain in domains}
+    groups = {f"group {domain.number}": _describe_domain(domain) for domain in domains}
     prompt = f"The {len(domains)} groups:\n{as_data(groups, limit=DOMAIN_CHARACTERS * len(domains))}"
     if reserved:
         prompt += f"\n\nNames that are taken:\n{as_data({'names': chr(10).join(reserved)}, limit=4_000)}"
@@ -101,14 +101,14 @@ async def _ask_for_names(llm: LLMClient, domains: Sequence[UnnamedDomain], reser
         system=DOMAIN_NAMES.text,
         prompt=prompt,
         schema=build_schema(numbers),
-        validate=lambda answer: _validate(answer["names"], numbers, reserved),
+        validate=lambda answer: _parse_names(answer["names"], numbers, reserved),
         prose=frozenset({"name"}),
         max_tokens=256 + TOKENS_PER_NAME * len(domains),
     )
     return await ask(llm, question)
 
 
-def _describe(domain: UnnamedDomain) -> str:
+def _describe_domain(domain: UnnamedDomain) -> str:
     tasks = {f"task {number}": task for number, task in enumerate(domain.tasks, start=1)}
     return as_fields({"frequent words": ", ".join(domain.terms), **tasks})
 
@@ -121,7 +121,9 @@ def _words(name: str) -> set[str]:
     return {word.casefold() for word in re.findall(r"[A-Z]?[^\W\d_A-Z]+|[A-Z]+", name)}
 
 
-def _validate(answer: Sequence[Mapping[str, Any]], numbers: Sequence[int], reserved: Iterable[str]) -> dict[int, str]:
+def _parse_names(
+    answer: Sequence[Mapping[str, Any]], numbers: Sequence[int], reserved: Iterable[str]
+) -> dict[int, str]:
     """Return the names in an answer, keyed by the domain's number.
 
     Raises:
@@ -135,11 +137,11 @@ def _validate(answer: Sequence[Mapping[str, Any]], numbers: Sequence[int], reser
         )
     if vague := [name for name in names.values() if not _words(name) - _QUESTION_WORDS]:
         raise InvalidInput(f"a name should describe the subject of its tasks, but these names do not: {vague}")
-    if loops := [name for name in names.values() if max(Counter(name.casefold().split()).values(), default=0) > 2]:
-        raise InvalidInput(f"a name should not repeat a word, but these do: {loops}")
-    if not_plain := [name for name in names.values() if not name or not name.isprintable()]:
-        raise InvalidInput(f"expected plain text on one line for each name, got {not_plain}")
-    folded = [name.casefold() for name in (*reserved, *names.values())]
-    if repeated := sorted({name for name in names.values() if folded.count(name.casefold()) > 1}):
+    if repetitive := [name for name in names.values() if max(Counter(name.casefold().split()).values(), default=0) > 2]:
+        raise InvalidInput(f"a name should not repeat a word, but these do: {repetitive}")
+    if not_printable := [name for name in names.values() if not name or not name.isprintable()]:
+        raise InvalidInput(f"expected plain text on one line for each name, got {not_printable}")
+    case_folded = [name.casefold() for name in (*reserved, *names.values())]
+    if repeated := sorted({name for name in names.values() if case_folded.count(name.casefold()) > 1}):
         raise InvalidInput(f"expected each name once, got these twice: {repeated}")
     return names

@@ -53,4 +53,6 @@ def test_the_forms_of_a_word_share_a_stem(forms):
     ],
 )
 def test_phrases_are_read_with_their_verbs(task, read):
-    assert [(of.verb, " ".join(of.phrase.words), of.phrase.of) for of in find_clauses(task, ())] == read
+    assert [
+        (clause.verb, " ".join(clause.phrase.words), clause.phrase.of_noun) for clause in find_clauses(task, ())
+    ] == read
