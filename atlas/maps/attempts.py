@@ -15,8 +15,8 @@ from atlas.memory.experience.same_task import input_key, significant_words
 from atlas.storage.damage import decode_content
 from atlas.storage.store import Store
 
-BATCH = 500
-UNLIMITED = 1 << 30
+BATCH_SIZE = 500
+NO_CHARACTER_LIMIT = 1 << 30
 """Maximum number of characters that no string reaches."""
 
 TaskKey = tuple[str, tuple[str, ...]]
@@ -30,18 +30,18 @@ def group_by_task(store: Store, collection: str, ids: Sequence[str]) -> list[lis
     """
     with store.reading():
         task_ids = store.ledger.columns.column(collection, "task_id")
-        task_keys = _task_keys(store, collection)
-        similar = _repeated_positions(task_keys.get(record_id) for record_id in ids)
+        task_keys = _read_task_keys(store, collection)
+        same_words = _repeated_positions(task_keys.get(record_id) for record_id in ids)
         ambiguous = list[int]()
-        for positions in similar:
+        for positions in same_words:
             if len({task_ids.get(ids[position]) for position in positions}) > 1:
                 ambiguous += positions
-        contexts = _contexts(store, collection, [ids[position] for position in ambiguous])
+        contexts = _read_contexts(store, collection, [ids[position] for position in ambiguous])
     keys_with_context = [
         (task_keys[record_id], contexts.get(record_id, "")) if record_id in task_keys else None for record_id in ids
     ]
-    same_ids = _repeated_positions(task_ids.get(record_id) for record_id in ids)
-    return _merge_overlapping(len(ids), [*same_ids, *_repeated_positions(keys_with_context)])
+    same_task_id = _repeated_positions(task_ids.get(record_id) for record_id in ids)
+    return _merge_overlapping(len(ids), [*same_task_id, *_repeated_positions(keys_with_context)])
 
 
 def solution_digests(store: Store, collection: str, ids: Sequence[str]) -> dict[str, str]:
@@ -58,18 +58,18 @@ def _solution_digest(attempt: Experience) -> str:
     return hashlib.sha256("\0".join(" ".join(part.split()) for part in parts).encode()).hexdigest()
 
 
-def _task_keys(store: Store, collection: str) -> dict[str, TaskKey]:
+def _read_task_keys(store: Store, collection: str) -> dict[str, TaskKey]:
     """Return the domain and the significant words of each attempt's task, keyed by the attempt's id."""
     columns, seqs = store.ledger.columns, np.sort(store.ledger.matching_seqs(collection))
     domains, task_keys = columns.column(collection, "domain"), {}
-    for start in range(0, len(seqs), BATCH):
-        for record_id, _, text in columns.beginnings(collection, seqs[start : start + BATCH], UNLIMITED):
+    for start in range(0, len(seqs), BATCH_SIZE):
+        for record_id, _, text in columns.beginnings(collection, seqs[start : start + BATCH_SIZE], NO_CHARACTER_LIMIT):
             if words := significant_words(text):
                 task_keys[record_id] = (str(domains.get(record_id, "")), words)
     return task_keys
 
 
-def _contexts(store: Store, collection: str, ids: Sequence[str]) -> dict[str, str]:
+def _read_contexts(store: Store, collection: str, ids: Sequence[str]) -> dict[str, str]:
     """Return the context of each attempt's task as text, keyed by the attempt's id."""
     return _read_texts(store, collection, ids, lambda attempt: input_key(attempt.task.context))
 
@@ -77,13 +77,13 @@ def _contexts(store: Store, collection: str, ids: Sequence[str]) -> dict[str, st
 def _read_texts(store: Store, collection: str, ids: Sequence[str], read: Callable[[Experience], str]) -> dict[str, str]:
     """Return the result of `read` for each attempt, keyed by id. An attempt that cannot be read gets its id instead."""
     records, texts = store.collection(collection), {}
-    for start in range(0, len(ids), BATCH):
-        for row in records.get(list(ids[start : start + BATCH])):
-            texts[row["id"]] = _text(row["id"], row["metadata"], read)
+    for start in range(0, len(ids), BATCH_SIZE):
+        for row in records.get(list(ids[start : start + BATCH_SIZE])):
+            texts[row["id"]] = _text_or_id(row["id"], row["metadata"], read)
     return texts
 
 
-def _text(record_id: str, metadata: Mapping[str, object], read: Callable[[Experience], str]) -> str:
+def _text_or_id(record_id: str, metadata: Mapping[str, object], read: Callable[[Experience], str]) -> str:
     try:
         return read(decode_content(decode_experience, metadata))
     except StoreDamaged:

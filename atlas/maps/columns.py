@@ -18,7 +18,7 @@ MAX_CHANGED = 5_000
 
 
 @dataclass(frozen=True, slots=True)
-class _Column:
+class _CachedColumn:
     values: Mapping[str, Any]
     ledger_id: str
     revision: int
@@ -29,7 +29,7 @@ class LiveColumns:
     """A cache of the experiences' columns that stays up to date with the store. See `memory.experience.column`."""
 
     memory: MemorySystem
-    _cached: dict[str, _Column] = field(default_factory=dict)
+    _cached: dict[str, _CachedColumn] = field(default_factory=dict)
     _lock: RLock = field(default_factory=RLock)
 
     def read(self, key: str) -> Mapping[str, Any]:
@@ -40,22 +40,23 @@ class LiveColumns:
         if key.startswith(("marks.", "usage.")):
             return self.memory.experience.column(key)
         with self._lock:
-            now = self.memory.storage.ledger.position(COLLECTION)  # before reading: later changes are read again
-            cached = self._cached.get(key)
-            if cached is None or cached.ledger_id != now.ledger_id:
+            position = self.memory.storage.ledger.position(COLLECTION)  # before reading: later changes are read again
+            column = self._cached.get(key)
+            if column is None or column.ledger_id != position.ledger_id:
                 values: Mapping[str, Any] = self.memory.experience.column(key)
-            elif cached.revision == now.revision:
-                return cached.values
+            elif column.revision == position.revision:
+                return column.values
             else:
-                values = self._update(key, cached)
-            self._cached[key] = _Column(values, now.ledger_id, now.revision)
+                values = self._update(key, column)
+            self._cached[key] = _CachedColumn(values, position.ledger_id, position.revision)
             return values
 
-    def _update(self, key: str, cached: _Column) -> Mapping[str, Any]:
-        changed = self.memory.storage.ledger.changed_ids(COLLECTION, cached.revision, limit=MAX_CHANGED + 1)
+    def _update(self, key: str, column: _CachedColumn) -> Mapping[str, Any]:
+        """Return the values of a cached column after reading the changed records again."""
+        changed = self.memory.storage.ledger.changed_ids(COLLECTION, column.revision, limit=MAX_CHANGED + 1)
         if len(changed) > MAX_CHANGED:
             return self.memory.experience.column(key)
-        values = dict(cached.values)
+        values = dict(column.values)
         for record_id in changed:
             values.pop(record_id, None)
         return values | self.memory.experience.column(key, {"id": {"$in": changed}})

@@ -18,7 +18,7 @@ UNCLUSTERED = -1
 """Label of records outside all domains."""
 
 SEED = 42
-MAX_FITTED = 20_000
+MAX_CLUSTERED_POINTS = 20_000
 """Largest number of points that are clustered directly. Of more, a sample is clustered and the rest assigned."""
 
 MIN_SAMPLES = 3
@@ -61,26 +61,26 @@ def find_domains(coordinates: Coordinates, min_size: int = 0) -> Clusters:
     min_size = max(2, min_size or default_min_size(n))
     if n < 2 * min_size:  # too few points for two clusters
         return Clusters(np.full(n, UNCLUSTERED, np.int32), np.zeros(n, np.float32))
-    if n <= MAX_FITTED:
-        return _largest_first(_hdbscan(coordinates, min_size))
-    rows = np.sort(np.random.default_rng(SEED).choice(n, MAX_FITTED, replace=False))
-    fitted = _hdbscan(coordinates[rows], max(5, round(min_size * MAX_FITTED / n)))
-    return _largest_first(_assign(coordinates, coordinates[rows], fitted))
+    if n <= MAX_CLUSTERED_POINTS:
+        return _number_by_size(_cluster_persistently(coordinates, min_size))
+    rows = np.sort(np.random.default_rng(SEED).choice(n, MAX_CLUSTERED_POINTS, replace=False))
+    sample_clusters = _cluster_persistently(coordinates[rows], max(5, round(min_size * MAX_CLUSTERED_POINTS / n)))
+    return _number_by_size(_extend_to_all(coordinates, coordinates[rows], sample_clusters))
 
 
-def _hdbscan(coordinates: Coordinates, min_size: int) -> Clusters:
+def _cluster_persistently(coordinates: Coordinates, min_size: int) -> Clusters:
     """Return the most persistent HDBSCAN clusters ("excess of mass").
 
     If the largest one is too large, the finest clusters (the leaves of the tree) are returned instead.
     """
-    persistent = _cluster(coordinates, min_size, "eom")
-    largest = np.bincount(persistent.labels[persistent.labels >= 0], minlength=1).max()
-    if largest <= MAX_SHARE * len(coordinates):
+    persistent = _run_hdbscan(coordinates, min_size, "eom")
+    largest_size = np.bincount(persistent.labels[persistent.labels >= 0], minlength=1).max()
+    if largest_size <= MAX_SHARE * len(coordinates):
         return persistent
-    return _cluster(coordinates, min_size, "leaf")
+    return _run_hdbscan(coordinates, min_size, "leaf")
 
 
-def _cluster(coordinates: Coordinates, min_size: int, method: str) -> Clusters:
+def _run_hdbscan(coordinates: Coordinates, min_size: int, method: str) -> Clusters:
     with extra("map", "the map"):
         from sklearn.cluster import HDBSCAN
 
@@ -89,16 +89,17 @@ def _cluster(coordinates: Coordinates, min_size: int, method: str) -> Clusters:
     return Clusters(labels.astype(np.int32), np.nan_to_num(model.probabilities_).astype(np.float32))
 
 
-def _assign(coordinates: Coordinates, sample: Coordinates, fitted: Clusters) -> Clusters:
+def _extend_to_all(coordinates: Coordinates, sample: Coordinates, sample_clusters: Clusters) -> Clusters:
     """Return the clusters of all points. Each point joins the cluster of its nearest point in the sample."""
     with extra("map", "the map"):
         from scipy.spatial import cKDTree
 
     _, nearest = cKDTree(sample).query(coordinates)
-    return Clusters(fitted.labels[nearest], fitted.strengths[nearest])
+    return Clusters(sample_clusters.labels[nearest], sample_clusters.strengths[nearest])
 
 
-def _largest_first(clusters: Clusters) -> Clusters:
+def _number_by_size(clusters: Clusters) -> Clusters:
+    """Return the clusters with new numbers: 0 for the largest, 1 for the next."""
     labels, sizes = np.unique(clusters.labels[clusters.labels >= 0], return_counts=True)
     order = labels[np.argsort(-sizes, kind="stable")]
     return Clusters(renumber(clusters.labels, {int(old): new for new, old in enumerate(order)}), clusters.strengths)
@@ -113,7 +114,7 @@ def renumber(labels: Labels, numbers: Mapping[int, int]) -> Labels:
 
 
 def match_domains(old: Labels, new: Labels) -> dict[int, int]:
-    """Return a number for each new domain, keyed by label: that of the matching old domain, or an unused number.
+    """Return the number of each new domain, keyed by its label: that of the matching old domain, or an unused one.
 
     Args:
         old: Labels of the records on both maps.
@@ -125,7 +126,7 @@ def match_domains(old: Labels, new: Labels) -> dict[int, int]:
     with extra("map", "the map"):
         from scipy.optimize import linear_sum_assignment
 
-    old_numbers, new_numbers = _numbers(old), _numbers(new)
+    old_numbers, new_numbers = _distinct_labels(old), _distinct_labels(new)
     shared = new[: len(old)]
     overlap = np.zeros((len(new_numbers), len(old_numbers)))
     for row, number in enumerate(new_numbers):
@@ -149,16 +150,16 @@ def labels_from_neighbours(
     """Return a label for each new record, by a weighted vote of its nearest neighbours, and the membership strength."""
     nearest = nearest_neighbours(newcomers, N_NEIGHBOURS, pool=old)
     weights = placement_weights(nearest)
-    nearby = np.full(len(newcomers), UNCLUSTERED, np.int32)
-    strength, best = np.zeros(len(newcomers), np.float32), np.zeros(len(newcomers), np.float32)
+    new_labels = np.full(len(newcomers), UNCLUSTERED, np.int32)
+    new_strengths, best_shares = np.zeros(len(newcomers), np.float32), np.zeros(len(newcomers), np.float32)
     for number in np.unique(labels):
-        own_weights = weights * (labels[nearest.indices] == number)
-        share = own_weights.sum(axis=1)
-        is_better = share > best
-        nearby[is_better], best[is_better] = number, share[is_better]
-        strength[is_better] = (own_weights * strengths[nearest.indices]).sum(axis=1)[is_better]
-    return nearby, np.clip(strength, 0, 1)
+        weights_in_domain = weights * (labels[nearest.indices] == number)
+        shares = weights_in_domain.sum(axis=1)
+        is_better = shares > best_shares
+        new_labels[is_better], best_shares[is_better] = number, shares[is_better]
+        new_strengths[is_better] = (weights_in_domain * strengths[nearest.indices]).sum(axis=1)[is_better]
+    return new_labels, np.clip(new_strengths, 0, 1)
 
 
-def _numbers(labels: Labels) -> list[int]:
+def _distinct_labels(labels: Labels) -> list[int]:
     return [int(number) for number in np.unique(labels) if number != UNCLUSTERED]

@@ -20,7 +20,7 @@ THRESHOLD = 0.97
 N_DIRECTIONS = 64
 """Number of directions that are compared first. Pairs that they do not exclude are compared in full."""
 
-BLOCK = 2_048
+BLOCK_ROWS = 2_048
 REPORT_EVERY = 1_000
 MAX_PAIRS = 256
 """Largest number of near-duplicates that are read for one vector. A larger cluster is returned as several groups."""
@@ -81,7 +81,7 @@ def duplicate_attempts(
         groups += near_duplicates(select_rows(embedded, rows), threshold)
         if on_progress and (n_done % REPORT_EVERY == 0 or n_done == len(tasks)):
             on_progress(n_done, len(tasks))
-    return _largest_first(groups)
+    return _sort_by_size(groups)
 
 
 def near_duplicates(
@@ -102,20 +102,22 @@ def near_duplicates(
     """
     if not 0 < threshold <= 1:
         raise InvalidInput(f"expected a threshold above 0 and at most 1, got {threshold!r}")
-    distinct, inverse = _distinct_vectors(embedded.vectors)
-    equal = _rows_by_number(inverse, len(distinct))
+    distinct, vector_of_row = _distinct_vectors(embedded.vectors)
+    rows_by_vector = _group_rows(vector_of_row, len(distinct))
     pairs = similar_pairs(distinct, threshold, on_progress)
     row_groups = _group_pairs(distinct, pairs, threshold)
-    single_rows = set(range(len(distinct))) - {row for rows, _ in row_groups for row in rows}
-    row_groups += [((row,), 1.0) for row in sorted(single_rows) if len(equal[row]) > 1]
+    ungrouped = set(range(len(distinct))) - {row for rows, _ in row_groups for row in rows}
+    row_groups += [((row,), 1.0) for row in sorted(ungrouped) if len(rows_by_vector[row]) > 1]
     groups = []
-    for rows, lowest in row_groups:
-        member_rows = chain.from_iterable(equal[row] for row in rows)
-        groups.append(DuplicateGroup(ids=tuple(embedded.ids[i] for i in member_rows), similarity_min=lowest))
-    return _largest_first(groups)
+    for rows, lowest_similarity in row_groups:
+        member_rows = chain.from_iterable(rows_by_vector[row] for row in rows)
+        groups.append(
+            DuplicateGroup(ids=tuple(embedded.ids[row] for row in member_rows), similarity_min=lowest_similarity)
+        )
+    return _sort_by_size(groups)
 
 
-def _largest_first(groups: Sequence[DuplicateGroup]) -> tuple[DuplicateGroup, ...]:
+def _sort_by_size(groups: Sequence[DuplicateGroup]) -> tuple[DuplicateGroup, ...]:
     return tuple(sorted(groups, key=lambda group: (-len(group.ids), -group.similarity_min, group.ids)))
 
 
@@ -125,36 +127,42 @@ def similar_pairs(vectors: Vectors, threshold: float, on_progress: Progress | No
     By Cauchy-Schwarz, the similarity along a few directions plus the product of the lengths of the residuals is an
     upper bound. Only pairs whose bound reaches the threshold are compared in full.
     """
-    n, blocks = len(vectors), [np.zeros((0, 2), np.int64)]
-    reduced, n_found = _project(vectors), np.zeros(len(vectors), np.int64)
-    for start in range(0, n, BLOCK):
-        rows = slice(start, start + BLOCK)
-        for other_start in range(start, n, BLOCK):
-            is_near = reduced[rows] @ reduced[other_start : other_start + BLOCK].T >= threshold - TOLERANCE
-            is_near = np.triu(is_near, 1) if other_start == start else is_near
-            if np.count_nonzero(is_near) > MAX_PAIRS:
-                is_near[n_found[rows] >= MAX_PAIRS] = False
-                _limit_candidates(is_near, vectors[rows], vectors[other_start : other_start + BLOCK], threshold)
-            row_numbers, column_numbers = np.divmod(np.flatnonzero(is_near), is_near.shape[1])
+    n, pair_blocks = len(vectors), [np.zeros((0, 2), np.int64)]
+    projected, n_pairs_by_row = _project(vectors), np.zeros(len(vectors), np.int64)
+    for start in range(0, n, BLOCK_ROWS):
+        rows = slice(start, start + BLOCK_ROWS)
+        for other_start in range(start, n, BLOCK_ROWS):
+            is_candidate = (
+                projected[rows] @ projected[other_start : other_start + BLOCK_ROWS].T >= threshold - TOLERANCE
+            )
+            is_candidate = np.triu(is_candidate, 1) if other_start == start else is_candidate
+            if np.count_nonzero(is_candidate) > MAX_PAIRS:
+                is_candidate[n_pairs_by_row[rows] >= MAX_PAIRS] = False
+                _limit_candidates(
+                    is_candidate, vectors[rows], vectors[other_start : other_start + BLOCK_ROWS], threshold
+                )
+            row_numbers, column_numbers = np.divmod(np.flatnonzero(is_candidate), is_candidate.shape[1])
             pairs = _keep_similar_pairs(
                 vectors, np.stack([row_numbers + start, column_numbers + other_start], axis=1), threshold
             )
-            n_found += np.bincount(pairs[:, 0], minlength=n)
-            blocks.append(pairs)
+            n_pairs_by_row += np.bincount(pairs[:, 0], minlength=n)
+            pair_blocks.append(pairs)
         if on_progress:
-            on_progress(min(start + BLOCK, n), n)
-    return np.concatenate(blocks)
+            on_progress(min(start + BLOCK_ROWS, n), n)
+    return np.concatenate(pair_blocks)
 
 
-def _limit_candidates(is_near: npt.NDArray[np.bool_], rows: Vectors, candidates: Vectors, threshold: float) -> None:
+def _limit_candidates(
+    is_candidate: npt.NDArray[np.bool_], rows: Vectors, candidates: Vectors, threshold: float
+) -> None:
     """Limit each row to its first `MAX_PAIRS` candidates above the threshold.
 
     The first candidates are kept, not the nearest, because all rows of a dense cluster share the nearest ones.
     """
-    crowded = np.flatnonzero(np.count_nonzero(is_near, axis=1) > MAX_PAIRS)
-    if len(crowded):
-        similar = is_near[crowded] & (rows[crowded] @ candidates.T >= threshold)
-        is_near[crowded] = similar & (np.cumsum(similar, axis=1, dtype=np.int32) <= MAX_PAIRS)
+    crowded_rows = np.flatnonzero(np.count_nonzero(is_candidate, axis=1) > MAX_PAIRS)
+    if len(crowded_rows):
+        similar = is_candidate[crowded_rows] & (rows[crowded_rows] @ candidates.T >= threshold)
+        is_candidate[crowded_rows] = similar & (np.cumsum(similar, axis=1, dtype=np.int32) <= MAX_PAIRS)
 
 
 def _project(vectors: Vectors) -> Vectors:
@@ -162,15 +170,16 @@ def _project(vectors: Vectors) -> Vectors:
 
     Vectors of a single block are returned unchanged, because comparing them in full is faster.
     """
-    if vectors.shape[1] <= N_DIRECTIONS or len(vectors) <= BLOCK:
+    if vectors.shape[1] <= N_DIRECTIONS or len(vectors) <= BLOCK_ROWS:
         return vectors
     _, directions = np.linalg.eigh(vectors.T @ vectors)
     projections = vectors @ directions[:, -N_DIRECTIONS:]
-    remainder = np.sqrt(np.maximum(np.square(vectors).sum(axis=1) - np.square(projections).sum(axis=1), 0))
-    return np.ascontiguousarray(np.column_stack([projections, remainder]), np.float32)
+    residual_lengths = np.sqrt(np.maximum(np.square(vectors).sum(axis=1) - np.square(projections).sum(axis=1), 0))
+    return np.ascontiguousarray(np.column_stack([projections, residual_lengths]), np.float32)
 
 
 def _keep_similar_pairs(vectors: Vectors, pairs: Rows, threshold: float) -> Rows:
+    """Return the pairs whose similarity, computed in full, reaches the threshold."""
     parts = np.array_split(pairs, max(1, math.ceil(len(pairs) / 20_000)))
     return np.concatenate(
         [part[np.einsum("ij,ij->i", vectors[part[:, 0]], vectors[part[:, 1]]) >= threshold] for part in parts]
@@ -179,19 +188,19 @@ def _keep_similar_pairs(vectors: Vectors, pairs: Rows, threshold: float) -> Rows
 
 def _group_pairs(vectors: Vectors, pairs: Rows, threshold: float) -> list[tuple[tuple[int, ...], float]]:
     """Return groups of pairwise similar rows, each with the lowest similarity between its members."""
-    ends, other_ends = pairs.ravel(), pairs[:, ::-1].ravel()
-    degrees = np.bincount(ends, minlength=len(vectors))
-    neighbours = np.split(other_ends[np.argsort(ends, kind="stable")], np.cumsum(degrees)[:-1])
-    is_taken = np.zeros(len(vectors), np.bool_)
+    first_rows, second_rows = pairs.ravel(), pairs[:, ::-1].ravel()
+    degrees = np.bincount(first_rows, minlength=len(vectors))
+    neighbours = np.split(second_rows[np.argsort(first_rows, kind="stable")], np.cumsum(degrees)[:-1])
+    is_grouped = np.zeros(len(vectors), np.bool_)
     groups = []
     for leader in np.argsort(-degrees, kind="stable")[: np.count_nonzero(degrees)].tolist():
-        candidates = neighbours[leader][~is_taken[neighbours[leader]]][:MAX_PAIRS].tolist()
-        if is_taken[leader] or not candidates:
+        candidates = neighbours[leader][~is_grouped[neighbours[leader]]][:MAX_PAIRS].tolist()
+        if is_grouped[leader] or not candidates:
             continue
-        group, lowest = _similar_group(vectors[[leader, *candidates]], [leader, *candidates], threshold)
+        group, lowest_similarity = _similar_group(vectors[[leader, *candidates]], [leader, *candidates], threshold)
         if len(group) > 1:
-            is_taken[list(group)] = True
-            groups.append((group, lowest))
+            is_grouped[list(group)] = True
+            groups.append((group, lowest_similarity))
     return groups
 
 
@@ -202,26 +211,29 @@ def _similar_group(vectors: Vectors, rows: list[int], threshold: float) -> tuple
     """
     similarities = vectors @ vectors.T
     members = [0]
-    allowed = similarities[0] >= threshold
+    is_similar_to_all = similarities[0] >= threshold
     for index in 1 + np.argsort(-similarities[0, 1:], kind="stable"):
-        if allowed[index]:
+        if is_similar_to_all[index]:
             members.append(int(index))
-            allowed &= similarities[index] >= threshold
-    lowest = float(similarities[np.ix_(members, members)].min())
-    return tuple(rows[index] for index in members), min(1.0, lowest)
+            is_similar_to_all &= similarities[index] >= threshold
+    lowest_similarity = float(similarities[np.ix_(members, members)].min())
+    return tuple(rows[index] for index in members), min(1.0, lowest_similarity)
 
 
 def _distinct_vectors(vectors: Vectors) -> tuple[Vectors, Rows]:
     """Return the distinct vectors in order of first appearance, and the index of each vector in this list."""
     index_by_vector: dict[bytes, int] = {}
-    inverse = np.array([index_by_vector.setdefault(row.tobytes(), len(index_by_vector)) for row in vectors], np.int64)
-    first = np.zeros(len(index_by_vector), np.int64)
-    first[inverse[::-1]] = np.arange(len(vectors))[::-1]
-    return vectors[first], inverse
+    index_of_row = np.array(
+        [index_by_vector.setdefault(row.tobytes(), len(index_by_vector)) for row in vectors], np.int64
+    )
+    first_rows = np.zeros(len(index_by_vector), np.int64)
+    first_rows[index_of_row[::-1]] = np.arange(len(vectors))[::-1]
+    return vectors[first_rows], index_of_row
 
 
-def _rows_by_number(numbers: Rows, n: int) -> list[list[int]]:
-    rows: list[list[int]] = [[] for _ in range(n)]
+def _group_rows(numbers: Rows, n_numbers: int) -> list[list[int]]:
+    """Return the rows that have each number, in a list indexed by the number."""
+    rows: list[list[int]] = [[] for _ in range(n_numbers)]
     for row, number in enumerate(numbers.tolist()):
         rows[number].append(row)
     return rows

@@ -25,7 +25,7 @@ def rates_by_group(groups: Mapping[str, G], outcomes: Mapping[str, str]) -> dict
     for record_id, outcome in outcomes.items():
         if record_id in groups:
             counts.setdefault(groups[record_id], Counter())[outcome] += 1
-    return {group: SuccessRate.of(tally) for group, tally in counts.items()}
+    return {group: SuccessRate.of(outcome_counts) for group, outcome_counts in counts.items()}
 
 
 def worst_first(rates: Mapping[G, SuccessRate]) -> tuple[G, ...]:

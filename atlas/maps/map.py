@@ -236,7 +236,7 @@ def regroup(memory_map: MemoryMap, embedded: EmbeddedRecords, min_domain_size: i
 
 
 def extend(memory_map: MemoryMap, embedded: EmbeddedRecords, fitted: MemoryMap | None = None) -> MemoryMap:
-    """Return the map updated to the current records: new_rows records near their neighbours, without deleted records.
+    """Return the map updated to the current records: new records near their neighbours, without deleted records.
 
     Args:
         memory_map: A map of an earlier state.
@@ -269,19 +269,21 @@ def extend(memory_map: MemoryMap, embedded: EmbeddedRecords, fitted: MemoryMap |
     rows = np.concatenate([np.arange(len(embedded.ids))[old_rows], new_rows])
     changed_domains = set(placed.labels.tolist()) if has_no_deletions else set(domains)
     unchanged = tuple(domain for domain in memory_map.domains if domain.number not in changed_domains)
-    measured = _measure_domains(
+    changed = _measure_domains(
         extended_map, embedded.vectors, rows, {n: domain for n, domain in domains.items() if n in changed_domains}
     )
-    return replace(extended_map, domains=_largest_first([*unchanged, *measured]))
+    return replace(extended_map, domains=_sort_by_size([*unchanged, *changed]))
 
 
 def _match_rows(map_ids: Sequence[str], ids: Sequence[str]) -> tuple[_Rows, _Rows | slice, _Rows]:
     """Return the rows of common records in the map and in `ids`, and the rows in `ids` of records not on the map."""
-    n = len(map_ids)
-    if tuple(ids[:n]) == tuple(map_ids):  # the usual case, new records only, should be cheap for a map of any size
-        return np.arange(n), slice(0, n), np.arange(n, len(ids))
-    kept_rows, old = _shared_rows(map_ids, ids)
-    return kept_rows, old, np.setdiff1d(np.arange(len(ids)), old)
+    n_on_map = len(map_ids)
+    if tuple(ids[:n_on_map]) == tuple(
+        map_ids
+    ):  # the usual case, new records only, should be cheap for a map of any size
+        return np.arange(n_on_map), slice(0, n_on_map), np.arange(n_on_map, len(ids))
+    kept_rows, old_rows = _shared_rows(map_ids, ids)
+    return kept_rows, old_rows, np.setdiff1d(np.arange(len(ids)), old_rows)
 
 
 @dataclass(frozen=True, slots=True)
@@ -328,31 +330,33 @@ def _add_domains(fitted: MemoryMap, embedded: EmbeddedRecords, min_size: int, pr
     if previous is not None:
         labels, kept_domains = _keep_names(fitted.ids, labels, previous)
     names_by_domain = name_domains(texts, labels)
-    new = {number: terms for number, terms in names_by_domain.items() if number not in kept_domains}
-    names = unique_names(new, {domain.name for domain in kept_domains.values()})
+    names_needed = {number: terms for number, terms in names_by_domain.items() if number not in kept_domains}
+    names = unique_names(names_needed, {domain.name for domain in kept_domains.values()})
     domains = {
-        n: kept_domains.get(n) or _unmeasured_domain(n, names[n], terms.terms) for n, terms in names_by_domain.items()
+        number: kept_domains.get(number) or _unmeasured_domain(number, names[number], terms.terms)
+        for number, terms in names_by_domain.items()
     }
-    grouped = replace(fitted, labels=labels, strengths=clusters.strengths)
+    clustered_map = replace(fitted, labels=labels, strengths=clusters.strengths)
     return replace(
-        grouped, domains=_largest_first(_measure_domains(grouped, embedded.vectors, np.array(order), domains))
+        clustered_map,
+        domains=_sort_by_size(_measure_domains(clustered_map, embedded.vectors, np.array(order), domains)),
     )
 
 
 def _keep_names(ids: Sequence[str], labels: Labels, previous: MemoryMap) -> tuple[Labels, dict[int, Domain]]:
     """Return labels with an earlier map's numbers, and the earlier domains that keep their names, keyed by number."""
-    now, before = _shared_rows(ids, previous.ids)
-    new_rows = np.setdiff1d(np.arange(len(ids)), now)
-    numbers = match_domains(previous.labels[before], labels[np.concatenate([now, new_rows])])
+    rows_now, rows_before = _shared_rows(ids, previous.ids)
+    new_rows = np.setdiff1d(np.arange(len(ids)), rows_now)
+    numbers = match_domains(previous.labels[rows_before], labels[np.concatenate([rows_now, new_rows])])
     labels = renumber(labels, numbers)
     kept_domains = {}
     for domain in previous.domains:
-        was_member = previous.labels[before] == domain.number
+        was_member = previous.labels[rows_before] == domain.number
         has_old_name = OLD_SEPARATOR in domain.name and not (domain.is_named_by_person or domain.suggested_by)
         if (
             was_member.any()
             and not has_old_name
-            and (labels[now][was_member] == domain.number).mean() >= MIN_SHARE_FOR_NAME
+            and (labels[rows_now][was_member] == domain.number).mean() >= MIN_SHARE_FOR_NAME
         ):
             kept_domains[domain.number] = domain
     return labels, kept_domains
@@ -408,12 +412,12 @@ def _most_typical(vectors: Vectors) -> list[int]:
     others.
     """
     nearest = np.argsort(-(vectors @ vectors.mean(axis=0)), kind="stable").tolist()
-    first = {vectors[row].tobytes(): row for row in reversed(nearest)}
-    different = set(first.values())
-    return sorted(nearest, key=lambda row: row not in different)[:MAX_TYPICAL]
+    first_rows = {vectors[row].tobytes(): row for row in reversed(nearest)}
+    distinct_rows = set(first_rows.values())
+    return sorted(nearest, key=lambda row: row not in distinct_rows)[:MAX_TYPICAL]
 
 
-def _largest_first(domains: Sequence[Domain]) -> tuple[Domain, ...]:
+def _sort_by_size(domains: Sequence[Domain]) -> tuple[Domain, ...]:
     return tuple(sorted(domains, key=lambda domain: (-domain.n, domain.number)))
 
 

@@ -28,10 +28,10 @@ SEED = 42
 MIN_POINTS = 4
 """Smallest number of records for UMAP. PCA is used for fewer."""
 
-WINDOW, TURN_DEGREES = np.array([1.15, 1.0]), 5
+WINDOW_SIDES, ROTATION_STEP_DEGREES = np.array([1.15, 1.0]), 5
 """Sides of the window that a first map should fill, and the angle in degrees between the tried rotations."""
 
-PLACING_WIDTH = 0.05
+SIMILARITY_SCALE = 0.05
 """Difference in similarity over which a neighbour's weight decreases by a factor of e."""
 
 N_JUDGED = 1_000
@@ -130,7 +130,7 @@ def place_newcomers(
 
 def placement_weights(nearest: Neighbours) -> npt.NDArray[np.float32]:
     """Return the weights with which neighbours place a new record, shape (n, k). Each row sums to 1."""
-    weights = np.exp((nearest.similarities - nearest.similarities[:, :1]) / PLACING_WIDTH)
+    weights = np.exp((nearest.similarities - nearest.similarities[:, :1]) / SIMILARITY_SCALE)
     scaled: npt.NDArray[np.float32] = weights / weights.sum(axis=1, keepdims=True)
     return scaled
 
@@ -153,14 +153,14 @@ def align(
 
 
 def rotate_to_fill(coordinates: Coordinates) -> Coordinates:
-    """Return the coordinates rotated to fill the proportions `WINDOW` best, and scaled to [-1, 1]."""
+    """Return the coordinates rotated to fill the proportions `WINDOW_SIDES` best, and scaled to [-1, 1]."""
     if len(coordinates) < 3:
         return coordinates
-    angles = np.radians(np.arange(0, 180, TURN_DEGREES))
-    turns = [np.array([[np.cos(angle), -np.sin(angle)], [np.sin(angle), np.cos(angle)]]) for angle in angles]
-    sides = [np.ptp(coordinates @ turn, axis=0) / WINDOW for turn in turns]
-    best = turns[int(np.argmin(np.max(sides, axis=1)))]
-    return umap_numpy.centre_and_scale((coordinates @ best).astype(np.float32), 1.0)
+    angles = np.radians(np.arange(0, 180, ROTATION_STEP_DEGREES))
+    rotations = [np.array([[np.cos(angle), -np.sin(angle)], [np.sin(angle), np.cos(angle)]]) for angle in angles]
+    sides = [np.ptp(coordinates @ rotation, axis=0) / WINDOW_SIDES for rotation in rotations]
+    best_rotation = rotations[int(np.argmin(np.max(sides, axis=1)))]
+    return umap_numpy.centre_and_scale((coordinates @ best_rotation).astype(np.float32), 1.0)
 
 
 def trustworthiness(
@@ -179,20 +179,22 @@ def trustworthiness(
         return 1.0
     rows = np.arange(n) if n <= n_judged else np.random.default_rng(seed).choice(n, n_judged, replace=False)
     parts = np.array_split(rows, math.ceil(len(rows) / 100))
-    total = sum(_intrusion(vectors, coordinates, part, k) for part in parts)
-    return float(1 - total * 2 / (len(rows) * k * (2 * n - 3 * k - 1)))
+    excess_ranks = sum(_sum_of_excess_ranks(vectors, coordinates, part, k) for part in parts)
+    return float(1 - excess_ranks * 2 / (len(rows) * k * (2 * n - 3 * k - 1)))
 
 
-def _intrusion(vectors: Vectors, coordinates: Coordinates, rows: npt.NDArray[Any], k: int) -> float:
+def _sum_of_excess_ranks(vectors: Vectors, coordinates: Coordinates, rows: npt.NDArray[Any], k: int) -> float:
     """Return the sum of ranks beyond k, in the vectors, of each row's k nearest neighbours on the map."""
-    numbers = np.arange(len(rows))
+    positions = np.arange(len(rows))
     distances = np.square(coordinates[rows, None, :] - coordinates[None]).sum(axis=2)
-    distances[numbers, rows] = np.inf
-    on_map = np.argpartition(distances, k - 1, axis=1)[:, :k]
+    distances[positions, rows] = np.inf
+    map_neighbours = np.argpartition(distances, k - 1, axis=1)[:, :k]
     similarities = vectors[rows] @ vectors.T
-    similarities[numbers, rows] = np.inf
+    similarities[positions, rows] = np.inf
     ordered = np.sort(-similarities, axis=1)
-    map_similarities = -np.take_along_axis(similarities, on_map, 1)
+    map_similarities = -np.take_along_axis(similarities, map_neighbours, 1)
     # Equally near ones share the best of their ranks, so that identical vectors are not intruders to each other.
-    ranks = np.stack([np.searchsorted(line, values) for line, values in zip(ordered, map_similarities, strict=True)])
+    ranks = np.stack(
+        [np.searchsorted(sorted_row, values) for sorted_row, values in zip(ordered, map_similarities, strict=True)]
+    )
     return float(np.maximum(ranks - k, 0).sum())

@@ -24,7 +24,7 @@ Numbers = npt.NDArray[np.int64]
 A, B = 1.56, 0.875
 """Parameters of the curve 1 / (1 + A·d^2B). umap-learn uses 1.577 and 0.895. B = 7/8 needs only three square roots."""
 
-NEGATIVES = 5
+N_NEGATIVE_SAMPLES = 5
 """Number of negative samples for each edge."""
 
 MAX_STEP = 4.0
@@ -32,7 +32,7 @@ FIRST_STEP = 0.5
 N_BATCHES = 4
 """Number of batches of an epoch. Batch i contains every fourth edge, starting with edge i."""
 
-GAP = 1.5
+ISLAND_GAP = 1.5
 """Width of the gap between islands, in the curve's units. `pack_islands` preserves it."""
 
 MAX_ISLANDS = 200
@@ -76,17 +76,17 @@ def neighbour_graph(indices: npt.NDArray[np.int32], distances: Floats) -> Graph:
 def memberships(distances: Floats) -> Floats:
     """Return the fuzzy membership of each neighbour, in (0, 1], shape (n, k). Each row sums to log2(k + 1)."""
     n, k = distances.shape
-    nonzero = np.where(distances > 0, distances, np.inf).min(axis=1, initial=np.inf, keepdims=True)
-    excess = np.maximum(distances - np.where(np.isfinite(nonzero), nonzero, 0.0), 0.0)
+    nearest = np.where(distances > 0, distances, np.inf).min(axis=1, initial=np.inf, keepdims=True)
+    distances_beyond_nearest = np.maximum(distances - np.where(np.isfinite(nearest), nearest, 0.0), 0.0)
     low, high = np.zeros((n, 1)), np.full((n, 1), np.inf)
-    scale, target = np.ones((n, 1)), np.log2(k + 1)
+    scale, target_sum = np.ones((n, 1)), np.log2(k + 1)
     for _ in range(48):
-        too_wide = np.exp(-excess / scale).sum(axis=1, keepdims=True) > target
-        high, low = np.where(too_wide, scale, high), np.where(too_wide, low, scale)
+        is_too_wide = np.exp(-distances_beyond_nearest / scale).sum(axis=1, keepdims=True) > target_sum
+        high, low = np.where(is_too_wide, scale, high), np.where(is_too_wide, low, scale)
         scale = np.where(np.isfinite(high), (low + np.minimum(high, 1e30)) / 2, scale * 2)
         scale = np.clip(scale, 1e-6, 1e6)
-    floor = 1e-3 * np.maximum(distances.mean(axis=1, keepdims=True), 1e-3)
-    weights: Floats = np.exp(-excess / np.maximum(scale, floor)).astype(np.float32)
+    smallest_scale = 1e-3 * np.maximum(distances.mean(axis=1, keepdims=True), 1e-3)
+    weights: Floats = np.exp(-distances_beyond_nearest / np.maximum(scale, smallest_scale)).astype(np.float32)
     return np.maximum(weights, 1e-6)
 
 
@@ -112,11 +112,11 @@ def optimise_layout(
     x, y = np.ascontiguousarray(points[:, 0]), np.ascontiguousarray(points[:, 1])
     phases = generator.random(len(graph.weights), np.float32)
     for epoch in range(n_epochs):
-        due = np.floor(graph.weights * (epoch + 1) + phases) > np.floor(graph.weights * epoch + phases)
-        edges = np.flatnonzero(due)
+        is_pulled = np.floor(graph.weights * (epoch + 1) + phases) > np.floor(graph.weights * epoch + phases)
+        edges = np.flatnonzero(is_pulled)
         step = FIRST_STEP * (1 - epoch / n_epochs)
-        for part in range(N_BATCHES):
-            batch = edges[part::N_BATCHES]
+        for batch_number in range(N_BATCHES):
+            batch = edges[batch_number::N_BATCHES]
             _move_points(x, y, graph.heads[batch], graph.tails[batch], step, generator)
         if on_progress and epoch % 20 == 19:
             on_progress(epoch + 1, n_epochs)
@@ -132,41 +132,46 @@ def label_islands(points: Floats) -> Numbers:
     with extra("map", "the map"):
         from scipy.ndimage import label
 
-    cells = np.floor((points - points.min(axis=0)) / GAP).astype(np.int64)
+    cells = np.floor((points - points.min(axis=0)) / ISLAND_GAP).astype(np.int64)
     is_land = np.zeros(cells.max(axis=0) + 1, np.bool_)
     is_land[cells[:, 0], cells[:, 1]] = True
-    numbered, _ = label(is_land, np.ones((3, 3)))
-    island_numbers = numbered[cells[:, 0], cells[:, 1]] - 1
+    land_labels, _ = label(is_land, np.ones((3, 3)))
+    island_numbers = land_labels[cells[:, 0], cells[:, 1]] - 1
     ranks = np.argsort(np.argsort(-np.bincount(island_numbers), kind="stable"))
     numbers: Numbers = ranks[island_numbers]
     return numbers
 
 
-def pack_islands(points: Floats, parts: Numbers) -> Floats:
+def pack_islands(points: Floats, island_numbers: Numbers) -> Floats:
     """Return points with the islands moved next to the largest one, because their distances have no meaning.
 
     Args:
         points: Shape (n, 2).
-        parts: The number of each point's island, 0 for the largest.
+        island_numbers: The number of each point's island, 0 for the largest.
     """
     with extra("map", "the map"):
         from scipy.spatial import cKDTree
 
     result = points.copy()
-    middle = points[parts == 0].mean(axis=0)
-    rows = {part: np.flatnonzero(parts == part) for part in range(1, min(int(parts.max()) + 1, MAX_ISLANDS))}
-    offsets = {part: points[part_rows].mean(axis=0) - middle for part, part_rows in rows.items()}
-    islands = [_sample(points[(parts == 0) | (parts >= MAX_ISLANDS)])]
-    for part in sorted(rows, key=lambda part: float(np.linalg.norm(offsets[part]))):
-        island, tree = _sample(points[rows[part]]), cKDTree(np.concatenate(islands))
-        shifts = (share * offsets[part] for share in np.linspace(-1, 0, 41))
-        shift = next((shift for shift in shifts if tree.query(island + shift)[0].min() >= GAP), np.zeros(2))
-        result[rows[part]] += shift.astype(np.float32)
-        islands.append(island + shift)
+    main_centre = points[island_numbers == 0].mean(axis=0)
+    rows = {
+        number: np.flatnonzero(island_numbers == number)
+        for number in range(1, min(int(island_numbers.max()) + 1, MAX_ISLANDS))
+    }
+    offsets = {number: points[island_rows].mean(axis=0) - main_centre for number, island_rows in rows.items()}
+    islands = [_thin_out(points[(island_numbers == 0) | (island_numbers >= MAX_ISLANDS)])]
+    for number in sorted(rows, key=lambda number: float(np.linalg.norm(offsets[number]))):
+        island_points, tree = _thin_out(points[rows[number]]), cKDTree(np.concatenate(islands))
+        shifts = (share * offsets[number] for share in np.linspace(-1, 0, 41))
+        shift = next(
+            (shift for shift in shifts if tree.query(island_points + shift)[0].min() >= ISLAND_GAP), np.zeros(2)
+        )
+        result[rows[number]] += shift.astype(np.float32)
+        islands.append(island_points + shift)
     return result
 
 
-def _sample(points: Floats) -> Floats:
+def _thin_out(points: Floats) -> Floats:
     return points[:: math.ceil(len(points) / 2_000)]
 
 
@@ -175,8 +180,8 @@ def centre_and_scale(points: Floats, extent: float) -> Floats:
     if not len(points):
         return points
     centred = points - (points.max(axis=0) + points.min(axis=0)) / 2
-    widest = float(np.abs(centred).max())
-    scaled: Floats = (centred * (extent / widest) if widest > 0 else centred).astype(np.float32)
+    largest = float(np.abs(centred).max())
+    scaled: Floats = (centred * (extent / largest) if largest > 0 else centred).astype(np.float32)
     return scaled
 
 
@@ -185,24 +190,24 @@ def _move_points(
 ) -> None:
     """Move the ends of some edges together, and each first end away from randomly sampled points."""
     pull_x, pull_y = _attraction(x[heads] - x[tails], y[heads] - y[tails])
-    random_points = generator.integers(0, len(x), (NEGATIVES, len(heads)), np.int32)
+    random_points = generator.integers(0, len(x), (N_NEGATIVE_SAMPLES, len(heads)), np.int32)
     push_x, push_y = _repulsion(x[heads] - x[random_points], y[heads] - y[random_points])
     for points, pull, push in ((x, pull_x, push_x), (y, pull_y, push_y)):
         moves = np.bincount(heads, pull + push.sum(axis=0), len(points)) - np.bincount(tails, pull, len(points))
         points += (step * moves).astype(np.float32)
 
 
-def _attraction(apart_x: Floats, apart_y: Floats) -> tuple[Floats, Floats]:
-    square = apart_x * apart_x + apart_y * apart_y
+def _attraction(dx: Floats, dy: Floats) -> tuple[Floats, Floats]:
+    square = dx * dx + dy * dy
     root = _eighth_root(square)
     strength = -2 * A * B / (root + A * square)
-    return _clip_forces(strength * apart_x), _clip_forces(strength * apart_y)
+    return _clip_forces(strength * dx), _clip_forces(strength * dy)
 
 
-def _repulsion(apart_x: Floats, apart_y: Floats) -> tuple[Floats, Floats]:
-    square = apart_x * apart_x + apart_y * apart_y
+def _repulsion(dx: Floats, dy: Floats) -> tuple[Floats, Floats]:
+    square = dx * dx + dy * dy
     strength = 2 * B / ((0.001 + square) * (1 + A * square / _eighth_root(square)))
-    return _clip_forces(strength * apart_x), _clip_forces(strength * apart_y)
+    return _clip_forces(strength * dx), _clip_forces(strength * dy)
 
 
 def _eighth_root(square: Floats) -> Floats:
@@ -210,6 +215,6 @@ def _eighth_root(square: Floats) -> Floats:
     return root
 
 
-def _clip_forces(moves: npt.NDArray[Any]) -> Floats:
-    bounded: Floats = np.clip(moves, -MAX_STEP, MAX_STEP, out=moves)
+def _clip_forces(forces: npt.NDArray[Any]) -> Floats:
+    bounded: Floats = np.clip(forces, -MAX_STEP, MAX_STEP, out=forces)
     return bounded

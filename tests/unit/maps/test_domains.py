@@ -40,7 +40,7 @@ def test_points_in_one_place_are_grouped_without_complaint():
 
 
 def test_large_maps_are_grouped_by_a_sample(monkeypatch):
-    monkeypatch.setattr(domains, "MAX_FITTED", 400)
+    monkeypatch.setattr(domains, "MAX_CLUSTERED_POINTS", 400)
     points = blobs([600, 500, 400])
     found = find_domains(points, 60)
     truth = np.repeat([0, 1, 2], [600, 500, 400])

@@ -40,7 +40,7 @@ def test_any_two_of_a_group_are_similar_though_a_chain_leads_on():
 
 @pytest.mark.parametrize("dimension", [8, 200])
 def test_the_pairs_are_those_of_comparing_all_with_all(monkeypatch, dimension):
-    monkeypatch.setattr(duplicates, "BLOCK", 64)
+    monkeypatch.setattr(duplicates, "BLOCK_ROWS", 64)
     generator = np.random.default_rng(0)
     vectors = unit(
         generator.normal(size=(40, dimension))[generator.integers(0, 40, 300)]

@@ -12,8 +12,8 @@ from tests.support.vectors import clustered
 
 @pytest.fixture
 def small_blocks(monkeypatch):
-    monkeypatch.setattr(neighbours, "ROWS", 32)
-    monkeypatch.setattr(neighbours, "COLUMNS", 64)
+    monkeypatch.setattr(neighbours, "BLOCK_ROWS", 32)
+    monkeypatch.setattr(neighbours, "BLOCK_COLUMNS", 64)
 
 
 @pytest.mark.usefixtures("small_blocks")
