@@ -90,7 +90,7 @@ def bench_curation(
         InvalidInput: No attempt succeeded.
     """
     ordered, cached_embedder = sort_by_time(attempts), CachedEmbedder(embedder)
-    successes_by_task = _successes(ordered)
+    successes_by_task = _group_successes(ordered)
     if not successes_by_task:
         raise InvalidInput(
             f"none of {len(ordered):,} attempts succeeded, so there is no task to look for; give successful attempts"
@@ -103,7 +103,11 @@ def bench_curation(
             memory = MemoryToShrink(
                 attempts=ordered, vectors=vectors, n_kept=n_kept, embedder=cached_embedder, settings=settings
             )
-            kept = policy(memory) if n_kept < len(ordered) else [KeptRecord(a, frozenset({a.id})) for a in ordered]
+            kept = (
+                policy(memory)
+                if n_kept < len(ordered)
+                else [KeptRecord(attempt, frozenset({attempt.id})) for attempt in ordered]
+            )
             rows.append(_make_row(name, share, kept, successes_by_task, memory, seed))
             if on_progress:
                 on_progress(len(rows), len(policies) * len(shares))
@@ -116,7 +120,7 @@ def bench_curation(
     )
 
 
-def _successes(attempts: Sequence[Trajectory]) -> dict[str, list[Trajectory]]:
+def _group_successes(attempts: Sequence[Trajectory]) -> dict[str, list[Trajectory]]:
     """Return the successful attempts, keyed by task."""
     successes_by_task: dict[str, list[Trajectory]] = {}
     for attempt in attempts:
@@ -133,18 +137,19 @@ def _make_row(
     memory: MemoryToShrink,
     seed: int,
 ) -> CurationRow:
+    """Return the figures of retrieval from a shrunk memory."""
     with temporary_memory(EXPERIENCE, memory.embedder, memory.settings) as (system, _):
         ids = system.experience.store_many([record.attempt for record in kept])
-        by_id = dict(zip(ids, kept, strict=True))
-        values = list[list[float]]()
+        records_by_id = dict(zip(ids, kept, strict=True))
+        rows = list[list[float]]()
         for successes in successes_by_task.values():
             description = successes[0].task.description
             hits = system.experience.retrieve(description, K, count_retrieval=False).hits
             success_ids = {attempt.id for attempt in successes}
-            records = [by_id[hit.item.id] for hit in hits if success_ids & by_id[hit.item.id].sources]
-            best_evidence = max((_evidence(record, successes) for record in records), default=0.0)
-            values.append([float(bool(records)), best_evidence])
-    found_rate, evidence = estimates(np.array(values, np.float64), list(successes_by_task), seed=seed)
+            records = [records_by_id[hit.item.id] for hit in hits if success_ids & records_by_id[hit.item.id].sources]
+            evidence_of_task = max((_best_evidence(record, successes) for record in records), default=0.0)
+            rows.append([float(bool(records)), evidence_of_task])
+    found_rate, evidence = estimates(np.array(rows, np.float64), list(successes_by_task), seed=seed)
     lengths = [len(text_without_task(record.attempt).split()) for record in kept]
     return CurationRow(
         policy=name,
@@ -156,8 +161,8 @@ def _make_row(
     )
 
 
-def _evidence(record: KeptRecord, successes: Sequence[Trajectory]) -> float:
-    """Return the share of an attempt's words that a record contains, for the record's best successful source attempt.
+def _best_evidence(record: KeptRecord, successes: Sequence[Trajectory]) -> float:
+    """Return the largest share of a source attempt's words that a record still contains, over its successful sources.
 
     The share is 1 for an attempt without words.
     """

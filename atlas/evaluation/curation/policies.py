@@ -13,8 +13,8 @@ from atlas.evaluation.replay import group_by_time, temporary_memory
 from atlas.memory.system import MemorySystem
 from atlas.protocols.infra import WholeEmbedder
 
-ROUNDS = 8
-"""Largest number of plans that `prune_measured` measures. If no task loses its best record, it measures no more."""
+MAX_ROUNDS = 8
+"""Largest number of plans that `prune_measured` measures. It stops earlier if no task loses its best record."""
 
 EXPERIENCE = frozenset({"experience"})
 
@@ -63,22 +63,22 @@ def keep_short(memory: MemoryToShrink) -> list[KeptRecord]:
 
 def merge_similar(memory: MemoryToShrink) -> list[KeptRecord]:
     """Keep the newest attempt of each group of similar tasks, regardless of the outcomes."""
-    return [KeptRecord(group[-1], _ids(group)) for group in _groups(memory)]
+    return [KeptRecord(group[-1], _ids(group)) for group in _cluster_attempts(memory)]
 
 
 def summarise_all(memory: MemoryToShrink) -> list[KeptRecord]:
     """Replace each group of similar tasks by one summary, which is about as long as one attempt."""
-    return [KeptRecord(_summary(group), _ids(group)) for group in _groups(memory)]
+    return [KeptRecord(_summarise_group(group), _ids(group)) for group in _cluster_attempts(memory)]
 
 
 def prune(memory: MemoryToShrink) -> list[KeptRecord]:
     """Prune with ATLAS to a number of records. The least successful records are removed first, then the oldest."""
-    return _prune(memory, rounds=0)
+    return _prune(memory, n_rounds=0)
 
 
 def prune_measured(memory: MemoryToShrink) -> list[KeptRecord]:
     """Prune like `prune`, then keep successes that `curation_loss` lists, until the loss no longer falls."""
-    return _prune(memory, rounds=ROUNDS)
+    return _prune(memory, n_rounds=MAX_ROUNDS)
 
 
 POLICIES: Mapping[str, Policy] = {
@@ -99,18 +99,23 @@ def text_without_task(attempt: Trajectory) -> str:
     return "\n".join(part for part in parts if part)
 
 
-def _prune(memory: MemoryToShrink, rounds: int) -> list[KeptRecord]:
+def _prune(memory: MemoryToShrink, n_rounds: int) -> list[KeptRecord]:
+    """Prune a memory, and return the remaining records.
+
+    In each round, some successes that tasks would lose are kept as well. The plan that loses the fewest of them is
+    used.
+    """
     with temporary_memory(EXPERIENCE, memory.embedder, memory.settings) as (system, _):
         attempts = dict(zip(system.experience.store_many(memory.attempts), memory.attempts, strict=True))
         kept_ids = list[str]()
-        best_removed, fewest = _pruned_ids(system, memory, kept_ids), len(attempts) + 1
+        best_removed, smallest_loss = _pruned_ids(system, memory, kept_ids), len(attempts) + 1
         removed = best_removed
-        for _ in range(rounds):
+        for _ in range(n_rounds):
             lost_records = system.curation_loss("experience", dict.fromkeys(removed, "")).lost
             successes = [record for record in lost_records if attempts[record.id].outcome.success]
             n_lost = sum(len(record.tasks) for record in successes)
-            if n_lost < fewest:
-                best_removed, fewest = removed, n_lost
+            if n_lost < smallest_loss:
+                best_removed, smallest_loss = removed, n_lost
             if not successes or len(kept_ids) == memory.n_kept:
                 break
             kept_ids += [record.id for record in successes][: memory.n_kept - len(kept_ids)]
@@ -120,13 +125,13 @@ def _prune(memory: MemoryToShrink, rounds: int) -> list[KeptRecord]:
 
 def _pruned_ids(system: MemorySystem, memory: MemoryToShrink, kept_ids: Sequence[str]) -> set[str]:
     """Return the ids of the records that pruning removes to reach the target number, never those in `kept_ids`."""
-    n_max = memory.n_kept
+    max_count = memory.n_kept
     while True:
-        plan = system.experience.plan_prune({"max_count": n_max}, keep=kept_ids)
+        plan = system.experience.plan_prune({"max_count": max_count}, keep=kept_ids)
         surplus = plan.n_total - len(plan.removals) - memory.n_kept
-        if surplus <= 0 or not n_max:
+        if surplus <= 0 or not max_count:
             return {decision.id for decision in plan.removals}
-        n_max = max(0, n_max - surplus)
+        max_count = max(0, max_count - surplus)
 
 
 def _as_unmerged(attempts: Sequence[Trajectory]) -> list[KeptRecord]:
@@ -137,7 +142,7 @@ def _ids(group: Sequence[Trajectory]) -> frozenset[str]:
     return frozenset(attempt.id for attempt in group)
 
 
-def _groups(memory: MemoryToShrink) -> list[list[Trajectory]]:
+def _cluster_attempts(memory: MemoryToShrink) -> list[list[Trajectory]]:
     """Return `n_kept` groups of attempts, clustered by average linkage. Attempts keep their order."""
     from scipy.cluster.hierarchy import fcluster, linkage
 
@@ -151,7 +156,7 @@ def _groups(memory: MemoryToShrink) -> list[list[Trajectory]]:
     return list(groups.values())
 
 
-def _summary(group: Sequence[Trajectory]) -> Trajectory:
+def _summarise_group(group: Sequence[Trajectory]) -> Trajectory:
     """Return the summary of a group: an attempt with the start of each text, and the most frequent outcome."""
     if len(group) == 1:
         return group[0]

@@ -68,20 +68,20 @@ def run_command(
     directory.mkdir(parents=True, exist_ok=True)
     (directory / "task.json").write_text(json.dumps(asdict(task), ensure_ascii=False), encoding="utf-8")
     (directory / "block.txt").write_text(block, encoding="utf-8")
-    began = time.monotonic()
-    code = _run(command, directory, "output.txt", timeout_seconds)
-    seconds = time.monotonic() - began
+    started_at = time.monotonic()
+    exit_code = _run_process(command, directory, "output.txt", timeout_seconds)
+    seconds = time.monotonic() - started_at
     reported = _parse_report(directory / "output.txt")
-    success, error = _outcome(code, reported, timeout_seconds)
-    if judge and code is not None:
-        verdict = _run(judge, directory, "judge.txt", timeout_seconds)
-        success, error = _outcome(verdict, {}, timeout_seconds)
+    success, error = _judge_run(exit_code, reported, timeout_seconds)
+    if judge and exit_code is not None:
+        judge_code = _run_process(judge, directory, "judge.txt", timeout_seconds)
+        success, error = _judge_run(judge_code, {}, timeout_seconds)
         error = f"judge: {error}" if error else ""
     return RunResult(
         success=success,
         seconds=round(seconds, 3),
-        tokens=int(_amount(reported.get("tokens"))),
-        cost=_amount(reported.get("cost")),
+        tokens=int(_parse_amount(reported.get("tokens"))),
+        cost=_parse_amount(reported.get("cost")),
         model=str(reported.get("model", "")),
         error=error,
         steps=tuple(step for step in _to_list(reported.get("steps")) if isinstance(step, dict)),
@@ -89,13 +89,13 @@ def run_command(
     )
 
 
-def _run(command: Sequence[str], directory: Path, output: str, timeout_seconds: float) -> int | None:
+def _run_process(command: Sequence[str], directory: Path, output: str, timeout_seconds: float) -> int | None:
     """Return a command's exit code, or None after a timeout. Its whole process group is killed at the end."""
     try:
         with (directory / output).open("wb") as file, (directory / f"{output}.errors").open("wb") as errors:
             process = subprocess.Popen(
                 list(command),
-                env=_environment(directory),
+                env=_environment_for_run(directory),
                 stdin=subprocess.DEVNULL,
                 stdout=file,
                 stderr=errors,
@@ -117,7 +117,7 @@ def _kill(process: subprocess.Popen[bytes]) -> None:
     process.wait()
 
 
-def _environment(directory: Path) -> dict[str, str]:
+def _environment_for_run(directory: Path) -> dict[str, str]:
     """Return the environment variables of a command. With them, ATLAS opens an empty store in the given directory."""
     environment = {name: value for name, value in os.environ.items() if not name.startswith("ATLAS_")}
     return environment | {
@@ -132,9 +132,9 @@ def _parse_report(output: Path) -> dict[str, Any]:
     """Return the JSON object with `success` in the last line of an output, or an empty object."""
     with output.open("rb") as file:
         file.seek(max(0, output.stat().st_size - TAIL_BYTES))
-        last = file.read().decode("utf-8", "replace").strip().rpartition("\n")[2]
+        last_line = file.read().decode("utf-8", "replace").strip().rpartition("\n")[2]
     try:
-        reported = json.loads(last)
+        reported = json.loads(last_line)
         # Half a surrogate pair is valid in JSON, but no file can hold it.
         reported = json.loads(json.dumps(reported, ensure_ascii=False).encode("utf-8", "replace"))
     except (ValueError, RecursionError):
@@ -144,12 +144,13 @@ def _parse_report(output: Path) -> dict[str, Any]:
     return {}
 
 
-def _outcome(code: int | None, reported: Mapping[str, Any], timeout_seconds: float) -> tuple[bool, str]:
-    if code is None:
+def _judge_run(exit_code: int | None, reported: Mapping[str, Any], timeout_seconds: float) -> tuple[bool, str]:
+    """Return whether a run succeeded, and why it counts as a failure if it ended irregularly."""
+    if exit_code is None:
         return False, f"the command took longer than {timeout_seconds:g} seconds"
-    if code not in (0, 1):
-        return False, f"the command ended with the code {code}"
-    return bool(reported.get("success", code == 0)), ""
+    if exit_code not in (0, 1):
+        return False, f"the command ended with the code {exit_code}"
+    return bool(reported.get("success", exit_code == 0)), ""
 
 
 def _to_step(reported: Mapping[str, Any]) -> Step:
@@ -157,7 +158,7 @@ def _to_step(reported: Mapping[str, Any]) -> Step:
     return Step(thought, action, observation)
 
 
-def _amount(value: object) -> float:
+def _parse_amount(value: object) -> float:
     """Return a reported amount as a number, or 0 if it is invalid."""
     if isinstance(value, bool) or not isinstance(value, int | float):
         return 0.0

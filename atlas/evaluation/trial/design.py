@@ -98,10 +98,10 @@ class Cell:
 
 def shuffled_cells(n_tasks: int, arms: Sequence[str], n_repeats: int, seed: int) -> Iterator[tuple[Cell, ...]]:
     """Yield a cell for each task, repeat and arm. The order of tasks, and of arms within a task, is random."""
-    draw = random.Random(seed)
+    generator = random.Random(seed)
     for repeat in range(n_repeats):
-        for task in draw.sample(range(n_tasks), n_tasks):
-            yield tuple(Cell(task=task, repeat=repeat, arm=arm) for arm in draw.sample(list(arms), len(arms)))
+        for task in generator.sample(range(n_tasks), n_tasks):
+            yield tuple(Cell(task=task, repeat=repeat, arm=arm) for arm in generator.sample(list(arms), len(arms)))
 
 
 def read_tasks(path: Path) -> list[Task]:
@@ -114,13 +114,13 @@ def read_tasks(path: Path) -> list[Task]:
     for number, line in enumerate(path.read_text(encoding="utf-8").split("\n"), start=1):
         if line.strip():
             tasks.append(_read_task(line, f"{path.name}, line {number}"))
-    return _drop_repeated(tasks)
+    return _check_distinct(tasks)
 
 
 def distinct_tasks(experience: ChromaExperienceMemory) -> list[Task]:
     """Return the tasks of a store's attempts, each once."""
     attempts = experience.get_many(experience.ids())
-    return _drop_repeated(list({task_name(attempt.task): attempt.task for attempt in attempts}.values()))
+    return _check_distinct(list({task_name(attempt.task): attempt.task for attempt in attempts}.values()))
 
 
 def _read_task(line: str, location: str) -> Task:
@@ -133,7 +133,12 @@ def _read_task(line: str, location: str) -> Task:
     return decode(Task, {"id": "", "domain": ""} | encoded, location)
 
 
-def _drop_repeated(tasks: list[Task]) -> list[Task]:
+def _check_distinct(tasks: list[Task]) -> list[Task]:
+    """Return the tasks.
+
+    Raises:
+        InvalidInput: There are no tasks, or two of them have the same id or description.
+    """
     if not tasks:
         raise InvalidInput("a trial needs tasks, but there are none; name a file with --tasks")
     [(repeated, count)] = Counter(map(task_name, tasks)).most_common(1)

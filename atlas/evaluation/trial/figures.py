@@ -134,19 +134,19 @@ def build_report(
         n_cells=n_cells,
         n_done=len(cells),
         stopped_by=stopped_by,
-        arms=tuple(_arm(name, [cell for cell in cells if cell.cell.arm == name]) for name in arms),
-        comparisons=tuple(_comparison(second, first, cells) for first, second in combinations(arms, 2)),
+        arms=tuple(_arm_figures(name, [cell for cell in cells if cell.cell.arm == name]) for name in arms),
+        comparisons=tuple(_compare_arms(second, first, cells) for first, second in combinations(arms, 2)),
         cells=tuple(cells),
     )
 
 
-def _arm(name: str, cells: Sequence[FinishedCell]) -> ArmFigures:
+def _arm_figures(name: str, cells: Sequence[FinishedCell]) -> ArmFigures:
     results = [cell.result for cell in cells]
     return ArmFigures(
         name=name,
-        every=_rate(cells),
-        seen=_rate([cell for cell in cells if cell.is_seen]),
-        new=_rate([cell for cell in cells if not cell.is_seen]),
+        every=_rate_figure(cells),
+        seen=_rate_figure([cell for cell in cells if cell.is_seen]),
+        new=_rate_figure([cell for cell in cells if not cell.is_seen]),
         n_errors=sum(bool(result.error) for result in results),
         block_tokens=_mean([cell.block_tokens for cell in cells]),
         tokens=_mean([result.tokens for result in results]),
@@ -156,7 +156,7 @@ def _arm(name: str, cells: Sequence[FinishedCell]) -> ArmFigures:
     )
 
 
-def _rate(cells: Sequence[FinishedCell]) -> RateFigure:
+def _rate_figure(cells: Sequence[FinishedCell]) -> RateFigure:
     successes = [cell.result.success for cell in cells]
     interval = clustered_rate(successes, [str(cell.cell.task) for cell in cells]).interval if cells else None
     return RateFigure(n=len(cells), n_succeeded=sum(successes), interval=interval)
@@ -166,14 +166,14 @@ def _mean(values: Sequence[float]) -> float:
     return mean(values) if values else 0.0
 
 
-def _comparison(first: str, second: str, cells: Sequence[FinishedCell]) -> ArmComparison:
+def _compare_arms(first: str, second: str, cells: Sequence[FinishedCell]) -> ArmComparison:
     differences = _differences(first, second, cells)
     return ArmComparison(
         first=first,
         second=second,
-        every=_pair(differences),
-        seen=_pair(_differences(first, second, [cell for cell in cells if cell.is_seen])),
-        new=_pair(_differences(first, second, [cell for cell in cells if not cell.is_seen])),
+        every=_pair_figure(differences),
+        seen=_pair_figure(_differences(first, second, [cell for cell in cells if cell.is_seen])),
+        new=_pair_figure(_differences(first, second, [cell for cell in cells if not cell.is_seen])),
         won=tuple(task for task, difference in differences.items() if difference > 0),
         lost=tuple(task for task, difference in differences.items() if difference < 0),
     )
@@ -181,15 +181,15 @@ def _comparison(first: str, second: str, cells: Sequence[FinishedCell]) -> ArmCo
 
 def _differences(first: str, second: str, cells: Sequence[FinishedCell]) -> dict[int, float]:
     """Return the difference in success rate, first minus second arm, for each task, over the repeats that both have."""
-    success = {(cell.cell.task, cell.cell.repeat, cell.cell.arm): cell.result.success for cell in cells}
-    of_task = defaultdict(list)
-    for (task, repeat, arm), is_success in success.items():
-        if arm == first and (task, repeat, second) in success:
-            of_task[task].append(is_success - success[task, repeat, second])
-    return {task: mean(differences) for task, differences in of_task.items()}
+    success_by_run = {(cell.cell.task, cell.cell.repeat, cell.cell.arm): cell.result.success for cell in cells}
+    differences_by_task = defaultdict(list)
+    for (task, repeat, arm), is_success in success_by_run.items():
+        if arm == first and (task, repeat, second) in success_by_run:
+            differences_by_task[task].append(is_success - success_by_run[task, repeat, second])
+    return {task: mean(differences) for task, differences in differences_by_task.items()}
 
 
-def _pair(differences: Mapping[int, float]) -> PairFigure | None:
+def _pair_figure(differences: Mapping[int, float]) -> PairFigure | None:
     if not differences:
         return None
     values = np.array(list(differences.values()))

@@ -24,7 +24,7 @@ from atlas.protocols.infra import Embedder
 from atlas.storage.maintenance.copying import copy_store
 from atlas.storage.store import Store
 
-READY = "ready"
+READY_FILE = "ready"
 """Name of the file whose existence shows that the copy in a directory is complete."""
 
 N_RECENT, N_UNRELATED, N_RELATED = 8, 40, 50
@@ -38,7 +38,7 @@ HASH_BATCH = 500
 def fork(source: Settings, directory: Path, settings: Settings) -> Path:
     """Copy a store into a directory, unless a complete copy is there, and return the path of the copy."""
     target = directory / "store"
-    if not (directory / READY).exists():
+    if not (directory / READY_FILE).exists():
         shutil.rmtree(directory, ignore_errors=True)
         directory.mkdir(parents=True)
         original = Store.open(source.address or source.directory, read_only=True, create=False, settings=source)
@@ -56,21 +56,21 @@ def ensure_fork(arm: Arm, frozen: Path, directory: Path, settings: Settings, emb
     The copy lacks the records that the arm excludes.
     """
     source = settings_for_store(settings, arm.store or str(frozen))
-    is_new = not (directory / READY).exists()
+    is_new = not (directory / READY_FILE).exists()
     target = fork(source, directory, settings)
     if is_new:
         with open_fork(target, settings, embedder) as memory:
             _delete_excluded(memory, arm)
             if arm.profile:
                 memory.storage.profiles.use(arm.profile)
-        (directory / READY).touch()
+        (directory / READY_FILE).touch()
     return target
 
 
 def freeze(source: Settings, directory: Path, settings: Settings) -> Path:
     """Copy a store once for the whole trial, unless a complete copy exists, and return the path of the copy."""
     target = fork(source, directory, settings)
-    (directory / READY).touch()
+    (directory / READY_FILE).touch()
     return target
 
 
@@ -123,6 +123,7 @@ def has_attempt(memory: MemorySystem, task: Task) -> bool:
 
 
 def _delete_excluded(memory: MemorySystem, arm: Arm) -> None:
+    """Delete the records that an arm excludes from its copy of the store."""
     kinds = searchable_kinds()
     if arm.without:
         records = kinds[arm.without].records(memory)
@@ -130,7 +131,9 @@ def _delete_excluded(memory: MemorySystem, arm: Arm) -> None:
     if arm.without_tag:
         for kind in kinds.values():
             records = kind.records(memory)
-            tagged = [i for i, marks in records.marks(records.ids()).items() if arm.without_tag in marks.tags]
+            tagged = [
+                record_id for record_id, marks in records.marks(records.ids()).items() if arm.without_tag in marks.tags
+            ]
             records.delete(tagged)
     if arm.without_strategy:
         if memory.strategies.get(arm.without_strategy) is None:
@@ -143,9 +146,13 @@ def _unrelated_attempts(memory: MemorySystem, task: Task, seed: str) -> list[Exp
     hits = memory.experience.retrieve(task.description, N_RELATED, threshold=0.0, count_retrieval=False).hits
     related = {hit.item.id for hit in hits}
     ids = memory.experience.ids()
-    unrelated = [i for i in ids if i not in related] or [hit.item.id for hit in hits[len(hits) // 2 :]]
-    sample = random.Random(seed).sample(sorted(unrelated), min(N_UNRELATED, len(unrelated)))
-    return [attempt for attempt in memory.experience.get_many(sample) if task_name(attempt.task) != task_name(task)]
+    unrelated = [record_id for record_id in ids if record_id not in related] or [
+        hit.item.id for hit in hits[len(hits) // 2 :]
+    ]
+    sampled_ids = random.Random(seed).sample(sorted(unrelated), min(N_UNRELATED, len(unrelated)))
+    return [
+        attempt for attempt in memory.experience.get_many(sampled_ids) if task_name(attempt.task) != task_name(task)
+    ]
 
 
 def _as_hits(records: Sequence[Experience]) -> MemoryQueryResult:

@@ -64,13 +64,13 @@ def read_report(text: str) -> TrialReport:
         raise InvalidInput(message) from error
     saved = decode(_SavedReport, encoded, "trial's report")
     design = saved.design
-    _check(saved)
+    _check_consistency(saved)
     return build_report(
         encoded["design"], list(dict.fromkeys(design.arms)), design.tasks, saved.cells, saved.n_cells, saved.stopped_by
     )
 
 
-def _check(saved: _SavedReport) -> None:
+def _check_consistency(saved: _SavedReport) -> None:
     """Raise `InvalidInput` unless the runs of a report agree with its design."""
     design = saved.design
     if not design.command:
@@ -84,7 +84,7 @@ def _check(saved: _SavedReport) -> None:
         raise InvalidInput("expected each run once in a trial's report, got a run twice")
     if len(saved.cells) > saved.n_cells:
         raise InvalidInput(f"expected at most {saved.n_cells} runs in a trial's report, got {len(saved.cells)}")
-    if any(min(r.result.tokens, r.result.cost, r.result.seconds, r.block_tokens) < 0 for r in saved.cells):
+    if any(min(run.result.tokens, run.result.cost, run.result.seconds, run.block_tokens) < 0 for run in saved.cells):
         raise InvalidInput("expected amounts of 0 or more in a trial's report, got a negative one")
 
 
@@ -115,10 +115,10 @@ def failure_lines(report: TrialReport) -> list[str]:
 def head(report: TrialReport) -> str:
     """Return a line with the size and the settings of the trial, and the hashes that identify its inputs."""
     design = report.design
-    ended = f"; ended by its limit of {report.stopped_by}" if report.stopped_by else ""
+    ending = f"; ended by its limit of {report.stopped_by}" if report.stopped_by else ""
     return (
         f"{report.n_done:,} of {report.n_cells:,} runs of {design['command'][0]} at {len(design['tasks']):,} tasks"
-        f"{ended}; seed {design['seed']}, store {design['store_hash'][:12]}, code {design['code_hash'][:12]}, "
+        f"{ending}; seed {design['seed']}, store {design['store_hash'][:12]}, code {design['code_hash'][:12]}, "
         f"embedding model {design['embedding_model'] or 'none'}, ATLAS {design['atlas']}"
     )
 
@@ -150,7 +150,7 @@ def _arm_row(arm: ArmFigures) -> list[str]:
     return [
         arm.name,
         f"{arm.every.n:,}",
-        *map(_rate, (arm.every, arm.seen, arm.new)),
+        *map(_rate_cell, (arm.every, arm.seen, arm.new)),
         f"{arm.n_errors:,}",
         f"{arm.block_tokens:,.0f}",
         f"{arm.tokens:,.0f}",
@@ -165,20 +165,27 @@ def _comparison_row(comparison: ArmComparison) -> list[str]:
     if pair is None:
         return [name, "0", *[NO_VALUE] * 6]
     counts = [f"{pair.n_won:,}", f"{pair.n_lost:,}", f"{pair.chance:.3f}"]
-    return [name, f"{pair.n_tasks:,}", _pair(pair), *counts, _pair(comparison.seen), _pair(comparison.new)]
+    return [
+        name,
+        f"{pair.n_tasks:,}",
+        _pair_cell(pair),
+        *counts,
+        _pair_cell(comparison.seen),
+        _pair_cell(comparison.new),
+    ]
 
 
-def _rate(rate: RateFigure) -> str:
+def _rate_cell(rate: RateFigure) -> str:
     if rate.share is None or rate.interval is None:
         return NO_VALUE
     return f"{rate.share:.0%} {_format_interval(rate.interval, '.0f')} of {rate.n:,}"
 
 
-def _pair(pair: PairFigure | None) -> str:
+def _pair_cell(pair: PairFigure | None) -> str:
     if pair is None:
         return NO_VALUE
     return f"{100 * pair.difference:+.0f}" + (f" {_format_interval(pair.interval, '+.0f')}" if pair.interval else "")
 
 
-def _format_interval(interval: Interval, form: str) -> str:
-    return f"[{100 * interval.low:{form}}, {100 * interval.high:{form}}]"
+def _format_interval(interval: Interval, number_format: str) -> str:
+    return f"[{100 * interval.low:{number_format}}, {100 * interval.high:{number_format}}]"

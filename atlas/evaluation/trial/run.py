@@ -84,24 +84,24 @@ def run_trial(
     Raises:
         InvalidInput: The plan is invalid, or the directory contains a trial with another design.
     """
-    _check(plan)
+    _check_plan(plan)
     directory = directory.absolute()
     frozen = freeze(source, directory / "frozen", source)
     with open_fork(frozen, source, embedder) as memory:
         tasks = list(plan.tasks or distinct_tasks(memory.experience))
-        seen = {number for number, task in enumerate(tasks) if has_attempt(memory, task)}
-        design = _design(plan, tasks, memory)
+        seen = {index for index, task in enumerate(tasks) if has_attempt(memory, task)}
+        design = _describe_design(plan, tasks, memory)
     journal = TrialJournal(directory)
     journal.begin(design)
     with ExitStack() as stack:
         memories = dict[str, MemorySystem]()
-        for number, arm in enumerate(plan.arms):
-            fork = ensure_fork(arm, frozen, directory / "forks" / str(number), source, embedder)
+        for index, arm in enumerate(plan.arms):
+            fork = ensure_fork(arm, frozen, directory / "forks" / str(index), source, embedder)
             memories[arm.name] = stack.enter_context(open_fork(fork, source, embedder))
-        running = _TrialRun(plan, tasks, seen, memories, journal, directory)
-        stopped_by = running.run(on_progress)
+        trial = _TrialRun(plan, tasks, seen, memories, journal, directory)
+        stopped_by = trial.run(on_progress)
     return build_report(
-        design, [arm.name for arm in plan.arms], tasks, list(running.done.values()), running.n_cells, stopped_by
+        design, [arm.name for arm in plan.arms], tasks, list(trial.finished_cells.values()), trial.n_cells, stopped_by
     )
 
 
@@ -121,27 +121,28 @@ class _TrialRun:
         self._directory = directory
         self._arms = {arm.name: arm for arm in plan.arms}
         self.n_cells = len(tasks) * plan.n_repeats * len(plan.arms)
-        self.done = {cell.cell.key: cell for cell in journal.read()}
-        for cell in self.done.values():
+        self.finished_cells = {cell.cell.key: cell for cell in journal.read()}
+        for cell in self.finished_cells.values():
             self._store_attempt(cell)  # in case of an interruption before this
 
     def run(self, on_progress: Progress | None) -> str:
         """Run the remaining cells, and return the name of the limit that ended the trial, or an empty string."""
         names = list(self._arms)
         for cells in shuffled_cells(len(self._tasks), names, self._plan.n_repeats, self._plan.seed):
-            waiting = [cell for cell in cells if cell.key not in self.done]
-            if waiting and (limit := self._plan.budget.find_reached_limit(list(self.done.values()))):
+            remaining = [cell for cell in cells if cell.key not in self.finished_cells]
+            if remaining and (limit := self._plan.budget.find_reached_limit(list(self.finished_cells.values()))):
                 return limit
-            for cell in waiting:
-                finished = self._run(cell)
+            for cell in remaining:
+                finished = self._run_cell(cell)
                 self._journal.add(finished)
-                self.done[cell.key] = finished
+                self.finished_cells[cell.key] = finished
                 self._store_attempt(finished)
                 if on_progress:
-                    on_progress(len(self.done), self.n_cells)
+                    on_progress(len(self.finished_cells), self.n_cells)
         return ""
 
-    def _run(self, cell: Cell) -> FinishedCell:
+    def _run_cell(self, cell: Cell) -> FinishedCell:
+        """Run the command on a cell's task with the context block of its arm."""
         task, plan = self._tasks[cell.task], self._plan
         block = build_block(
             self._memories[cell.arm], self._arms[cell.arm], task, f"{plan.seed} {cell.task}.{cell.repeat}"
@@ -169,7 +170,7 @@ class _TrialRun:
         self._memories[finished.cell.arm].store_once(attempt)
 
 
-def _check(plan: TrialPlan) -> None:
+def _check_plan(plan: TrialPlan) -> None:
     names = [arm.name for arm in plan.arms]
     if len(set(names)) < len(names):
         raise InvalidInput(f"expected each arm once, got {', '.join(names)}; remove the repeated ones")
@@ -183,7 +184,7 @@ def _check(plan: TrialPlan) -> None:
         raise InvalidInput(f"expected a timeout above 0 seconds, got {plan.timeout_seconds}")
 
 
-def _design(plan: TrialPlan, tasks: Sequence[Task], memory: MemorySystem) -> dict[str, Any]:
+def _describe_design(plan: TrialPlan, tasks: Sequence[Task], memory: MemorySystem) -> dict[str, Any]:
     """Return the design of a trial: all that must be the same to resume it."""
     model = memory.storage.model
     return {
