@@ -142,7 +142,7 @@ def ablate(
     Raises:
         InvalidInput: There is no attempt, or a configuration is unknown.
     """
-    names = _validate_names(configurations)
+    names = _distinct_names(configurations)
     groups, is_timed = group_by_time(trajectories)
     groups = list(first_attempts(groups, limit)) if limit is not None else groups
     trajectories = [trajectory for group in groups for trajectory in group]
@@ -177,59 +177,70 @@ def ablate(
 
 
 def _make_row(name: str, replayed: Sequence[ReplayedAttempt], n_records: Mapping[str, int], seed: int) -> AblationRow:
+    """Return the figures of one configuration from the attempts that were replayed with it."""
     repeated = [attempt for attempt in replayed if attempt.n_same]
     predicted = [attempt for attempt in replayed if attempt.outcomes and attempt.trajectory.outcome.success is not None]
-    base_accuracies = [
-        _mean_probability(attempt, [attempt.base_rate]) for attempt in predicted if attempt.base_rate is not None
+    base_agreements = [
+        _probability_of_outcome(attempt, [attempt.base_rate]) for attempt in predicted if attempt.base_rate is not None
     ]
-    tokens = _estimate([[float(attempt.n_tokens)] for attempt in replayed], replayed, seed)
-    hits = _estimates(
+    tokens = _estimate_column([[float(attempt.n_tokens)] for attempt in replayed], replayed, seed)
+    hit_rates = _estimate_columns(
         [[float(attempt.rank == 1), float(attempt.rank is not None)] for attempt in repeated], repeated, seed
     )
-    accuracy = _estimates([[_mean_probability(attempt, attempt.outcomes)] for attempt in predicted], predicted, seed)
+    agreement = _estimate_columns(
+        [[_probability_of_outcome(attempt, attempt.outcomes)] for attempt in predicted], predicted, seed
+    )
     return AblationRow(
         name=name,
         memories=tuple(memory for memory in MEMORIES if memory in CONFIGURATIONS[name]),
-        hit_1=hits[0] if hits else None,
-        hit_k=hits[1] if hits else None,
-        chance_1=_chance(repeated, 1),
-        chance_k=_chance(repeated, K),
-        agreement=accuracy[0] if accuracy else None,
+        hit_1=hit_rates[0] if hit_rates else None,
+        hit_k=hit_rates[1] if hit_rates else None,
+        chance_1=_hit_rate_by_chance(repeated, 1),
+        chance_k=_hit_rate_by_chance(repeated, K),
+        agreement=agreement[0] if agreement else None,
         n_foretold=len(predicted),
-        base_agreement=sum(base_accuracies) / len(base_accuracies) if base_accuracies else None,
+        base_agreement=sum(base_agreements) / len(base_agreements) if base_agreements else None,
         tokens=tokens,
         n_shown=sum(attempt.n_tokens > 0 for attempt in replayed),
         n_held=dict(n_records),
     )
 
 
-def _chance(replayed: Sequence[ReplayedAttempt], k: int) -> float:
+def _hit_rate_by_chance(replayed: Sequence[ReplayedAttempt], k: int) -> float:
     """Return the mean probability that k random records from each memory include a record of the attempt's task."""
-    miss_probabilities = [
-        math.prod(1.0 - expected_hit(ranking, k) for ranking in attempt.contents) for attempt in replayed
-    ]
-    return 1.0 - sum(miss_probabilities) / len(miss_probabilities) if miss_probabilities else 0.0
+    miss_rates = [math.prod(1.0 - expected_hit(ranking, k) for ranking in attempt.contents) for attempt in replayed]
+    return 1.0 - sum(miss_rates) / len(miss_rates) if miss_rates else 0.0
 
 
-def _mean_probability(attempt: ReplayedAttempt, shares: Sequence[float]) -> float:
-    """Return the probability of the attempt's actual outcome if the mean of `shares` predicts its success."""
-    mean = sum(shares) / len(shares)
+def _probability_of_outcome(attempt: ReplayedAttempt, probabilities: Sequence[float]) -> float:
+    """Return the probability of an attempt's actual outcome if it succeeds with the mean of these probabilities."""
+    mean = sum(probabilities) / len(probabilities)
     return mean if attempt.trajectory.outcome.success else 1.0 - mean
 
 
-def _estimates(values: list[list[float]], replayed: Sequence[ReplayedAttempt], seed: int) -> list[Estimate]:
-    """Return the mean and the bootstrap interval over tasks of each column. Empty if there are no rows."""
-    if not values:
+def _estimate_columns(rows: list[list[float]], attempts: Sequence[ReplayedAttempt], seed: int) -> list[Estimate]:
+    """Return the mean of each column, with its bootstrap interval over tasks. Empty if there are no rows.
+
+    Args:
+        rows: One row for each attempt.
+    """
+    if not rows:
         return []
-    table: Values = np.array(values, np.float64)
-    return estimates(table, [task_identity(attempt.trajectory) for attempt in replayed], seed=seed)
+    table: Values = np.array(rows, np.float64)
+    return estimates(table, [task_identity(attempt.trajectory) for attempt in attempts], seed=seed)
 
 
-def _estimate(values: list[list[float]], replayed: Sequence[ReplayedAttempt], seed: int) -> Estimate:
-    return _estimates(values, replayed, seed)[0]
+def _estimate_column(rows: list[list[float]], attempts: Sequence[ReplayedAttempt], seed: int) -> Estimate:
+    """Return the mean of a single column, with its bootstrap interval over tasks."""
+    return _estimate_columns(rows, attempts, seed)[0]
 
 
-def _validate_names(configurations: Sequence[str]) -> list[str]:
+def _distinct_names(configurations: Sequence[str]) -> list[str]:
+    """Return the configurations to replay, each once. Without names, all of them.
+
+    Raises:
+        InvalidInput: There is no configuration of a name.
+    """
     for name in configurations:
         if name not in CONFIGURATIONS:
             raise InvalidInput(f"expected one of {', '.join(CONFIGURATIONS)} as a configuration, got {name!r}")
@@ -237,9 +248,10 @@ def _validate_names(configurations: Sequence[str]) -> list[str]:
 
 
 def _count_records(memory: MemorySystem) -> dict[str, int]:
+    """Return the number of records in each memory that can be counted, keyed by name."""
     memories = {
         "experience": memory.experience_memory,
         "concepts": memory.concept_library,
         "strategies": memory.strategy_bank,
     }
-    return {name: len(memory_part) for name, memory_part in memories.items() if isinstance(memory_part, Sized)}
+    return {name: len(records) for name, records in memories.items() if isinstance(records, Sized)}

@@ -34,7 +34,7 @@ def notes(ablation: Ablation) -> list[str]:
     lines = [
         f"hit@k: share of the {ablation.n_repeated:,} attempts at a repeated task for which one of a memory's first k "
         f"hits is from that task; chance is the same for a random order of all records of each memory, so it is "
-        f"higher for several memories. {_verbatim(ablation)}",
+        f"higher for several memories. {_verbatim_note(ablation)}",
         "agreement: share of the retrieved experiences' outcomes that equal the attempt's own, with that of all "
         "earlier attempts as baseline; strategies come from successes only, so they are not counted",
         f"tokens: of the block for a prompt, of at most {ablation.budget_tokens:,}, counted by {ablation.counted_with}",
@@ -47,7 +47,7 @@ def notes(ablation: Ablation) -> list[str]:
     return lines
 
 
-def _verbatim(ablation: Ablation) -> str:
+def _verbatim_note(ablation: Ablation) -> str:
     return f"{ablation.n_verbatim:,} of them have the same text as an earlier attempt, which makes retrieval easy"
 
 
@@ -67,19 +67,19 @@ def _grid(ablation: Ablation) -> Grid:
 def _row(row: AblationRow) -> list[str]:
     return [
         row.name,
-        _cell(row.hit_1),
+        _estimate_cell(row.hit_1),
         _share_cell(row.chance_1) if row.hit_1 else NO_VALUE,
-        _cell(row.hit_k),
+        _estimate_cell(row.hit_k),
         _share_cell(row.chance_k) if row.hit_k else NO_VALUE,
-        f"{_cell(row.agreement)} (n = {row.n_foretold:,})" if row.agreement else NO_VALUE,
+        f"{_estimate_cell(row.agreement)} (n = {row.n_foretold:,})" if row.agreement else NO_VALUE,
         NO_VALUE if row.base_agreement is None else _share_cell(row.base_agreement),
-        _tokens(row.tokens),
+        _tokens_cell(row.tokens),
         f"{row.n_shown:,}",
-        ", ".join(f"{n:,} {name}" for name, n in row.n_held.items()) or "nothing",
+        ", ".join(f"{count:,} {name}" for name, count in row.n_held.items()) or "nothing",
     ]
 
 
-def _cell(estimate: Estimate | None) -> str:
+def _estimate_cell(estimate: Estimate | None) -> str:
     return format_estimate(estimate) if estimate else NO_VALUE
 
 
@@ -87,6 +87,6 @@ def _share_cell(value: float) -> str:
     return format_estimate(Estimate(mean=value, interval=None))
 
 
-def _tokens(estimate: Estimate) -> str:
+def _tokens_cell(estimate: Estimate) -> str:
     interval = estimate.interval
     return f"{estimate.mean:,.0f}" + (f" {interval.low:,.0f}–{interval.high:,.0f}" if interval else "")

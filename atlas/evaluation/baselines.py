@@ -46,9 +46,10 @@ class PlainBM25:
         return Ranking(tuple(record_id for record_id in order if record_id not in excluded)[:depth])
 
     def _scores(self, text: str) -> npt.NDArray[np.float64]:
+        """Return the BM25 score of each text for a query."""
         scores = np.zeros(len(self._ids))
         postings = [self._postings[word] for word in dict.fromkeys(plain_words(text)) if word in self._postings]
-        for positions, n_times in (pairs.T for pairs in postings):
+        for positions, n_times in (word_postings.T for word_postings in postings):
             n_texts = len(positions)
             rarity = math.log(1.0 + (len(self._ids) - n_texts + 0.5) / (n_texts + 0.5))
             scores[positions] += rarity * n_times * (K1 + 1.0) / (n_times + self._length_penalties[positions])

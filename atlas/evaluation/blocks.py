@@ -76,8 +76,8 @@ def evaluate_blocks(
     for row, query in enumerate(queries):
         hits = hits_for(query.text, query.excluded, DEFAULT_K)
         relevant = {*relevant_ids(query, texts)}
-        right_ids = {hit.item.id for hit in hits if getattr(hit.item, id_field) in relevant}
-        values[row] = [_block_figures(hits, right_ids, cached_counter, budget) for budget in BUDGETS]
+        relevant_hit_ids = {hit.item.id for hit in hits if getattr(hit.item, id_field) in relevant}
+        values[row] = [_block_figures(hits, relevant_hit_ids, cached_counter, budget) for budget in BUDGETS]
         if on_progress:
             on_progress(row + 1, len(queries))
     groups = [query.group for query in queries]
@@ -93,25 +93,25 @@ def evaluate_blocks(
 
 
 def _block_figures(
-    hits: Sequence[Hit[Experience]], right_ids: Collection[str], counter: TokenCounter, budget: int
+    hits: Sequence[Hit[Experience]], relevant_hit_ids: Collection[str], counter: TokenCounter, budget: int
 ) -> tuple[float, float, float, float]:
     """Return the `FIGURES` of the context block for one query.
 
-    The first three are 1 or 0: whether the block contains a right record, whether it contains one in full, and whether
-    a block of only full texts would contain one (see `ids_until_full`). The fourth is the first minus the third.
+    The first three are 1 if they hold, else 0: the block contains a relevant record, the block contains one in full,
+    and a block of full texts only would contain one (see `ids_until_full`). The fourth is the first minus the third.
     """
     block = build_context(MemoryQueryResult(experience_hits=tuple(hits)), counter, budget)
     shown_ids, shortened = {*block.shown[MEMORY]}, {*block.shortened[MEMORY]}
     repeated = {omission.id for omission in block.omitted if omission.reason == "repeats"}
-    right = set(right_ids)
-    in_block = float(bool(right & (shown_ids | repeated)))
-    in_full = float(bool(right & (shown_ids - shortened)))
-    until_full = float(bool(right.intersection(ids_until_full(hits, counter, budget))))
+    relevant = set(relevant_hit_ids)
+    in_block = float(bool(relevant & (shown_ids | repeated)))
+    in_full = float(bool(relevant & (shown_ids - shortened)))
+    until_full = float(bool(relevant.intersection(ids_until_full(hits, counter, budget))))
     return in_block, in_full, until_full, in_block - until_full
 
 
 def ids_until_full(hits: Sequence[Hit[Experience]], counter: TokenCounter, budget: int) -> list[str]:
-    """Return the ids of the best hits whose full texts fit into one block, up to the first hit that does not fit."""
+    """Return the ids of the first hits whose full texts fit into a block together."""
     section = SECTIONS[MEMORY]
     n_remaining = budget - counter.count("\n".join([BEGIN, PREAMBLE, "", section.heading, END]))
     ids = list[str]()

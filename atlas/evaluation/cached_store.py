@@ -57,14 +57,14 @@ class CachedStore(LedgerCollection):
             )
         key = (embedding is not None, text, n, repr(where), with_buried, context)
         if key not in self._candidates:
-            fetched, compared_results = [
+            uncompared, compared_results = [
                 super(CachedStore, self).candidates(
                     embedding, text, n, where, with_buried=with_buried, context=context, compared=predicate
                 )
                 for predicate in (None, select_all)
             ]
-            self._candidates[key] = fetched, np.array(compared_results.similarities)
-        return _with_comparison(*self._candidates[key], compared)
+            self._candidates[key] = uncompared, np.array(compared_results.similarities)
+        return _with_compared_similarities(*self._candidates[key], compared)
 
     def get(self, ids: list[str]) -> list[dict[str, Any]]:
         """Return the existing records, in the order of `ids`."""
@@ -74,7 +74,9 @@ class CachedStore(LedgerCollection):
         return [self._rows[record_id] for record_id in ids if record_id in self._rows]
 
 
-def _with_comparison(candidates: Candidates, compared_similarities: Values, compared: Selector | None) -> Candidates:
+def _with_compared_similarities(
+    candidates: Candidates, compared_similarities: Values, compared: Selector | None
+) -> Candidates:
     """Return the candidates with the similarities from word pieces for the candidates that `compared` selects.
 
     Args:
@@ -84,5 +86,5 @@ def _with_comparison(candidates: Candidates, compared_similarities: Values, comp
     if compared is None or not len(compared_similarities):
         return candidates
     similarities = np.array(candidates.similarities)
-    is_best = compared(similarities, np.array(candidates.words) / (candidates.word_information or 1.0))
-    return replace(candidates, similarities=np.where(is_best, compared_similarities, similarities).tolist())
+    is_selected = compared(similarities, np.array(candidates.words) / (candidates.word_information or 1.0))
+    return replace(candidates, similarities=np.where(is_selected, compared_similarities, similarities).tolist())

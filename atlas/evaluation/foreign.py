@@ -66,17 +66,17 @@ def select_foreign_queries(corpus: JudgedCorpus, corpora: Sequence[JudgedCorpus]
 
     Corpora that share a query, such as a log and a part of it, are not foreign to each other.
     """
-    own_queries = _queries(corpus)
-    by_source = {NONSENSE: {text: text for text in corpus.nonsense if is_in_half(half, text)}}
+    own_queries = _queries_with_groups(corpus)
+    queries_by_source = {NONSENSE: {text: text for text in corpus.nonsense if is_in_half(half, text)}}
     for other_corpus in corpora:
-        other_queries = _queries(other_corpus)
+        other_queries = _queries_with_groups(other_corpus)
         has_same_origin = bool(corpus.origin) and corpus.origin == other_corpus.origin
         if not has_same_origin and not own_queries.keys() & other_queries.keys():
-            texts = {text for queries in by_source.values() for text in queries}
-            by_source[other_corpus.name] = {
+            texts = {text for queries in queries_by_source.values() for text in queries}
+            queries_by_source[other_corpus.name] = {
                 text: group for text, group in other_queries.items() if text not in texts and is_in_half(half, group)
             }
-    return by_source
+    return queries_by_source
 
 
 def load_foreign_queries(half: Half) -> QueryGroups:
@@ -89,7 +89,7 @@ def load_foreign_queries(half: Half) -> QueryGroups:
 
 def ask_foreign(
     asked_in: str,
-    by_source: QueryGroups,
+    queries_by_source: QueryGroups,
     retrievers: Sequence[Retriever],
     *,
     seed: int,
@@ -99,14 +99,14 @@ def ask_foreign(
 
     Args:
         asked_in: The store's name in the report.
-        by_source: The queries of each source, at most `MAX_FOREIGN` of which are run.
+        queries_by_source: The queries of each source, at most `MAX_FOREIGN` of which are run.
         retrievers: The rows of the report.
         seed: Seed of the intervals.
         on_progress: Called after each query.
     """
     with_threshold = [retriever for retriever in retrievers if retriever.has_threshold]
     foreign_queries = [
-        _Query(source, *query) for source, queries in by_source.items() for query in sample_queries(queries)
+        _Query(source, *query) for source, queries in queries_by_source.items() for query in sample_queries(queries)
     ]
     if not with_threshold or not foreign_queries:
         return ()
@@ -115,7 +115,7 @@ def ask_foreign(
         is_answered[row] = [bool(retriever.rank(query.text, (), DEPTH).ids) for retriever in with_threshold]
         if on_progress:
             on_progress(row + 1, len(foreign_queries))
-    return _results(asked_in, foreign_queries, is_answered, [retriever.name for retriever in with_threshold], seed)
+    return _make_results(asked_in, foreign_queries, is_answered, [retriever.name for retriever in with_threshold], seed)
 
 
 def sample_queries(queries: Mapping[str, str]) -> list[tuple[str, str]]:
@@ -130,7 +130,7 @@ class _Query:
     group: str
 
 
-def _results(
+def _make_results(
     asked_in: str, queries: Sequence[_Query], is_answered: Values, names: Sequence[str], seed: int
 ) -> tuple[ForeignResult, ...]:
     rows_by_source = dict[str, list[int]]()
@@ -148,6 +148,6 @@ def _results(
     return tuple(results)
 
 
-def _queries(corpus: JudgedCorpus) -> dict[str, str]:
+def _queries_with_groups(corpus: JudgedCorpus) -> dict[str, str]:
     """Return the group of each query of a corpus, keyed by the query's text."""
     return {query.text: query.group for task in corpus.tasks for query in task.queries}

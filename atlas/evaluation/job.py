@@ -79,10 +79,10 @@ def decode_evaluation(encoded: Mapping[str, Any]) -> OwnEvaluation:
             f"{len(evaluation.report.tasks)} tasks"
         )
     for task in filter(attrgetter("rows"), evaluation.report.tasks):
-        compared = [by for row in task.rows for by in row.differences.values()]
-        for by_metric in (task.chance, *(row.estimates for row in task.rows), *compared):
-            if not {*METRICS} <= {*by_metric}:
-                raise ValueError(f"expected the metrics {', '.join(METRICS)} in each row, got {', '.join(by_metric)}")
+        differences = [differences_by_metric for row in task.rows for differences_by_metric in row.differences.values()]
+        for figures in (task.chance, *(row.estimates for row in task.rows), *differences):
+            if not {*METRICS} <= {*figures}:
+                raise ValueError(f"expected the metrics {', '.join(METRICS)} in each row, got {', '.join(figures)}")
     return evaluation
 
 
@@ -132,8 +132,8 @@ def evaluate_now(memory: MemorySystem, *, seed: int, on_progress: OnProgress) ->
 
 def _scale_progress(on_progress: OnProgress, label: str) -> Progress:
     """Return a callback that converts the progress of one step to progress of the whole evaluation."""
-    begin, end = STEP_PROGRESS[label]
-    return lambda done, total: on_progress(round(begin + (end - begin) * done / (total or 1)), 100, label)
+    start, end = STEP_PROGRESS[label]
+    return lambda done, total: on_progress(round(start + (end - start) * done / (total or 1)), 100, label)
 
 
 def usable_profiles(memory: MemorySystem) -> dict[str, dict[str, float]]:
@@ -145,7 +145,7 @@ def usable_profiles(memory: MemorySystem) -> dict[str, dict[str, float]]:
 class LiveEvaluation(LiveResult[OwnEvaluation]):
     """The latest evaluation of a store, and the jobs that renew it."""
 
-    _n_at_begin: int | None = None
+    _n_at_last_start: int | None = None
     """Number of experiences at the last start in the background. A failed or cancelled evaluation is repeated only
     after the store has grown."""
 
@@ -155,30 +155,32 @@ class LiveEvaluation(LiveResult[OwnEvaluation]):
 
     def keep_up(self) -> None:
         """Submit a background evaluation if the store has changed by more than `Settings.evaluate_growth`."""
-        growth, n = self.memory.storage.settings.evaluate_growth, self.memory.experience.count()
-        if not growth or self.memory.storage.read_only or n < MIN_EXPERIENCES:
+        growth, n_experiences = self.memory.storage.settings.evaluate_growth, self.memory.experience.count()
+        if not growth or self.memory.storage.read_only or n_experiences < MIN_EXPERIENCES:
             return
         with self._lock:
-            is_repeated = self._n_at_begin is not None and n < (1 + growth) * self._n_at_begin
-            if not is_repeated and not self._is_working() and self._has_outgrown(growth, n):
-                self._n_at_begin = n
+            was_tried_recently = (
+                self._n_at_last_start is not None and n_experiences < (1 + growth) * self._n_at_last_start
+            )
+            if not was_tried_recently and not self._is_working() and self._has_outgrown(growth, n_experiences):
+                self._n_at_last_start = n_experiences
                 self._submit(EvaluationJob(**self._job_arguments, is_background=True))
 
     def _is_working(self) -> bool:
         status = self.status()
         return status is not None and status.state in ("queued", "running")
 
-    def _has_outgrown(self, growth: float, n: int) -> bool:
+    def _has_outgrown(self, growth: float, n_records: int) -> bool:
         """Return whether the store was never evaluated, or has changed too much since the last evaluation.
 
         Args:
             growth: Records that may be added before another evaluation, as a share of those at the last one.
-            n: Number of records now.
+            n_records: Number of records now.
         """
         collection, latest = self.memory.experience.collection_name, self.current()
         if latest is None or latest.ledger_id != self.memory.storage.ledger.position(collection).ledger_id:
             return True
-        return n_changed(self.memory.storage, collection, latest.revision) > growth * n / (1 + growth)
+        return n_changed(self.memory.storage, collection, latest.revision) > growth * n_records / (1 + growth)
 
     def file(self, directory: Path) -> EvaluationFile:
         """Return the file of the latest evaluation in a directory."""

@@ -74,14 +74,14 @@ def missed_queries(retriever: Retriever, queries: Sequence[JudgedQuery], strictn
         queries: The queries, each with a right record in the store.
         strictness: The strictness of `retriever`, for the report.
     """
-    misses = [miss for query in queries if (miss := _miss(query, retriever.rank(query.text, (), DEPTH).ids))]
+    misses = [miss for query in queries if (miss := _as_missed(query, retriever.rank(query.text, (), DEPTH).ids))]
     worst = sorted(misses, key=lambda miss: -(miss.rank or DEPTH + 1))[:MAX_MISSES]
     return MissedQueries(strictness=strictness, n_judged=len(queries), n_missed=len(misses), worst=tuple(worst))
 
 
-def _miss(query: JudgedQuery, hit_ids: Sequence[str]) -> MissedQuery | None:
+def _as_missed(query: JudgedQuery, hit_ids: Sequence[str]) -> MissedQuery | None:
     """Return a query as missed, or None if its first hit is right."""
-    rank = next((place for place, hit_id in enumerate(hit_ids, 1) if hit_id in query.grades), None)
+    rank = next((position for position, hit_id in enumerate(hit_ids, 1) if hit_id in query.grades), None)
     if rank == 1:
         return None
     right_id = hit_ids[rank - 1] if rank else next(iter(query.grades))
@@ -98,12 +98,12 @@ def judged_queries(judgements: Sequence[Judgement], collection: str, ids: Collec
         collection: Name of the searched collection.
         ids: Ids of the searchable records in the collection.
     """
-    by_text = _select_searchable(judgements, collection, ids)
+    judgements_by_query = _searchable_judgements(judgements, collection, ids)
     queries = []
-    for query, query_judgements in by_text.items():
+    for text, query_judgements in judgements_by_query.items():
         right_ids = [judgement.record_id for judgement in query_judgements if judgement.is_right]
         if right_ids:
-            queries.append(JudgedQuery(text=query, grades=dict.fromkeys(right_ids, SAME), group=query))
+            queries.append(JudgedQuery(text=text, grades=dict.fromkeys(right_ids, SAME), group=text))
     if not queries:
         return None
     about = "A query that was judged → the records judged right."
@@ -116,12 +116,14 @@ def rejected_queries(judgements: Sequence[Judgement], collection: str, ids: Coll
     The arguments are those of `judged_queries`.
     """
     judgements_by_query = group_by_query([judgement for judgement in judgements if judgement.collection == collection])
-    by_text = _select_searchable(judgements, collection, ids)
-    right_queries = {query for query in by_text if any(judgement.is_right for judgement in judgements_by_query[query])}
-    return {query: query for query in by_text if query not in right_queries}
+    searchable = _searchable_judgements(judgements, collection, ids)
+    right_queries = {
+        query for query in searchable if any(judgement.is_right for judgement in judgements_by_query[query])
+    }
+    return {query: query for query in searchable if query not in right_queries}
 
 
-def _select_searchable(
+def _searchable_judgements(
     judgements: Sequence[Judgement], collection: str, ids: Collection[str]
 ) -> dict[str, list[Judgement]]:
     """Return the judgements of searchable records, keyed by query."""

@@ -143,7 +143,10 @@ def outcome_agreement(
             on_progress(n_done, len(retrievers))
     groups = [_group_key(attempt) for attempt in sampled]
     return OutcomeAgreement(
-        n_attempts=len(sampled), n_groups=len(set(groups)), base_rate=base_rate, rows=_rows(predictions, groups, seed)
+        n_attempts=len(sampled),
+        n_groups=len(set(groups)),
+        base_rate=base_rate,
+        rows=_make_rows(predictions, groups, seed),
     )
 
 
@@ -162,21 +165,24 @@ class _Prediction:
 def _predict(
     retriever: Retriever, attempts: Sequence[Attempt], outcomes: Mapping[str, bool], base_rate: float
 ) -> _Prediction:
+    """Predict the outcome of each attempt from the success rate of its hits, or from the base rate if it has none."""
     shares = [_success_share(retriever, attempt, outcomes) for attempt in attempts]
     predicted = np.array([base_rate if share is None else share for share in shares])
     actual = np.array([outcomes[attempt.id] for attempt in attempts], np.float64)
-    right = np.where(predicted == 0.5, 0.5, (predicted > 0.5) == (actual == 1.0))
-    values = np.column_stack([right, (predicted - actual) ** 2])
+    accuracies = np.where(predicted == 0.5, 0.5, (predicted > 0.5) == (actual == 1.0))
+    values = np.column_stack([accuracies, (predicted - actual) ** 2])
     return _Prediction(retriever.name, retriever.baselines, values, shares.count(None))
 
 
-def _rows(predictions: Sequence[_Prediction], groups: Sequence[str], seed: int) -> tuple[OutcomeRow, ...]:
-    values = {prediction.name: prediction.values for prediction in predictions}
+def _make_rows(predictions: Sequence[_Prediction], groups: Sequence[str], seed: int) -> tuple[OutcomeRow, ...]:
+    values_by_name = {prediction.name: prediction.values for prediction in predictions}
     rows = []
     for prediction in predictions:
         accuracy, brier = estimates(prediction.values, groups, seed=seed)
-        baselines = [name for name in prediction.baselines if name in values]
-        differences = {name: _difference(prediction.values - values[name], groups, seed) for name in baselines}
+        baselines = [name for name in prediction.baselines if name in values_by_name]
+        differences = {
+            name: _make_difference(prediction.values - values_by_name[name], groups, seed) for name in baselines
+        }
         rows.append(
             OutcomeRow(
                 name=prediction.name,
@@ -189,7 +195,7 @@ def _rows(predictions: Sequence[_Prediction], groups: Sequence[str], seed: int) 
     return tuple(rows)
 
 
-def _difference(values: Values, groups: Sequence[str], seed: int) -> OutcomeDifference:
+def _make_difference(values: Values, groups: Sequence[str], seed: int) -> OutcomeDifference:
     accuracy, brier = estimates(values, groups, seed=seed)
     return OutcomeDifference(accuracy=accuracy, brier=brier)
 

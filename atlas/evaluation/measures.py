@@ -176,8 +176,8 @@ def evaluate(
         n_groups=len({query.group for query in answerable}),
         share_verbatim=_mean([_is_verbatim(query, texts) for query in answerable]),
         word_overlap=_mean([_word_overlap(query, texts) for query in answerable]),
-        chance=_chance(answerable, texts),
-        rows=_rows(runs, [query.group for query in answerable], seed),
+        chance=_means_by_chance(answerable, texts),
+        rows=_make_rows(runs, [query.group for query in answerable], seed),
     )
 
 
@@ -225,8 +225,10 @@ def _run_retriever(
     texts: Mapping[str, str],
     counter: _QueryCounter,
 ) -> _RetrieverRun:
-    rankings = [_ask(retriever, query.text, query.excluded, counter) for query in queries]
-    judged_rankings = [_judge(query, texts, ranking.ids) for query, ranking in zip(queries, rankings, strict=True)]
+    rankings = [_rank_checked(retriever, query.text, query.excluded, counter) for query in queries]
+    judged_rankings = [
+        _judge_ranking(query, texts, ranking.ids) for query, ranking in zip(queries, rankings, strict=True)
+    ]
     values = [[metric.measure(ranking) for metric in METRICS.values()] for ranking in judged_rankings]
     return _RetrieverRun(
         name=retriever.name,
@@ -235,7 +237,12 @@ def _run_retriever(
     )
 
 
-def _ask(retriever: Retriever, text: str, excluded: frozenset[str], counter: _QueryCounter) -> Ranking:
+def _rank_checked(retriever: Retriever, text: str, excluded: frozenset[str], counter: _QueryCounter) -> Ranking:
+    """Return a retriever's ranking for a query.
+
+    Raises:
+        InvalidInput: The retriever ranked a record twice, or an excluded one.
+    """
     ranking = retriever.rank(text, excluded, DEPTH)
     if len(set(ranking.ids)) < len(ranking.ids):
         raise InvalidInput(f"expected each id once from {retriever.name!r} for {text!r:.80}, got {ranking.ids!r:.200}")
@@ -247,8 +254,13 @@ def _ask(retriever: Retriever, text: str, excluded: frozenset[str], counter: _Qu
     return ranking
 
 
-def _judge(query: JudgedQuery, texts: Mapping[str, str], ranked: Sequence[str]) -> JudgedRanking:
-    grades = {i: grade for i, grade in query.grades.items() if grade and i in texts and i not in query.excluded}
+def _judge_ranking(query: JudgedQuery, texts: Mapping[str, str], ranked: Sequence[str]) -> JudgedRanking:
+    """Return the grades of a ranking, and those of all relevant records that may be found."""
+    grades = {
+        record_id: grade
+        for record_id, grade in query.grades.items()
+        if grade and record_id in texts and record_id not in query.excluded
+    }
     n_excluded = sum(record_id in texts for record_id in query.excluded)
     return JudgedRanking(
         retrieved=tuple(grades.get(record_id, 0) for record_id in ranked),
@@ -257,7 +269,8 @@ def _judge(query: JudgedQuery, texts: Mapping[str, str], ranked: Sequence[str]) 
     )
 
 
-def _rows(runs: Sequence[_RetrieverRun], groups: Sequence[str], seed: int) -> tuple[RowResult, ...]:
+def _make_rows(runs: Sequence[_RetrieverRun], groups: Sequence[str], seed: int) -> tuple[RowResult, ...]:
+    """Return the metrics of each retriever, with the differences from its baselines."""
     values = {run.name: run.values for run in runs}
     rows = list[RowResult]()
     for run in runs:
@@ -272,16 +285,19 @@ def _estimates_by_metric(values: Values, groups: Sequence[str], seed: int) -> di
     return dict(zip(METRICS, estimates(values, groups, seed=seed), strict=True))
 
 
-def _chance(queries: Sequence[JudgedQuery], texts: Mapping[str, str]) -> dict[str, float]:
-    unordered = [_judge(query, texts, ()) for query in queries]
+def _means_by_chance(queries: Sequence[JudgedQuery], texts: Mapping[str, str]) -> dict[str, float]:
+    """Return the exact mean of each metric over the queries, if records are ranked in random order."""
+    unordered = [_judge_ranking(query, texts, ()) for query in queries]
     return {name: _mean([metric.expect(ranking) for ranking in unordered]) for name, metric in METRICS.items()}
 
 
 def _is_verbatim(query: JudgedQuery, texts: Mapping[str, str]) -> bool:
+    """Return whether a query has the same words as the description of a relevant record."""
     return any(text.split() == query.text.split() for text in _relevant_texts(query, texts))
 
 
 def _word_overlap(query: JudgedQuery, texts: Mapping[str, str]) -> float:
+    """Return the largest share of a query's words that occur in the description of one relevant record."""
     query_words = set(plain_words(query.text))
     return max(
         len(query_words.intersection(plain_words(text))) / max(len(query_words), 1)

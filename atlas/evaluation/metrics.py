@@ -77,8 +77,8 @@ def found_nothing(ranking: JudgedRanking) -> float:
 
 def expected_hit(ranking: JudgedRanking, k: int) -> float:
     """Return the expected `hit` under a random order: 1 − the probability that none of k records is relevant."""
-    n, n_relevant = ranking.n_records, ranking.n_relevant
-    return 1.0 - math.comb(n - n_relevant, min(k, n)) / math.comb(n, min(k, n))
+    n_records, n_relevant = ranking.n_records, ranking.n_relevant
+    return 1.0 - math.comb(n_records - n_relevant, min(k, n_records)) / math.comb(n_records, min(k, n_records))
 
 
 def expected_recall(ranking: JudgedRanking, k: int) -> float:
@@ -91,22 +91,22 @@ def expected_reciprocal_rank(ranking: JudgedRanking) -> float:
 
     The result is the sum over ranks of 1 / rank times the probability that the first relevant record has that rank.
     """
-    n = ranking.n_records
+    n_records = ranking.n_records
     n_relevant = ranking.n_relevant
     expected = 0.0
-    chance_of_none = 1.0
-    for rank in range(1, min(DEPTH, n) + 1):
-        chance = min(n_relevant / (n - rank + 1), 1.0)
-        expected += chance_of_none * chance / rank
-        chance_of_none *= 1.0 - chance
+    probability_of_none = 1.0
+    for rank in range(1, min(DEPTH, n_records) + 1):
+        probability_here = min(n_relevant / (n_records - rank + 1), 1.0)
+        expected += probability_of_none * probability_here / rank
+        probability_of_none *= 1.0 - probability_here
     return expected
 
 
 def expected_ndcg(ranking: JudgedRanking, k: int) -> float:
     """Return the expected `ndcg` under a random order: the mean gain at every rank."""
-    mean = sum(ranking.grades) / max(ranking.n_records, 1)
+    mean_gain = sum(ranking.grades) / max(ranking.n_records, 1)
     ideal = _discounted_gain(sorted(ranking.grades, reverse=True)[:k])
-    return _discounted_gain([mean] * min(k, ranking.n_records)) / ideal if ideal else 0.0
+    return _discounted_gain([mean_gain] * min(k, ranking.n_records)) / ideal if ideal else 0.0
 
 
 @dataclass(frozen=True, slots=True)

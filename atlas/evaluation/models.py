@@ -27,7 +27,7 @@ from atlas.protocols.infra import WholeEmbedder
 N_TIMED = 20
 """Number of timed queries."""
 
-BATCH = 256
+BATCH_SIZE = 256
 METRICS = ("hit@1", "hit@10", "MRR@10")
 
 
@@ -116,7 +116,7 @@ def compare_models(
             except (AtlasError, OSError) as error:
                 costs.append(ModelCost(model=model, problem=str(error)))
                 continue
-            times = _times(memory_copy, tasks, seed)
+            times = _measure_query_times(memory_copy, tasks, seed)
             costs.append(
                 ModelCost(
                     model=model,
@@ -146,14 +146,14 @@ def _copy_memory(
 ) -> tuple[MemorySystem, float]:
     """Return a temporary memory with the same experiences, embedded by another model, and the seconds it took."""
     directory = stack.enter_context(tempfile.TemporaryDirectory(prefix="atlas-models-"))
-    exact = replace(settings, store=Path(directory), read_only=False, exact_max_rows=sys.maxsize)
-    memory_copy = stack.enter_context(open_memory(directory, embedder=embedder, settings=exact))
+    exact_settings = replace(settings, store=Path(directory), read_only=False, exact_max_rows=sys.maxsize)
+    memory_copy = stack.enter_context(open_memory(directory, embedder=embedder, settings=exact_settings))
     embedder.encode("a text that loads the model before timing")
     ids = memory.experience.ids({"marks.buried": False})
     start = time.perf_counter()
-    for first in range(0, len(ids), BATCH):
-        memory_copy.experience.restore_many(memory.experience.export(ids[first : first + BATCH]))
-        on_progress(min(first + BATCH, len(ids)), len(ids))
+    for start_index in range(0, len(ids), BATCH_SIZE):
+        memory_copy.experience.restore_many(memory.experience.export(ids[start_index : start_index + BATCH_SIZE]))
+        on_progress(min(start_index + BATCH_SIZE, len(ids)), len(ids))
     seconds = time.perf_counter() - start
     memory_copy.experience.calibrate()
     return memory_copy, seconds
@@ -167,20 +167,22 @@ class _QueryTimes:
     searching_ms: float
 
 
-def _times(memory: MemorySystem, tasks: dict[str, RetrievalTask], seed: int) -> _QueryTimes:
+def _measure_query_times(memory: MemorySystem, tasks: dict[str, RetrievalTask], seed: int) -> _QueryTimes:
     """Return the median times to embed a query and to search with it."""
     queries = [query.text for task in tasks.values() for query in task.queries]
     embedder = memory.experience.embedder
     encode = getattr(embedder, "encode_query", embedder.encode)
-    embedding, searching = [], []
+    embedding_seconds, search_seconds = [], []
     for text in sample(list(dict.fromkeys(queries)), N_TIMED, seed=seed):
-        start = time.perf_counter()
+        started_at = time.perf_counter()
         encode(text)
-        embedded = time.perf_counter()
+        embedded_at = time.perf_counter()
         memory.experience.retrieve(text, 10, count_retrieval=False)
-        searching.append(time.perf_counter() - embedded)
-        embedding.append(embedded - start)
-    return _QueryTimes(embedding_ms=statistics.median(embedding) * 1e3, searching_ms=statistics.median(searching) * 1e3)
+        search_seconds.append(time.perf_counter() - embedded_at)
+        embedding_seconds.append(embedded_at - started_at)
+    return _QueryTimes(
+        embedding_ms=statistics.median(embedding_seconds) * 1e3, searching_ms=statistics.median(search_seconds) * 1e3
+    )
 
 
 def models_as_json(report: ModelReport) -> str:
@@ -190,15 +192,15 @@ def models_as_json(report: ModelReport) -> str:
 
 def models_as_text(report: ModelReport) -> str:
     """Return the report as aligned columns."""
-    return "\n".join(_lines(report, to_lines, "{}"))
+    return "\n".join(_report_lines(report, to_lines, "{}"))
 
 
 def models_as_markdown(report: ModelReport) -> str:
     """Return the report as headings and tables."""
-    return "\n".join(_lines(report, to_markdown, "### {}\n"))
+    return "\n".join(_report_lines(report, to_markdown, "### {}\n"))
 
 
-def _lines(report: ModelReport, format_grid: Callable[[list[list[str]]], list[str]], heading: str) -> list[str]:
+def _report_lines(report: ModelReport, format_grid: Callable[[list[list[str]]], list[str]], heading: str) -> list[str]:
     lines = [
         f"{report.n_records:,} experiences of the store, searched with default settings by each model. "
         f"The store has {report.own}, and was not changed."
@@ -206,7 +208,8 @@ def _lines(report: ModelReport, format_grid: Callable[[list[list[str]]], list[st
     for task in report.tasks:
         grid = [["model", *METRICS, f"{METRICS[-1]} − that of the store's own"]]
         grid += [
-            [row.name, *(f"{row.estimates[name].mean:.3f}" for name in METRICS), _difference(row)] for row in task.rows
+            [row.name, *(f"{row.estimates[name].mean:.3f}" for name in METRICS), _format_difference(row)]
+            for row in task.rows
         ]
         lines += ["", heading.format(f"{task.name}, {task.n_queries:,} queries"), *format_grid(grid)]
     grid = [["model", "embedding a query", "searching with it", "embedding the store", "its files"]]
@@ -226,7 +229,7 @@ def _lines(report: ModelReport, format_grid: Callable[[list[list[str]]], list[st
     return lines
 
 
-def _difference(row: RowResult) -> str:
+def _format_difference(row: RowResult) -> str:
     """Return `+0.020 [+0.004, +0.036]`, or an empty string for the store's own model."""
     estimate: Estimate | None = next((by_metric[METRICS[-1]] for by_metric in row.differences.values()), None)
     if estimate is None:

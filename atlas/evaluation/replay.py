@@ -25,10 +25,10 @@ K = 5
 """Number of hits of each memory that count, the default of `query`."""
 
 EPOCH = datetime(2000, 1, 1, tzinfo=UTC)
-Sources = dict[str, dict[str, set[str]]]
+SourceIds = dict[str, dict[str, set[str]]]
 """Ids of each record's source trajectories, keyed by memory and record."""
 
-PACE = timedelta(minutes=1)
+ATTEMPT_INTERVAL = timedelta(minutes=1)
 """Time between attempts whose own times are unknown."""
 
 
@@ -109,15 +109,15 @@ def replay(
         groups: Attempts as `group_by_time` returns them. All tasks of a group are searched for before any is stored.
     """
     stored: list[Trajectory] = []
-    sources: Sources = {}
+    sources: SourceIds = {}
     for group in groups:
-        clock.at = group[0].timestamp or clock.at + PACE
+        clock.at = group[0].timestamp or clock.at + ATTEMPT_INTERVAL
         for trajectory in group:
             yield _replay_attempt(memory, trajectory, stored, sources, counter, budget_tokens)
         for trajectory in group:
             # No agent used the hits.
-            unused = {**trajectory.metadata, "used": []}
-            ids = memory.store(replace(trajectory, metadata=unused, timestamp=clock.at))
+            metadata = {**trajectory.metadata, "used": []}
+            ids = memory.store(replace(trajectory, metadata=metadata, timestamp=clock.at))
             for name in set(MEMORIES).intersection(ids):
                 sources.setdefault(name, {}).setdefault(ids[name], set()).add(trajectory.id)
             stored.append(trajectory)
@@ -127,22 +127,23 @@ def _replay_attempt(
     memory: MemorySystem,
     trajectory: Trajectory,
     stored: Sequence[Trajectory],
-    sources_by_memory: Sources,
+    sources_by_memory: SourceIds,
     counter: TokenCounter,
     budget: int,
 ) -> ReplayedAttempt:
+    """Search for an attempt's task in the memory of all earlier attempts, and return the result."""
     result = memory.query_sync(trajectory.task, K)
     if result.errors:
         raise AtlasError(f"the replay stopped at {trajectory.task.id!r}: {'; '.join(result.errors.values())}")
-    sources = _sources(result)
+    source_ids = _source_ids(result)
     same_task = {earlier.id for earlier in stored if task_identity(earlier) == task_identity(trajectory)}
-    ranked = chain.from_iterable(enumerate(hits, start=1) for hits in sources)
-    ranks = [rank for rank, ids in ranked if same_task.intersection(ids)]
+    ranked_sources = chain.from_iterable(enumerate(hits, start=1) for hits in source_ids)
+    ranks = [rank for rank, ids in ranked_sources if same_task.intersection(ids)]
     outcomes = [earlier.outcome.success for earlier in stored if earlier.outcome.success is not None]
     return ReplayedAttempt(
         trajectory=trajectory,
         rank=min(ranks, default=None),
-        source_ids=frozenset(chain.from_iterable(chain.from_iterable(sources))),
+        source_ids=frozenset(chain.from_iterable(chain.from_iterable(source_ids))),
         outcomes=tuple(hit.item.success for hit in result.experience_hits if hit.item.success is not None),
         n_before=len(stored),
         n_same=len(same_task),
@@ -157,10 +158,11 @@ def _replay_attempt(
 
 
 def _as_unordered_ranking(is_same: Sequence[bool]) -> JudgedRanking:
+    """Return records without an order, to compute metrics under a random one."""
     return JudgedRanking(retrieved=(), grades=(SAME,) * sum(is_same), n_records=len(is_same))
 
 
-def _sources(result: MemoryQueryResult) -> list[list[tuple[str, ...]]]:
+def _source_ids(result: MemoryQueryResult) -> list[list[tuple[str, ...]]]:
     """Return the ids of the attempts that each hit comes from: a list for each memory, in the order of its hits."""
     return [
         [(hit.item.trajectory_id,) for hit in result.experience_hits],
@@ -174,19 +176,19 @@ def temporary_memory(
     memories: frozenset[str], embedder: WholeEmbedder, settings: Settings
 ) -> Iterator[tuple[MemorySystem, ReplayClock]]:
     """Yield a memory system in a temporary store, with only the named memories, and its clock."""
-    exact = replace(settings, read_only=False, exact_max_rows=sys.maxsize)
+    exact_settings = replace(settings, read_only=False, exact_max_rows=sys.maxsize)
     clock = ReplayClock()
     with (
         tempfile.TemporaryDirectory(prefix="atlas-ablate-") as directory,
-        open_memory(directory, embedder=embedder, settings=exact, clock=clock) as system,
+        open_memory(directory, embedder=embedder, settings=exact_settings, clock=clock) as system,
     ):
-        part = MemorySystem(
+        memory = MemorySystem(
             system.experience if "experience" in memories else None,
             system.concepts if "concepts" in memories else None,
             system.strategies if "strategies" in memories else None,
             storage=system.storage,
         )
-        yield part, clock
+        yield memory, clock
 
 
 def _instant(trajectory: Trajectory) -> datetime:

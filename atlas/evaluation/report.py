@@ -105,9 +105,9 @@ def as_text(report: Report) -> str:
     """Return the report as aligned columns."""
     parts = [_head(report)]
     for task in report.tasks:
-        parts += ["", _title(task), f"  {task.about}", f"  {_size(task)}", *to_lines(_task_grid(task))]
+        parts += ["", _title(task), f"  {task.about}", f"  {_describe_size(task)}", *to_lines(_task_grid(task))]
     if report.outcomes:
-        parts += ["", "outcomes", f"  {_outcomes_size(report.outcomes)}", *to_lines(_outcome_grid(report.outcomes))]
+        parts += ["", "outcomes", f"  {_describe_outcomes(report.outcomes)}", *to_lines(_outcome_grid(report.outcomes))]
     if report.foreign:
         parts += ["", "foreign queries", f"  {FOREIGN}", *to_lines(_foreign_grid(report.foreign))]
     if report.blocks:
@@ -119,10 +119,17 @@ def as_markdown(report: Report) -> str:
     """Return the report as headings and tables."""
     parts = [_head(report)]
     for task in report.tasks:
-        parts += ["", f"### {_title(task)}", "", f"{task.about} {_size(task)}", "", *to_markdown(_task_grid(task))]
+        parts += [
+            "",
+            f"### {_title(task)}",
+            "",
+            f"{task.about} {_describe_size(task)}",
+            "",
+            *to_markdown(_task_grid(task)),
+        ]
     if report.outcomes:
         grid = _outcome_grid(report.outcomes)
-        parts += ["", "### outcomes", "", _outcomes_size(report.outcomes), "", *to_markdown(grid)]
+        parts += ["", "### outcomes", "", _describe_outcomes(report.outcomes), "", *to_markdown(grid)]
     if report.foreign:
         parts += ["", "### foreign queries", "", FOREIGN, "", *to_markdown(_foreign_grid(report.foreign))]
     if report.blocks:
@@ -138,10 +145,12 @@ def _head(report: Report) -> str:
 
 
 def _title(task: TaskResult) -> str:
-    return f"{task.name}: {_count(task.n_queries, 'query', 'queries')} about {_count(task.n_groups, 'task', 'tasks')}"
+    return (
+        f"{task.name}: {_counted(task.n_queries, 'query', 'queries')} about {_counted(task.n_groups, 'task', 'tasks')}"
+    )
 
 
-def _size(task: TaskResult) -> str:
+def _describe_size(task: TaskResult) -> str:
     parts = [f"{task.n_records:,} records"]
     if task.rows:
         parts.append(f"{task.word_overlap:.0%} of a query's words are in the nearest relevant description")
@@ -153,10 +162,10 @@ def _size(task: TaskResult) -> str:
     return f"{'; '.join(parts)}."
 
 
-def _outcomes_size(outcomes: OutcomeAgreement) -> str:
+def _describe_outcomes(outcomes: OutcomeAgreement) -> str:
     return (
         f"Do attempts end as those that are found for their tasks did? {outcomes.n_attempts:,} attempts at "
-        f"{_count(outcomes.n_groups, 'task', 'tasks')}, {outcomes.base_rate:.0%} of them successes."
+        f"{_counted(outcomes.n_groups, 'task', 'tasks')}, {outcomes.base_rate:.0%} of them successes."
     )
 
 
@@ -165,8 +174,10 @@ def _task_grid(task: TaskResult) -> Grid:
         return []
     grid = [["", *METRICS], ["chance", *(_format_decimal(task.chance[name]) for name in METRICS)]]
     for row in task.rows:
-        grid.append([row.name, *_cells(row.estimates)])
-        grid += [[f"… − {name}", *_cells(differences, signed=True)] for name, differences in row.differences.items()]
+        grid.append([row.name, *_metric_cells(row.estimates)])
+        grid += [
+            [f"… − {name}", *_metric_cells(differences, signed=True)] for name, differences in row.differences.items()
+        ]
     return grid
 
 
@@ -226,7 +237,7 @@ def _block_grid(results: Sequence[BlockResult]) -> Grid:
     ]
 
 
-def _cells(by_metric: Mapping[str, Estimate], *, signed: bool = False) -> list[str]:
+def _metric_cells(by_metric: Mapping[str, Estimate], *, signed: bool = False) -> list[str]:
     return [format_estimate(by_metric[name], signed=signed) for name in METRICS]
 
 
@@ -251,8 +262,8 @@ def _format_decimal(value: float, digits: int = 3, *, signed: bool = False) -> s
     return f"−{shortened}" if is_negative else f"+{shortened}"
 
 
-def _count(n: int, singular: str, several: str) -> str:
-    return f"{n:,} {singular if n == 1 else several}"
+def _counted(count: int, singular: str, plural: str) -> str:
+    return f"{count:,} {singular if count == 1 else plural}"
 
 
 def to_lines(grid: Grid) -> list[str]:
@@ -266,9 +277,9 @@ def to_markdown(grid: Grid) -> list[str]:
     """Return the rows of a grid as the lines of a Markdown table."""
     if not grid:
         return []
-    full = [row + [""] * (len(grid[0]) - len(row)) for row in grid]
-    return [_line(full[0]), _line(["---"] * len(full[0])), *map(_line, full[1:])]
+    rows = [row + [""] * (len(grid[0]) - len(row)) for row in grid]
+    return [_markdown_row(rows[0]), _markdown_row(["---"] * len(rows[0])), *map(_markdown_row, rows[1:])]
 
 
-def _line(cells: Sequence[str]) -> str:
+def _markdown_row(cells: Sequence[str]) -> str:
     return f"| {' | '.join(cells)} |"

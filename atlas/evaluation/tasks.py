@@ -154,12 +154,12 @@ def _evaluate_agent_blocks(
 
 
 def _exclusion_filter(key: str, values: Collection[str]) -> Where | None:
-    """Return a filter that excludes values of a field, as a union of ranges, or None without values."""
+    """Return a filter for all values of a field but these, or None if there are none."""
     if not values:
         return None
-    ends = sorted(values)
-    between = [{key: {"$gt": low, "$lt": high}} for low, high in pairwise(ends)]
-    return {"$or": [{key: {"$lt": ends[0]}}, *between, {key: {"$gt": ends[-1]}}]}
+    ordered = sorted(values)
+    between = [{key: {"$gt": low, "$lt": high}} for low, high in pairwise(ordered)]
+    return {"$or": [{key: {"$lt": ordered[0]}}, *between, {key: {"$gt": ordered[-1]}}]}
 
 
 TUNING_NOTE = "its weights were chosen on the development half"
@@ -173,21 +173,22 @@ OWN_SIGNALS = (*SIGNALS, "use", "pin")
 
 def rows_of(memory: MemorySystem, id_field: str) -> tuple[Retriever, ...]:
     """Return the retrievers to compare on a memory. Searches by these retrievers do not count as retrievals."""
-    return _rows(memory, id_field, RankingWeights(), f"what `search` does; {TUNING_NOTE}", SIGNALS)
+    return _make_rows(memory, id_field, RankingWeights(), f"what `search` does; {TUNING_NOTE}", SIGNALS)
 
 
 def own_rows(memory: MemorySystem, id_field: str) -> tuple[Retriever, ...]:
     """Return the retrievers of a memory with its current weights, and with the other profiles of its store."""
-    profile_in_use, weights = memory.storage.profiles.in_use(), memory.experience.weights
-    is_profile = weights == profile_in_use.weights
-    label = f"profile {profile_in_use.name!r}" if is_profile else "the weights that it was opened with"
+    active_profile, weights = memory.storage.profiles.in_use(), memory.experience.weights
+    has_profile_weights = weights == active_profile.weights
+    label = f"profile {active_profile.name!r}" if has_profile_weights else "the weights that it was opened with"
+    about = f"what `search` of this store does now: {label}"
     other_profiles = [
         profile for profile in memory.storage.profiles.all() if not profile.problem and profile.weights != weights
     ]
     return (
         *(
             row
-            for row in _rows(memory, id_field, weights, f"what `search` of this store does now: {label}", OWN_SIGNALS)
+            for row in _make_rows(memory, id_field, weights, about, OWN_SIGNALS)
             if row.name != "RRF"
         ),
         *(
@@ -205,10 +206,10 @@ def profile_row(name: str) -> str:
     return f"profile {name}"
 
 
-def _rows(
+def _make_rows(
     memory: MemorySystem,
     id_field: str,
-    full: RankingWeights,
+    weights: RankingWeights,
     about: str,
     signals: Sequence[str],
 ) -> tuple[Retriever, ...]:
@@ -225,24 +226,24 @@ def _rows(
             reciprocal_rank_fusion(words, dense), id_field,
         ),
         SearchRow(
-            FUSED_ROW, about, best_match_search(memory.experience.ranked_with(full)), id_field,
+            FUSED_ROW, about, best_match_search(memory.experience.ranked_with(weights)), id_field,
             ("BM25", "dense", "RRF"),
         ),
         AgentRow(memory.experience, id_field),
         *(
             SearchRow(
                 f"{FUSED_ROW} − {signal}", f"the same without {signal}",
-                best_match_search(memory.experience.ranked_with(replace(full, **{signal: 0.0}))),
+                best_match_search(memory.experience.ranked_with(replace(weights, **{signal: 0.0}))),
                 id_field, (FUSED_ROW,),
             )
             for signal in signals
-            if getattr(full, signal)
+            if getattr(weights, signal)
         ),
         *(
             [
                 SearchRow(
                     f"{FUSED_ROW} − word pieces", "the same without comparing word pieces",
-                    best_match_search(experience.ranked_with(full, compares_tokens=False)), id_field, (FUSED_ROW,),
+                    best_match_search(experience.ranked_with(weights, compares_tokens=False)), id_field, (FUSED_ROW,),
                 )
             ]
             if experience.collection.has_token_vectors
@@ -267,12 +268,12 @@ def reciprocal_rank_fusion(*searches: Search) -> Search:
 
     def search(text: str, k: int) -> Sequence[Experience]:
         experiences: dict[str, Experience] = {}
-        values: dict[str, float] = {}
-        for search_by in searches:
-            for rank, experience in enumerate(search_by(text, max(k, RRF_DEPTH)), start=1):
+        scores: dict[str, float] = {}
+        for single_search in searches:
+            for rank, experience in enumerate(single_search(text, max(k, RRF_DEPTH)), start=1):
                 experiences[experience.id] = experience
-                values[experience.id] = values.get(experience.id, 0.0) + 1 / (RRF_K + rank)
-        best = sorted(values, key=lambda record_id: -values[record_id])[:k]
+                scores[experience.id] = scores.get(experience.id, 0.0) + 1 / (RRF_K + rank)
+        best = sorted(scores, key=lambda record_id: -scores[record_id])[:k]
         return [experiences[record_id] for record_id in best]
 
     return search
@@ -327,8 +328,10 @@ def evaluate_corpora(
                 for task in corpus.tasks
             ]
             blocks += _evaluate_agent_blocks(corpus.tasks, corpus.texts, rows, half=half, seed=seed, watch=watch)
-            by_source = select_foreign_queries(corpus, corpora, half)
-            foreign += ask_foreign(corpus.name, by_source, rows, seed=seed, on_progress=watch("asking foreign queries"))
+            queries_by_source = select_foreign_queries(corpus, corpora, half)
+            foreign += ask_foreign(
+                corpus.name, queries_by_source, rows, seed=seed, on_progress=watch("asking foreign queries")
+            )
     return Report(
         model=cached_embedder.model_name,
         half=half,
@@ -352,7 +355,7 @@ def evaluate_own(memory: MemorySystem, *, half: Half, seed: int, watch: Watch, r
     rows = rows_of(_with_caches(memory), "id")
     texts = {attempt.id: attempt.text for attempt in attempts}
     judgements = memory.storage.judgements.all()
-    by_source = {**load_foreign_queries(half), ONLY_WRONG: rejected_queries(judgements, COLLECTION, texts)}
+    queries_by_source = {**load_foreign_queries(half), ONLY_WRONG: rejected_queries(judgements, COLLECTION, texts)}
     tasks = own_tasks(memory, attempts, half=half, seed=seed)
     results = [
         evaluate(task, texts, rows, half=half, seed=seed, on_progress=watch(name)) for name, task in tasks.items()
@@ -361,7 +364,7 @@ def evaluate_own(memory: MemorySystem, *, half: Half, seed: int, watch: Watch, r
     agents = [row for row in rows if isinstance(row, AgentRow)]
     steps = [
         measure_strictness(
-            row, tasks, texts, [text for text, _ in sample_queries(by_source[BUNDLED_QUERIES])],
+            row, tasks, texts, [text for text, _ in sample_queries(queries_by_source[BUNDLED_QUERIES])],
             half=half, seed=seed, on_progress=watch("trying other strictness"),
         )
         for row in agents
@@ -381,7 +384,9 @@ def evaluate_own(memory: MemorySystem, *, half: Half, seed: int, watch: Watch, r
         retrievers={row.name: row.about for row in rows},
         tasks=tuple(results),
         outcomes=outcomes,
-        foreign=ask_foreign(THIS_STORE, by_source, rows, seed=seed, on_progress=watch("asking foreign queries")),
+        foreign=ask_foreign(
+            THIS_STORE, queries_by_source, rows, seed=seed, on_progress=watch("asking foreign queries")
+        ),
         blocks=tuple(_evaluate_agent_blocks(tasks.values(), texts, rows, half=half, seed=seed, watch=watch)),
         strictness=next(iter(steps), ()),
         missed=next(iter(missed), None),
@@ -409,24 +414,24 @@ def measure_strictness(
         seed: Seed of the intervals.
         on_progress: Called after each query.
     """
-    own = answerable_queries(tasks[ATTEMPTS_TASK], texts, half) if ATTEMPTS_TASK in tasks else []
-    judged = answerable_queries(tasks[JUDGEMENTS_TASK], texts, half) if JUDGEMENTS_TASK in tasks else []
-    if not own or not foreign:
+    own_queries = answerable_queries(tasks[ATTEMPTS_TASK], texts, half) if ATTEMPTS_TASK in tasks else []
+    answerable_judged = answerable_queries(tasks[JUDGEMENTS_TASK], texts, half) if JUDGEMENTS_TASK in tasks else []
+    if not own_queries or not foreign:
         return ()
-    with_answer = [*own, *judged]
+    with_answer = [*own_queries, *answerable_judged]
     searches = [*((query.text, query.excluded) for query in with_answer), *((text, ()) for text in foreign)]
     first_ids = _first_ids(row, searches, on_progress)
     right_ids = [relevant_ids(query, texts) for query in with_answer]
     is_right = np.array([np.isin(ids, [*right]) for ids, right in zip(first_ids, right_ids, strict=False)], float)
     is_empty = np.array(first_ids == "", float)
     groups = [query.group for query in with_answer]
-    n = len(own)
+    n_own = len(own_queries)
     judged_shares: Sequence[Estimate | None] = [None] * len(STRICTNESS_STEPS)
-    if judged:
-        judged_shares = estimates(is_right[n:], groups[n:], seed=seed)
-    shares = (
-        estimates(is_right[:n], groups[:n], seed=seed),
-        estimates(is_empty[:n], groups[:n], seed=seed),
+    if answerable_judged:
+        judged_shares = estimates(is_right[n_own:], groups[n_own:], seed=seed)
+    rates = (
+        estimates(is_right[:n_own], groups[:n_own], seed=seed),
+        estimates(is_empty[:n_own], groups[:n_own], seed=seed),
         estimates(1 - is_empty[len(with_answer) :], foreign, seed=seed),
         judged_shares,
     )
@@ -437,9 +442,9 @@ def measure_strictness(
             found_nothing=empty,
             foreign_answered=answered,
             judged_right=judged_right,
-            n_judged=len(judged),
+            n_judged=len(answerable_judged),
         )
-        for step, right, empty, answered, judged_right in zip(STRICTNESS_STEPS, *shares, strict=True)
+        for step, right, empty, answered, judged_right in zip(STRICTNESS_STEPS, *rates, strict=True)
     )
 
 
@@ -512,10 +517,10 @@ def _fill_store(
     corpus: JudgedCorpus, embedder: WholeEmbedder, settings: Settings, on_progress: Progress
 ) -> Iterator[MemorySystem]:
     """Yield a temporary memory that contains the attempts of a corpus."""
-    exact = replace(settings, read_only=False, exact_max_rows=sys.maxsize)
+    exact_settings = replace(settings, read_only=False, exact_max_rows=sys.maxsize)
     with (
         tempfile.TemporaryDirectory(prefix="atlas-evaluate-") as directory,
-        open_memory(directory, embedder=embedder, settings=exact) as memory,
+        open_memory(directory, embedder=embedder, settings=exact_settings) as memory,
     ):
         memory.experience.store_many(corpus.trajectories, on_progress)
         yield memory
