@@ -12,6 +12,7 @@ from atlas.evaluation.report import OwnEvaluation
 from atlas.memory.system import MemorySystem
 from atlas.storage.damage import stored_instant
 from atlas.views.curate.cases import Case, failing_strategies
+from atlas.views.curate.decisions import kept_names
 from atlas.views.curate.health import FAILING
 from atlas.views.curate.queues import TITLES
 from atlas.views.evaluation.verdict import JUDGED, OFF_TOPIC_LABEL, Verdict, figures, stricter, verdict
@@ -111,8 +112,10 @@ def _off_topic_row(evaluation: OwnEvaluation, strictness: float, judged: Verdict
 
 
 def _failing_strategy(memory: MemorySystem) -> Iterator[AttentionRow]:
-    """Yield the strategy that fails most, if one does clearly worse than the others."""
-    for strategy in memory.strategies.get_many(failing_strategies(memory)[:1]):
+    """Yield the strategy that fails most, if one does clearly worse than the others and was not decided to stay."""
+    kept = kept_names(memory)
+    worst = next((case.ids for case in failing_strategies(memory) if case.name not in kept), ())
+    for strategy in memory.strategies.get_many(worst):
         rate, uses = memory.strategies.rate(strategy.id), memory.strategies.attempts_of([strategy.id])[strategy.id]
         last = next((use for use in reversed(uses) if not use.success), None)
         by = f" by {last.actor}" if last and last.actor else ""

@@ -125,7 +125,7 @@ def find_cases(
         REVIEW: _waiting(memory, findings),
         SUSPICIOUS: _suspicious(memory, findings),
         QUARANTINE: _quarantined(memory, hidden),
-        FAILING: [*_failing_strategies(memory), *_failing_domains(memory, health)],
+        FAILING: [*failing_strategies(memory), *_failing_domains(memory, health)],
         DUPLICATES: _alike(memory, duplicates, inside),
         REPEATED: _repeated(memory, duplicates, inside, frozenset(singles[BURIED])),
         UNKNOWN: _single(memory, UNKNOWN, _most_retrieved_first(memory, singles[UNKNOWN])),
@@ -200,14 +200,10 @@ def _of_memory(memory: MemorySystem, queue: str, name: str, record_id: str, **pa
     return Case(queue=queue, noun=kind.noun, collection=collection, ids=(record_id,), **parts)
 
 
-def failing_strategies(memory: MemorySystem) -> tuple[str, ...]:
-    """Return the ids of strategies with a clearly lower success rate than all strategies together, worst first."""
-    return tuple(worse_than(memory.strategies, memory.strategies.retired()))
-
-
-def _failing_strategies(memory: MemorySystem) -> Iterator[Case]:
+def failing_strategies(memory: MemorySystem) -> Iterator[Case]:
+    """Yield the strategies with a clearly lower success rate than all strategies together, worst first."""
     collection = memory.strategies.collection_name
-    for record_id in failing_strategies(memory):
+    for record_id in worse_than(memory.strategies, memory.strategies.retired()):
         yield Case(queue=FAILING, noun=STRATEGY.noun, collection=collection, ids=(record_id,))
 
 

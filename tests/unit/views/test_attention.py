@@ -12,7 +12,8 @@ from atlas.core.types import JournalEntry
 from atlas.storage.maintenance.backup import backup
 from atlas.testing import FixedClock, HashEmbedder
 from atlas.views.curate.attention import AttentionRow, attention
-from atlas.views.curate.cases import Case
+from atlas.views.curate.cases import Case, failing_strategies
+from atlas.views.curate.decisions import ask_again, keep
 from atlas.views.curate.health import FAILING
 from tests.support.records import START, attempt
 
@@ -60,6 +61,30 @@ def test_the_strategy_that_fails_most_comes_first_with_its_last_failure(memory):
     case = Case(queue=FAILING, noun="strategy", collection="atlas_strategies", ids=(retry,))
     *_, undecided = attention(memory, [case, *cases(failing=2, stale=1)], n_own=0, now=START)
     assert undecided.detail == "3 failing (1 named above), 1 stale"
+
+
+def test_a_failing_strategy_that_was_decided_to_stay_gives_way_to_the_next_one(memory):
+    worst, bad, good = (
+        memory.strategies.add(atlas.Strategy(title=title, situation=title, suggestion="Do it"))
+        for title in ("Retry at once", "Guess", "Check first")
+    )
+    for n in range(12):
+        memory.strategies.update_stats(worst, n == 0)
+        memory.strategies.update_stats(bad, n < 2)
+    for _ in range(36):
+        memory.strategies.update_stats(good, True)
+
+    def named() -> list[str]:
+        return [row.parameters["id"] for row in attention(memory, n_own=0, now=START) if row.id == "strategy"]
+
+    assert named() == [worst]
+    first, second = failing_strategies(memory)
+    keep(memory, [first])
+    assert named() == [bad]
+    keep(memory, [second])
+    assert named() == []
+    ask_again(memory, [first])
+    assert named() == [worst]
 
 
 def test_undecided_cases_are_counted_by_their_queue_and_add_up(memory):
