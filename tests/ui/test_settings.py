@@ -55,11 +55,8 @@ def test_the_status_counts_records_names_the_last_agents_and_tells_how_to_connec
     app = dashboard(tmp_path / "mine", "settings")
     assert "3 experiences" in [caption.value for caption in app.caption]
     [agent] = table(app).to_dict("records")
-    assert (agent["name"], agent["n_attempts"], agent["rate"]["text"]) == (
-        "**scout**",
-        "1",
-        "100% of 1 (likely 16–100%)",
-    )
+    assert (agent["name"], agent["n_attempts"], agent["rate"]["text"]) == ("**scout**", "1", "100% of 1")
+    assert (agent["rate"]["share"], agent["interval"]) == (1.0, "16–100%")
     shown = [text.value for text in app.text]
     assert "not made yet" in shown  # a check
     assert {"off (it would write names and summaries)", "looked for when Curate is opened"} < {*shown}
@@ -323,9 +320,19 @@ def test_the_page_opens_with_the_status_of_the_store_its_safety_first(dashboard:
     app = dashboard(tmp_path, "settings", settings_tab="Store")  # its older name
     assert app.title[0].value == "Settings"
     assert [part.value for part in app.markdown if part.value.startswith("#####")] == [
-        "##### The store", "##### Search and background work", "##### Connect an agent",
-        "##### Agents that wrote last",
+        "##### The store", "##### Search and background work",
     ]  # fmt: skip
+
+
+def test_the_lines_that_connect_an_agent_are_open_until_one_has_written(dashboard: Dashboard, tmp_path):
+    def connecting(store: Path) -> bool:
+        (box,) = [each for each in dashboard(store, "settings").expander if each.label == "Connect an agent"]
+        return bool(box.proto.expanded)
+
+    make_store(tmp_path / "mine", attempts(1))
+    assert connecting(tmp_path / "mine")
+    make_store(tmp_path / "mine", [attempt("Rotate the logs", agent="scout")])
+    assert not connecting(tmp_path / "mine")
 
 
 def test_a_fact_of_the_status_leads_to_where_it_is_changed(dashboard: Dashboard, tmp_path, monkeypatch):
@@ -370,7 +377,7 @@ def test_the_last_backup_stands_beside_the_check(dashboard: Dashboard, tmp_path)
     missing = ":orange[:material/warning:] No backup: if this disk fails, the store is lost."
     assert [finding.value for finding in app.subheader] == [missing]
     app.button(key="settings_back_up").click().run()
-    assert re.fullmatch("Last backup: .* UTC[.]", app.subheader[0].value)
+    assert re.fullmatch(":green.* Nothing to do[.] Last backup: .* UTC[.]", app.subheader[0].value)
     assert len([*(tmp_path / "mine-backups").glob("mine-backup-*.zip")]) == 1
     assert_no_problem(app)
 
@@ -404,4 +411,4 @@ def test_the_time_of_the_last_backup_is_told(dashboard: Dashboard, tmp_path):
     make_store(tmp_path / "mine", attempts(1))
     atlas_command(tmp_path / "mine", "backup", str(tmp_path / "kept.zip"))
     app = dashboard(tmp_path / "mine", "settings")
-    assert re.fullmatch("Last backup: .* UTC[.]", app.subheader[0].value)
+    assert re.fullmatch(":green.* Nothing to do[.] Last backup: .* UTC[.]", app.subheader[0].value)

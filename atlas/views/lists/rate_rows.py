@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Protocol
 
 from atlas.views.kinds.columns import Column
@@ -62,6 +62,10 @@ def rate_row(
         group: Heading above the first of the rows that share it.
     """
     share = None if line.percent_succeeded is None else line.percent_succeeded / 100
-    text = "not known" if share is None else f"{percent(share)} of {line.n_known:,}"
-    meter = Meter(share, text, weak=is_weak, tick=average)
+    meter = replace(rate_meter(share, line.n_known), weak=is_weak, tick=average)
     return RateRow(id=id, name=line.name, rate=meter, interval=line.interval, group=group)
+
+
+def rate_meter(share: float | None, n_known: int) -> Meter:
+    """Return a success rate as a bar with `26% of 19`, or `not known` without a known outcome."""
+    return Meter(share, "not known" if share is None else f"{percent(share)} of {n_known:,}")

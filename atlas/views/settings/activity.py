@@ -13,20 +13,16 @@ from atlas.core.statistics import SuccessRate
 from atlas.jobs.duplicates import LiveDuplicates
 from atlas.memory.system import MemorySystem
 from atlas.storage.damage import stored_instant
-from atlas.views.lists.cells import Meter
-from atlas.views.lists.queries import Row
+from atlas.views.lists.rate_rows import RateRow, rate_meter
 from atlas.views.settings.store import record_counts
 from atlas.views.shared.kinds import KINDS
-from atlas.views.shared.rates import rate_line
+from atlas.views.shared.rates import interval_text
 from atlas.views.shared.results import LiveMap, LiveResult
 from atlas.views.shared.state import may_name_paths, path_text
 from atlas.views.shared.wording import counted, utc_time_text
 
 MAX_AGENTS = 5
 """Most agents that are listed."""
-
-FEW_FOR_BAR = 5
-"""Known outcomes below which a rate has no bar."""
 
 CLAUDE = "Claude Code, in a terminal"
 
@@ -38,14 +34,10 @@ MAX_READ = 500
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class AgentRow(Row):
-    """An agent that wrote attempts. Its id is its name, which is untrusted."""
+class AgentRow(RateRow):
+    """An agent that wrote attempts, and how often these succeeded. Its id is its name."""
 
-    name: str
     n_attempts: int
-    rate: Meter
-    """Share of its attempts with a known outcome that succeeded: `65% of 69 (likely 53–75%)`. Few have no bar."""
-
     last_at: datetime
     """Time of its latest attempt, in UTC."""
 
@@ -66,20 +58,24 @@ def agent_rows(memory: MemorySystem) -> tuple[AgentRow, ...]:
         agent = str(row["metadata"].get("agent_id", ""))
         if agent in n_of and len(last) < MAX_AGENTS:
             last.setdefault(agent, stored_instant(row["metadata"]))
-    return tuple(
-        AgentRow(id=agent, name=agent, n_attempts=n_of[agent], rate=_rate(memory, agent), last_at=at.astimezone(UTC))
-        for agent, at in last.items()
+    return tuple(_agent_row(memory, agent, n_of[agent], at) for agent, at in last.items())
+
+
+def _agent_row(memory: MemorySystem, agent: str, n_attempts: int, last_at: datetime) -> AgentRow:
+    rate = SuccessRate.of(memory.experience.values("outcome", {"agent_id": agent}))
+    return AgentRow(
+        id=agent,
+        name=agent,
+        n_attempts=n_attempts,
+        rate=rate_meter(rate.share, rate.n_known),
+        interval=interval_text(rate),
+        last_at=last_at.astimezone(UTC),
     )
 
 
-def _rate(memory: MemorySystem, agent: str) -> Meter:
-    rate = SuccessRate.of(memory.experience.values("outcome", {"agent_id": agent}))
-    return Meter(rate.share if rate.n_known >= FEW_FOR_BAR else None, rate_line(rate))
-
-
-def agents_caption(n_listed: int, n_agents: int) -> str:
-    """Return `The latest 5 of 40 agents`, or an empty string if all are listed."""
-    return f"The latest {n_listed:,} of {n_agents:,} agents" if n_listed < n_agents else ""
+def agents_title(n_listed: int, n_agents: int) -> str:
+    """Return `Agents that wrote last: 5 of 40`, without the numbers if all are listed."""
+    return "Agents that wrote last" + (f": {n_listed:,} of {n_agents:,}" if n_listed < n_agents else "")
 
 
 def count_agents(memory: MemorySystem) -> int:

@@ -15,6 +15,8 @@ from atlas.views.shared.wording import counted, utc_time_text
 
 NextStep = Literal["import", "repair", "back up", ""]
 
+NOTHING_TO_DO = "Nothing to do"
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Headline:
@@ -26,6 +28,9 @@ class Headline:
 
     is_filled: bool = True
     """False for a store without records."""
+
+    is_well: bool = False
+    """True if nothing has to be done, and nothing is missing."""
 
 
 def store_headline(memory: MemorySystem, now: datetime, n_problems: int) -> Headline:
@@ -50,10 +55,14 @@ def store_headline(memory: MemorySystem, now: datetime, n_problems: int) -> Head
 
 def _backup_headline(memory: MemorySystem, now: datetime) -> Headline:
     """Return the state of the last backup, with advice where the visitor should make another one."""
-    backup = backup_state(memory, now)
-    is_safe = backup.made_at is not None and not backup.is_outdated
-    if is_safe or not needs_backup(memory, n_own_records(memory)):
-        return Headline(sentence=f"Last backup: {utc_time_text(backup.made_at) if backup.made_at else 'none'}.")
+    backup, n_own = backup_state(memory, now), n_own_records(memory)
+    last = f"Last backup: {utc_time_text(backup.made_at) if backup.made_at else 'none'}."
+    if backup.made_at is not None and not backup.is_outdated:
+        return Headline(sentence=f"{NOTHING_TO_DO}. {last}", is_well=True)
+    if not n_own:
+        return Headline(sentence=f"{NOTHING_TO_DO}: sample data need no backup.", is_well=True)
+    if not needs_backup(memory, n_own):
+        return Headline(sentence=last)
     if backup.made_at is None:
         return Headline(sentence="No backup: if this disk fails, the store is lost.", next_step="back up")
     days = counted((now - backup.made_at).days, "day")

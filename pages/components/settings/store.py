@@ -13,11 +13,12 @@ import streamlit as st
 
 from atlas import MemorySystem
 from atlas.views.kinds.columns import Column
+from atlas.views.lists.rate_rows import RATE_COLUMNS
 from atlas.views.settings.activity import (
     NEXT,
     AgentRow,
     agent_rows,
-    agents_caption,
+    agents_title,
     connecting_lines,
     count_agents,
     records_sentence,
@@ -43,16 +44,21 @@ from pages.components.shared.undo_toast import announcing_problems
 
 _FOUND = "settings_doctor_found"
 
+CONNECT = "Connect an agent"
+
 CHECK = "Reads the whole database, and compares the search index and all files with it."
+
+WELL, WARN = ":green[:material/check_circle:] ", ":orange[:material/warning:] "
+"""Signs before the headline."""
 
 NAME_PIXELS = 150
 """Width of the names of facts."""
 
 AGENT_COLUMNS = (
     Column("name", "Agent", 300),
-    Column("n_attempts", "Attempts", 90, "number"),
-    Column("rate", "Succeeded", 240, "meter", "Share of the attempts with a known outcome that succeeded."),
-    Column("last_at", "Last attempt (UTC)", 200, "time"),
+    Column("n_attempts", "Attempts", 74, "number"),
+    *RATE_COLUMNS,
+    Column("last_at", "Last attempt (UTC)", 135, "time"),
 )
 
 FINDING_COLUMNS = {
@@ -64,7 +70,7 @@ FINDING_COLUMNS = {
 
 
 def draw_store(memory: MemorySystem) -> None:
-    """Draw the state of the store and what to do next, its facts, how agents connect, and which wrote last."""
+    """Draw the state of the store and what to do next, its facts, which agents wrote last, and how to connect one."""
     _draw_headline(memory)
     _draw_checked(memory)
     links = status_changes(memory, has_model=opening_model().client is not None)
@@ -75,7 +81,6 @@ def draw_store(memory: MemorySystem) -> None:
             with column.container(gap="xsmall"):
                 st.markdown(f"##### {title}")
                 draw_facts(each, changes, key=title)
-    _draw_connecting(memory)
     _draw_agents(memory)
 
 
@@ -91,29 +96,24 @@ def _work_facts(memory: MemorySystem) -> dict[str, str]:
     return language_model | search_facts(memory) | work_facts(live_map(memory), live_duplicates(memory))
 
 
+def _draw_agents(memory: MemorySystem) -> None:
+    """Draw the agents that wrote last, of which a click lists the attempts, and how to connect one."""
+    rows, n_agents = _agents(store_state(memory), _memory=memory)
+    if rows:
+        st.markdown(f"##### {agents_title(len(rows), n_agents)}")
+        plain_table(rows, columns=AGENT_COLUMNS, key="settings_agents", label="Agents", on_opened=_list_attempts)
+    with st.expander(CONNECT, expanded=not rows, key="settings_connect"):
+        _draw_connecting(memory)
+
+
 def _draw_connecting(memory: MemorySystem) -> None:
     """Draw the lines that connect an agent to this store, with buttons that copy them."""
-    with st.container(key="settings_connect", gap="xsmall"):
-        with st.container(horizontal=True, vertical_alignment="bottom"):
-            st.markdown("##### Connect an agent", width="content")
-            st.caption(NEXT, width="content")
-        lines = connecting_lines(memory, atlas_command(), server_address())
-        for column, (name, line) in zip(st.columns(2, gap="medium"), lines.items(), strict=True):
-            with column.container(gap="xsmall"):
-                st.caption(name)
-                st.code(line, language=None, wrap_lines=True)
-
-
-def _draw_agents(memory: MemorySystem) -> None:
-    """Draw the agents that wrote last. A click lists the attempts of one."""
-    rows, n_agents = _agents(store_state(memory), _memory=memory)
-    st.markdown("##### Agents that wrote last")
-    if rows:
-        plain_table(rows, columns=AGENT_COLUMNS, key="settings_agents", label="Agents", on_opened=_list_attempts)
-        if caption := agents_caption(len(rows), n_agents):
-            st.caption(caption)
-    else:
-        st.caption("No attempt names its agent yet.")
+    st.caption(NEXT)
+    lines = connecting_lines(memory, atlas_command(), server_address())
+    for column, (name, line) in zip(st.columns(2, gap="medium"), lines.items(), strict=True):
+        with column.container(gap="xsmall"):
+            st.caption(name)
+            st.code(line, language=None, wrap_lines=True)
 
 
 def _list_attempts(agent: str) -> None:
@@ -127,7 +127,7 @@ def _draw_headline(memory: MemorySystem) -> None:
     state, examination = st.session_state.get(_FOUND) or (None, None)
     n_problems = examination.n_left if examination is not None and state == store_state(memory) else 0
     headline = store_headline(memory, datetime.now(UTC), n_problems)
-    sign = ":orange[:material/warning:] " if headline.next_step in ("repair", "back up") else ""
+    sign = WELL if headline.is_well else WARN if headline.next_step in ("repair", "back up") else ""
     backup = existing_backup(memory)
     is_unsafe = headline.is_filled and backup is not None and is_on_same_disk(memory, backup)
     with st.container(gap="xxsmall"):

@@ -36,7 +36,8 @@ def test_a_store_goes_from_empty_to_without_a_backup_to_nothing_to_do(memory):
     assert unsafe.next_step == "back up"
     make_own_backup(memory)
     safe = store_headline(memory, NOW, 0)
-    assert (safe.sentence, safe.next_step) == ("Last backup: 1 Mar 2026, 09:00 UTC.", "")
+    assert (unsafe.is_well, safe.is_well) == (False, True)
+    assert (safe.sentence, safe.next_step) == ("Nothing to do. Last backup: 1 Mar 2026, 09:00 UTC.", "")
     assert store_headline(memory, NOW, 2).sentence == "2 checks found a problem: repair the store."
 
 
@@ -55,7 +56,8 @@ def test_an_old_backup_is_to_be_made_again_once_the_store_has_changed(memory, cl
 def test_sample_data_alone_need_no_backup(memory):
     memory.experience.store(attempt("Bake", is_sample=True))
     only_sample = store_headline(memory, NOW, 0)
-    assert (only_sample.sentence, only_sample.next_step) == ("Last backup: none.", "")
+    assert only_sample.sentence == "Nothing to do: sample data need no backup."
+    assert (only_sample.next_step, only_sample.is_well) == ("", True)
 
 
 @pytest.mark.parametrize("name", ["strategies", "journal"])
@@ -73,7 +75,7 @@ def test_a_store_for_reading_only_is_told_to_do_nothing(memory, tmp_path):
     memory.close()
     with atlas.open_memory(tmp_path / "store", embedder=HashEmbedder(), read_only=True) as memory:
         headline = store_headline(memory, NOW, 0)
-        assert (headline.sentence, headline.next_step) == ("Last backup: none.", "")
+        assert (headline.sentence, headline.next_step, headline.is_well) == ("Last backup: none.", "", False)
         assert store_headline(memory, NOW, 1).sentence == "1 check found a problem."
 
 
