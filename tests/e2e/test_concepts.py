@@ -56,6 +56,21 @@ def test_code_has_enough_contrast_in_each_theme(page: Page, serve: Serve, tmp_pa
     assert [line for line in found_in(page) if "token" in line] == []
 
 
+def test_beside_an_opened_concept_the_scale_of_the_rates_stands_above_their_bars(page: Page, serve: Serve, store: Path):
+    with opened_store(store) as memory:
+        twice = memory.concepts.ids()[-1]
+        memory.concepts.record_use(twice, True, task_id="task-1")
+    page.goto(f"{serve(store)}/concepts?id={twice}")
+    scale, bar = page.locator(".records .head .scale"), page.locator(".records .row[data-id] .bar").first
+    expect(scale).to_be_visible()
+    expect(bar).to_be_visible()
+    settle(page)
+    above, below = scale.bounding_box(), bar.bounding_box()
+    assert above is not None
+    assert below is not None
+    assert (above["x"], above["width"]) == pytest.approx((below["x"], below["width"]), abs=2)
+
+
 def test_a_concept_is_opened_edited_and_taken_back(page: Page, serve: Serve, store: Path):
     before = contents(store)
     asked: list[str] = []
