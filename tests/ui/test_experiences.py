@@ -128,6 +128,13 @@ def test_an_opened_experience_is_shown_in_full(dashboard: Dashboard, tmp_path):
     assert list(table(app, 1)["id"]) == [other]
 
 
+def test_what_stands_between_backticks_in_a_title_and_an_ending_is_code(dashboard: Dashboard, tmp_path):
+    (opened,) = make_store(tmp_path, [attempt("Mend `door.turn()`", success=False, feedback="Call `key` *first*")])
+    drawn = [element.value for element in dashboard(tmp_path, "experiences", id=opened).markdown]
+    assert "Mend `door.turn()`" in drawn
+    assert r"Feedback\: Call `key` \*first\*" in drawn
+
+
 def test_a_long_task_is_shown_whole_at_the_press_of_a_button(dashboard: Dashboard, tmp_path):
     rest = ("It is locked. " * 40).strip()
     (opened,) = make_store(tmp_path, [attempt(f"Unlock the door of the kitchen. {rest}")])

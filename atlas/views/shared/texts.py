@@ -34,6 +34,9 @@ _PYTHON = re.compile(
 _MARKDOWN = re.compile(r"[!-/:-@\[-`{-~]")
 """The characters that Markdown lets one write with a backslash before them."""
 
+_CODE = re.compile(r"`([^`]*[^`\s][^`]*)`")
+"""A piece of code in prose, which is not blank."""
+
 _SEPARATOR = re.compile(r" *(?:[.,;:\u2013\u2014\u3002]|-(?=\s))?\s*")
 """Between a title and the text after it."""
 
@@ -42,15 +45,28 @@ _DIFF = re.compile(r"\A(?:diff --git |--- \S.*\n\+\+\+ |Index: )")
 
 def as_written(text: str) -> str:
     """Return Markdown that shows an untrusted text as it is, on one line."""
-    return _MARKDOWN.sub(r"\\\g<0>", " ".join(text.split()))
+    return _escaped(" ".join(text.split()))
 
 
-def with_names(text: str, names: Sequence[str]) -> str:
-    """Return Markdown of an untrusted text as it is, on one line, with `{name}` of a parameter as code."""
-    markdown = as_written(text)
+def _escaped(text: str) -> str:
+    return _MARKDOWN.sub(r"\\\g<0>", text)
+
+
+def with_code(text: str, names: Sequence[str] = ()) -> str:
+    """Return Markdown of an untrusted text with what stands between backticks as code, and else as it is.
+
+    Returns an empty string if nothing in it is code, if it has several lines, or if backticks follow each other.
+
+    Args:
+        names: Parameters, of which `{name}` is code too.
+    """
+    text = text.strip()
     for name in filter(str.isidentifier, names):
-        markdown = markdown.replace(as_written(f"{{{name}}}"), f"`{name}`")
-    return markdown
+        text = text.replace(f"{{{name}}}", f"`{name}`")
+    parts = _CODE.split(text)
+    if len(parts) == 1 or len(text.splitlines()) > 1 or "``" in text:
+        return ""
+    return "".join(f"`{part}`" if at % 2 else _escaped(part) for at, part in enumerate(parts))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -10,7 +10,6 @@ import streamlit as st
 from atlas.views.lists.facts import Badge, Fact, Head, RecordLink
 from atlas.views.shared.texts import Text
 from atlas.views.shared.wording import shortened
-from atlas.views.trace.terminal import readable
 from pages.components.shared.texts import draw_prose, draw_prose_or_code
 
 TITLE_CHARACTERS = 60
@@ -37,13 +36,13 @@ def draw_title(head: Head, *, key: str) -> None:
     """
     with st.container(horizontal=True, gap="small", key="opened_head"):
         with st.container(key="opened_title"):
-            st.text(readable(head.headline.title) or "No text")
+            draw_prose(Text(head.headline.title or "No text"), key=f"{key}_title")
         if not head.ending:
             _draw_badges(head.badges)
     if head.ending:
         with st.container(horizontal=True, gap="xsmall", key=f"opened_ending_{head.badges[0].colour}"):
             _draw_badges(head.badges)
-            st.text(readable(head.ending))
+            draw_prose(Text(head.ending), key=f"{key}_ending")
     if head.headline.rest:
         _draw_rest(Text(head.headline.rest), draw_prose_or_code if head.is_log else draw_prose, key=key)
 

@@ -9,30 +9,30 @@ from collections.abc import Sequence
 
 import streamlit as st
 
-from atlas.views.shared.texts import Text, with_names
+from atlas.views.shared.texts import Text, with_code
 from atlas.views.trace.terminal import readable
 
 FRAME_PIXELS = 360
 
 
-def draw_prose(text: Text, *, key: str) -> None:
-    """Draw prose with its line breaks."""
+def draw_prose(text: Text, *, key: str, names: Sequence[str] = ()) -> None:
+    """Draw prose with its line breaks.
+
+    In a text of one line, what stands between backticks is drawn as code.
+
+    Args:
+        names: Parameters, of which `{name}` is drawn as code too.
+    """
+    shown = readable(text.whole)
     if text.is_long:
         draw_code(text, key=key)
     elif text.is_tall:
         with st.container(height=FRAME_PIXELS, border=True):
-            st.text(readable(text.whole))
+            st.text(shown)
+    elif markdown := with_code(shown, names):
+        st.markdown(markdown)
     else:
-        st.text(readable(text.whole))
-
-
-def draw_prose_with_names(text: Text, names: Sequence[str], *, key: str) -> None:
-    """Draw prose, with the names of parameters as code instead of in braces if it is one line with any."""
-    whole = text.whole.strip()
-    if text.is_tall or "\n" in whole or not any(f"{{{name}}}" in whole for name in names):
-        draw_prose(text, key=key)
-    else:
-        st.markdown(with_names(readable(whole), names))
+        st.text(shown)
 
 
 def draw_prose_or_code(text: Text, *, key: str) -> None:

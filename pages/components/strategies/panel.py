@@ -19,7 +19,7 @@ from pages.components.lists.facts import draw_fact_table, draw_facts, draw_recor
 from pages.components.lists.panel import Finish, Panel, draw_sources
 from pages.components.lists.uses import draw_uses
 from pages.components.shared.snapshot import store_state
-from pages.components.shared.texts import draw_prose, draw_prose_with_names
+from pages.components.shared.texts import draw_prose
 
 HOW_COUNTED = (
     "A use is an attempt that an agent made with the strategy, and whose outcome is known. The attempts that the "
@@ -111,7 +111,7 @@ def _effect(state: StoreState, n_uses: int, strategy_id: str, *, _memory: Memory
 def _draw_advice(detail: StrategyDetail) -> None:
     with st.container(gap="xsmall"):
         st.caption("When to apply it")
-        draw_prose_with_names(detail.situation, _names(detail), key=f"strategy_situation_{detail.id}")
+        draw_prose(detail.situation, key=f"strategy_situation_{detail.id}", names=_names(detail))
     with st.container(gap="xsmall"):
         st.caption("What to do")
         _draw_steps(detail)
@@ -146,13 +146,13 @@ def _draw_parameters(detail: StrategyDetail) -> None:
 def _draw_steps(detail: StrategyDetail) -> None:
     """Draw the suggestion step by step, or as one text if it has a single step or too many."""
     if detail.suggestion.is_long or not 1 < len(detail.steps.steps) <= MAX_STEPS:
-        draw_prose_with_names(detail.suggestion, _names(detail), key=f"strategy_suggestion_{detail.id}")
+        draw_prose(detail.suggestion, key=f"strategy_suggestion_{detail.id}", names=_names(detail))
         return
     if detail.steps.introduction:
         draw_prose(Text(detail.steps.introduction), key=f"strategy_introduction_{detail.id}")
     with st.container(gap="xsmall", key="strategy_steps"):
         for number, step in enumerate(detail.steps.steps, start=1):
-            draw_prose_with_names(Text(f"{number}. {step}"), _names(detail), key=f"strategy_step_{number}_{detail.id}")
+            draw_prose(Text(f"{number}. {step}"), key=f"strategy_step_{number}_{detail.id}", names=_names(detail))
 
 
 def _names(detail: StrategyDetail) -> list[str]:

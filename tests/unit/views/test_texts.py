@@ -6,7 +6,7 @@ import json
 
 import pytest
 
-from atlas.views.shared.texts import LONG_CHARACTERS, Text, as_json, as_written, language_of, text_of, with_names
+from atlas.views.shared.texts import LONG_CHARACTERS, Text, as_json, as_written, language_of, text_of, with_code
 
 
 @pytest.mark.parametrize(
@@ -105,6 +105,12 @@ def test_values_stand_one_to_a_line_unless_they_are_short():
     assert json.loads(long.whole) == {"a": "x" * 60, "b": "é" * 60}
 
 
-def test_the_names_of_parameters_are_code_and_the_rest_of_an_untrusted_text_is_as_written():
-    shown = with_names("Import {table_name} *now* into {other}: `x`", ["table_name", "not a name"])
-    assert shown == r"Import `table_name` \*now\* into \{other\}\: \`x\`"
+def test_names_of_parameters_and_what_stands_between_backticks_are_code_and_the_rest_is_as_written():
+    shown = with_code("Import {table_name} *now* into {other}: `<b>$x$`", ["table_name", "not a name"])
+    assert shown == r"Import `table_name` \*now\* into \{other\}\: `<b>$x$`"
+    assert with_code("`a` b` <b>") == r"`a` b\` \<b\>"
+
+
+@pytest.mark.parametrize("text", ["plain", "one ` of two", "two\n`lines`", "``<b>`` `x`", "` `", ""])
+def test_a_text_without_code_or_with_several_lines_is_not_markdown(text):
+    assert with_code(text, ["name"]) == ""
