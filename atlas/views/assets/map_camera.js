@@ -3,7 +3,7 @@
 // stretched upwards, or flattened, to fill a stage of another form.
 
 const CAMERA_MILLISECONDS = 600
-const FLATTEST = 0.75, TALLEST = 1.6 // how much the map may be stretched upwards
+const FLATTEST = 0.75, TALLEST = 2.1 // how much the map may be stretched upwards
 
 function mapCamera(map) {
   const toScreen = (x, y) => [map.width / 2 + (x - map.view.x) * map.view.scale, map.height / 2 - (y - map.view.y) * map.view.scale * stretch()]

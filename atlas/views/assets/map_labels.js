@@ -17,12 +17,14 @@ const LEADER_FROM = 10 // pixels from an area to its name from which a line join
 const CLOSE_PIXELS = 12 // by which another area is farther from a name than its own
 const TOP_CELLS = 6 // of an area in whose middle its name stands best
 // Costs of a place: for each pixel from the top of the area, aside and downwards, and to the area; for each point that is covered; for each
-// cell of other areas; if another area is as close, or nearly; with a line, and for each crossing; in two lines; and over a border rather than at it.
-const ASIDE = 0.2, DOWN = 0.45, AWAY = 1.5, COVERED = 40, OTHER_AREA = 40, UNCLEAR = 150, CLOSE = 15, LED = 40, CROSSING = 300, SECOND_LINE = 25, OVER_BORDER = 12
+// cell of other areas; if another area is as close, or nearly; with a line, and for each crossing; in two lines; for each cell of its own area
+// if it lies over the border; and close to another name.
+const ASIDE = 0.2, DOWN = 0.45, AWAY = 1.5, COVERED = 40, OTHER_AREA = 40, UNCLEAR = 150, CLOSE = 15, LED = 40, CROSSING = 300, SECOND_LINE = 25, OVER_BORDER = 3, CLOSE_NAME = 40
 const STEPS = [...Array(33).keys()].map((step) => step / 32) // shares of a line at which it is looked at
 
 const isApart = (box, taken) =>
   !taken.some((other) => box[0] < other[2] && box[2] > other[0] && box[1] < other[3] && box[3] > other[1])
+const grown = ([left, top, right, bottom], by) => [left - by, top - by, right + by, bottom + by]
 const isWithin = ([left, top, right, bottom], { width, height, insets }) => left >= insets.left && top >= 0 && right <= width && bottom <= height
 
 const rateText = (note) => (note ? ` · ${note}` : '') // beside a name
@@ -191,6 +193,25 @@ function mapLabels(map) {
     standing = []
     const isKept = shown.map((each) => put(each, spots.get(each.label.number)))
     for (let pass = 1; isFew() && isKept.includes(false) && pass < PASSES; pass++) shown.forEach((each, at) => isKept[at] || put(each))
+    if (isFew()) for (const each of shown) relieve(each, shown)
+  }
+
+  const standingOf = ({ label }) => standing.find(({ number }) => number === label.number)
+
+  const costOfBoth = (names) => names.reduce((sum, name) => sum + (name?.cost ?? Infinity), 0)
+
+  /** Move another name nearby where that gives one that covers points a place that is better for both together. */
+  function relieve(each, shown) {
+    for (const other of shown) {
+      const found = [each, other].map(standingOf), before = standing
+      if (each === other || !found[0]?.covered || !found[1] || isApart(grown(ground.extents.get(each.place).box, FAR_OF_FEW), [found[1].box])) continue
+      standing = standing.filter((name) => !found.includes(name))
+      put(each)
+      put(other)
+      if (costOfBoth([each, other].map(standingOf)) < costOfBoth(found)) continue
+      standing = before
+      for (const { number, spot } of found) spots.set(number, spot)
+    }
   }
 
   /** What one may look like: in one line or in two, with half its width and half its height. */
@@ -215,11 +236,11 @@ function mapLabels(map) {
     const boxAt = (spot) => boxOf(spot, px, py)
     const kept = before && { ...before, layout: layouts[before.number] }
     const isKept = Boolean(kept?.layout) && isFree(boxAt(kept), taken) && isBare(boxAt(kept), place)
-    const spot = isKept ? kept : bestSpot(each, taken, boxAt)
-    if (!spot) return false
-    spots.set(number, { dx: spot.dx, dy: spot.dy, number: layouts.indexOf(spot.layout) })
-    const box = boxAt(spot), gaps = gapsOf(box, place), leader = isLed(gaps) ? leaderFrom(box, place) : null
-    standing.push({ box, rank, number, name, note, label, layout: spot.layout, covered: coveredBy(box), gaps, leader })
+    const best = isKept ? kept : bestSpot(each, taken, boxAt)
+    if (!best) return false
+    const { dx, dy, layout, cost = 0 } = best, spot = { dx, dy, number: layouts.indexOf(layout) }, box = boxAt(best), gaps = gapsOf(box, place)
+    spots.set(number, spot)
+    standing.push({ box, rank, number, name, note, label, layout, spot, cost, covered: coveredBy(box), gaps, leader: isLed(gaps) ? leaderFrom(box, place) : null })
     return isKept
   }
 
@@ -239,7 +260,7 @@ function mapLabels(map) {
         const spot = { dx: x - px, dy: y - py, layout }
         if (cost >= least || !isFree(boxAt(spot), taken)) continue
         const whole = cost + costOf(boxAt(spot), place, isSure, least - cost)
-        if (whole < least) (least = whole), (best = spot)
+        if (whole < least) (least = whole), (best = { ...spot, cost: whole })
       }
     })
     return best
@@ -249,7 +270,7 @@ function mapLabels(map) {
   function costOf(box, place, isSure, most) {
     const cells = cellsOf(box, 0), within = areasIn(cells, place), size = (cells[1] - cells[0]) * (cells[3] - cells[2])
     const covered = coveredBy(box), isOverBorder = within.own > 0 && within.own < 0.9 * size
-    const cost = COVERED * covered + OTHER_AREA * within.others + (isOverBorder ? OVER_BORDER : 0)
+    const cost = COVERED * covered + OTHER_AREA * within.others + (isOverBorder ? OVER_BORDER * within.own : 0) + (isApart(grown(box, CLOSE_PIXELS), standing.map((other) => other.box)) ? 0 : CLOSE_NAME)
     if (cost >= most || (!isSure && covered)) return Infinity
     const gaps = gapsOf(box, place), isClose = gaps.own + CLOSE_PIXELS > gaps.others
     const whole = cost + (gaps.own >= gaps.others ? UNCLEAR : isClose ? CLOSE : 0) + AWAY * Math.min(gaps.own, 2 * FAR) + (isLed(gaps) ? LED : 0)
