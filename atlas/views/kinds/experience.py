@@ -25,8 +25,8 @@ AGENT = Column(
     help_text="Who made the attempt. +1 is one other agent at the same task",
 )  # fmt: skip
 DOMAIN = Column(
-    "domain", "Domain", 112, is_optional=True, least_share=1 / 3, empty="–", empty_means="in no domain",
-    help_text="– is in no domain. In mixed rows, attempts at the same task are in different ones",
+    "domain", "Domain", 112, is_optional=True, least_share=1 / 3, empty="in no domain",
+    help_text="In mixed rows, attempts at the same task are in different ones",
 )  # fmt: skip
 DAY = replace(CREATED_AT, form="day", width=88)
 STEPS = Column("n_steps", "Steps", 40, "number", order_key="n_steps")

@@ -158,10 +158,10 @@ def test_the_column_of_domains_is_shown_if_more_than_a_third_of_the_rows_have_on
     assert ["domain" in each for each in names] == [False, True]
 
 
-def test_a_dash_in_the_column_of_domains_has_a_meaning_in_words():
+def test_an_empty_cell_of_the_column_of_domains_has_words():
     row = ExperienceRow(id="a", outcomes=("✓ succeeded",), task="Boil an egg", domain="eggs", created_at=START)
     columns = {each["name"]: each for each in table_as_json(EXPERIENCE, EXPERIENCE.tables.listed, [row])["columns"]}
-    assert (columns["domain"]["empty"], columns["domain"]["empty_means"]) == ("–", "in no domain")
+    assert columns["domain"]["empty"] == "in no domain"
 
 
 def test_a_row_tells_its_steps_and_how_long_it_took_if_that_is_known(memory):
