@@ -18,7 +18,7 @@ def test_a_search_is_a_table_until_cards_are_asked_for(dashboard: Dashboard, tmp
     app.segmented_control(key="experiences_form").set_value("Cards").run()
     assert not tables(app)
     (card,) = cards(app)
-    assert card["outcome"] == "✗ failed"
+    assert card["badge"] == {"text": "✗ failed", "colour": "red"}
     assert card["pieces"] == [["Peel the ", False], ["turnips", True]]
     assert card["bar"] is None
 

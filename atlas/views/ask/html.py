@@ -82,7 +82,14 @@ def _part(part: Part, cards: Cards) -> str:
 
 def _hit(card: HitCard, hit: RankedHit) -> str:
     relevance = "" if card.relevance is None else f"relevance {card.relevance:.2f}"
-    badges = [f"{hit.rank}", card.outcome, card.attempts, relevance, hit.place_sentence]
+    badges = [
+        f"{hit.rank}",
+        card.badge.text if card.badge else "",
+        card.outcome,
+        card.attempts,
+        relevance,
+        hit.place_sentence,
+    ]
     lead = f"{_passage(card.lead)}<br>" if card.lead else ""
     title = f"<b>{html.escape(card.title)}</b><br>" if card.title else ""
     named = "".join(f'<span class="badge">{html.escape(badge)}</span>' for badge in badges if badge)

@@ -3,21 +3,21 @@
 const made = (name, className, ...children) => {
   const element = document.createElement(name)
   element.className = className
-  element.append(...children.filter((child) => child !== null && child !== ''))
+  element.append(...children.filter(Boolean))
   return element
 }
 
-/** The first line: the title, or else how it went, and the place in the block. */
+/** The first line: the title, or the passage that begins with it, and the place in the block. */
 const heading = (card) => made('div', 'heading',
-  ...(card.title ? [made('span', 'title', card.title)] : outcome(card)),
+  card.title ? made('span', 'title', card.title) : card.is_titled ? null : passage(card, 'passage title'),
   ...(card.place ? placed(card.place) : []))
 
-function outcome(card) {
-  const tone = { '✓': 'good', '✗': 'bad' }[card.outcome[0]] ?? ''
-  return [made('span', `outcome ${tone}`, card.outcome), card.attempts ? made('span', 'attempts', card.attempts) : null]
-}
+/** How the record went, as lists show it. */
+const record = (card) => made('span', 'record',
+  card.badge && made('span', `chip ${card.badge.colour}`, card.badge.text),
+  ...[card.outcome, card.attempts].map((text) => text && made('span', '', text)))
 
-// The relevance on a line from 0 to 1, with a mark at the least one that is shown.
+// The relevance on a line from 0 to 1, with a stroke at the level that a hit needs.
 function scale(value, level) {
   const fill = made('i', 'fill'), cut = made('i', 'cut'), line = made('span', 'scale', fill, cut)
   fill.style.width = `${100 * value}%`
@@ -30,7 +30,7 @@ function relevance(card) {
   const { level, strength } = card.place ?? {}
   const element = strength ? made('div', 'relevance', made('b', '', strength), scale(card.relevance, level), card.relevance)
     : made('div', 'relevance', made('b', 'figure', card.relevance), ' relevance')
-  element.title = [card.bar?.words, strength && `Relevance, from 0 to 1. This memory's hits are shown from ${level.toFixed(2)}, the mark on the line`].filter(Boolean).join('. ')
+  element.title = [card.bar?.words, strength && `Relevance, from 0 to 1. Stroke: ${level.toFixed(2)}, the level that a hit of this memory needs`].filter(Boolean).join('. ')
   return element
 }
 
@@ -48,15 +48,15 @@ function placed({ number, memory, side, note }) {
   return [made('span', 'note', note), button]
 }
 
-const passage = (card) => cuttable(made('p', card.lead ? 'passage second' : 'passage'), card.pieces, (pieces, isCut) => [
-  made('span', 'source', card.source),
+const passage = (card, look) => cuttable(made('p', look), card.pieces, (pieces, isCut) => [
+  card.is_titled ? made('span', 'source', `${card.source}:`) : '',
   card.before ? '… ' : '',
   ...words(pieces, card.parameters),
   isCut ? '…' : card.after ? ' …' : ''])
 
 /** What the record says to do. */
 const lead = (card) => card.lead && cuttable(made('p', 'passage lead'), card.lead.pieces, (pieces, isCut) => [
-  made('span', 'source', card.lead.source), ...words(pieces, card.parameters), isCut ? '…' : ''])
+  made('span', 'source', `${card.lead.source}:`), ...words(pieces, card.parameters), isCut ? '…' : ''])
 
 function cuttable(element, pieces, draw) {
   const put = (shown, isCut) => element.replaceChildren(...draw(shown, isCut).filter((child) => child !== ''))
@@ -138,9 +138,8 @@ function legend(bar) {
 
 /** How the record went, beside why it was found. */
 function why(card) {
-  const record = card.title ? made('span', 'record', ...outcome(card)) : null
-  if (!card.bar && !card.sentence) return record
-  const summary = made('summary', '', made('span', 'asked', 'Why'), record)
+  if (!card.bar && !card.sentence) return record(card)
+  const summary = made('summary', '', record(card), made('span', 'asked', 'Why'))
   summary.title = 'All signals of its rank'
   return made('details', 'why', summary, ...(card.bar ? [track(card.bar), legend(card.bar)] : []),
     card.sentence ? made('p', 'sentence', card.sentence) : null)
@@ -154,7 +153,7 @@ export default function ({ data, parentElement }) {
     made('div', 'body',
       heading(data),
       lead(data),
-      passage(data),
+      data.is_titled ? passage(data, data.lead ? 'passage second' : 'passage') : null,
       why(data)))
   const was = parentElement.querySelector('.atlas-hit')
   const details = card.querySelector('.why')

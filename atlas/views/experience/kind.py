@@ -9,16 +9,16 @@ from atlas.views.experience.proposals import MergeRequest, PruneRequest
 from atlas.views.experience.selection import selection_summary
 from atlas.views.experience.trials import grouped_ids, task_page
 from atlas.views.kinds.experience import EXPERIENCE
+from atlas.views.lists.facts import Badge
 from atlas.views.lists.hits import CardText
 from atlas.views.lists.kind_views import KindViews, deleting, merging
-from atlas.views.shared.wording import outcome_with_sign
 
 
 def card_text(experience: Experience) -> CardText:
     """Return the texts of the card of an experience."""
     return CardText(
         title=experience.task.description,
-        outcome=outcome_with_sign(experience.outcome.label),
+        badge=Badge.of_outcome(experience.outcome.label),
         sources={
             "Task": experience.embedding_text,
             "Solution": experience.solution_output,

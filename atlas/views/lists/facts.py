@@ -9,6 +9,7 @@ from typing import Any
 from atlas.core.operations import Marks
 from atlas.views.kinds.kind import Kind
 from atlas.views.shared.texts import Headline, Text
+from atlas.views.shared.wording import signed
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,6 +30,11 @@ class Badge:
     text: str
     colour: str
     """`green`, `red`, `orange` or `gray`."""
+
+    @classmethod
+    def of_outcome(cls, label: str) -> Badge:
+        """Return `✓ succeeded` in green for `succeeded`."""
+        return cls(signed(label), {"succeeded": "green", "failed": "red"}.get(label, "gray"))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -6,7 +6,7 @@ For hits of any memory: the caller provides the record's texts.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from typing import Any
 
 from atlas.core.hits import Hit
@@ -14,6 +14,7 @@ from atlas.core.settings import RankingWeights
 from atlas.embedding.met_words import MetWords
 from atlas.memory.base.memory import Memory
 from atlas.memory.base.ranking import explain
+from atlas.views.lists.facts import Badge
 from atlas.views.lists.highlighting import Passage, Source, beginning_of, passage_of
 from atlas.views.shared.browser import asset
 from atlas.views.shared.wording import attempts_text, shortened
@@ -67,8 +68,11 @@ class HitCard:
     title: str
     """On one line, or empty if the passage begins with it."""
 
+    badge: Badge | None
+    """The outcome with its sign, `✓ succeeded`, or the type of an entry. For grouped attempts, that of the best one."""
+
     outcome: str
-    """The outcome with its sign: `✓ succeeded`. For grouped attempts, the best attempt's outcome."""
+    """How its uses went, or its round, or empty."""
 
     attempts: str
     """`4 attempts: 3 succeeded, 1 failed` for grouped attempts, or empty for a single one."""
@@ -87,6 +91,9 @@ class HitCard:
     lead: Passage | None = None
     """Advice of the record, which stands before the passage, or None. Untrusted."""
 
+    is_titled: bool = True
+    """False if the passage begins with the title, and so stands for it."""
+
     def as_json(self) -> dict[str, Any]:
         """Return the card for the browser.
 
@@ -94,6 +101,8 @@ class HitCard:
         """
         return {
             "title": self.title,
+            "is_titled": self.is_titled,
+            "badge": self.badge and asdict(self.badge),
             "outcome": self.outcome,
             "attempts": self.attempts,
             "relevance": None if self.relevance is None else f"{self.relevance:.2f}",
@@ -115,11 +124,14 @@ class CardText:
     title: str
     """May be long. Untrusted, as the sources are."""
 
-    outcome: str
-    """Words of our own: `✓ succeeded`."""
-
     sources: Mapping[str, str]
     """Searched texts by label, with the embedded one first."""
+
+    badge: Badge | None = None
+    """Words of our own: `✓ succeeded`."""
+
+    outcome: str = ""
+    """Words of our own: `succeeded in 4 of 5 uses`."""
 
     parameters: tuple[str, ...] = ()
     """Names that stand in braces in these texts. Untrusted."""
@@ -152,6 +164,7 @@ def record_card(
         hit,
         id=record_id,
         title=card_text.title,
+        badge=card_text.badge,
         outcome=card_text.outcome,
         sources=[*nearest, *others],
         lead=Source(card_text.lead, lead) if lead else None,
@@ -167,7 +180,8 @@ def hit_card(
     *,
     id: str,
     title: str,
-    outcome: str,
+    outcome: str = "",
+    badge: Badge | None = None,
     sources: Sequence[Source],
     query: str,
     weights: RankingWeights = RankingWeights(),
@@ -181,7 +195,8 @@ def hit_card(
         hit: None for a search that ranks by words alone.
         id: Id of the record.
         title: Title of the record; may be long.
-        outcome: Trusted text: `✓ succeeded`.
+        outcome: Trusted text: `succeeded in 4 of 5 uses`.
+        badge: Trusted text: `✓ succeeded`.
         sources: The record's searched texts, with the embedded one first.
         query: The question.
         weights: The weights that it was ranked by, which set the length of the longest bar.
@@ -190,9 +205,12 @@ def hit_card(
         lead: Text that stands before the passage.
     """
     passage = passage_of(sources, query)
+    line = _title(title, passage)
     return HitCard(
         id=id,
-        title=_title(title, passage),
+        title=line,
+        is_titled=bool(line),
+        badge=badge,
         outcome=outcome,
         attempts=attempts_text(hit.outcomes) if hit else "",
         relevance=hit.relevance if hit else None,

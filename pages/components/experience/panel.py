@@ -9,7 +9,6 @@ from atlas.views.experience.experience import ExperienceDetail
 from atlas.views.journal.promotion import made_of
 from atlas.views.kinds.experience import EXPERIENCE
 from atlas.views.lists.facts import Badge, Head, Part
-from atlas.views.shared.wording import outcome_with_sign
 from pages.components.experience.chosen import compare
 from pages.components.experience.parts import draw_part
 from pages.components.experience.trace import draw_steps
@@ -19,8 +18,6 @@ from pages.components.lists.forms import act
 from pages.components.lists.panel import Panel
 from pages.components.lists.record_table import close_opened, open_experience
 from pages.components.lists.uses import draw_uses
-
-OUTCOME_COLOURS = {"succeeded": "green", "failed": "red", "unknown": "gray"}
 
 
 def _draw_removal(memory: MemorySystem, detail: ExperienceDetail) -> None:
@@ -39,7 +36,7 @@ def _delete(memory: MemorySystem, experience_id: str) -> None:
 def _head(detail: ExperienceDetail) -> Head:
     return Head(
         headline=detail.headline,
-        badges=(Badge(outcome_with_sign(detail.outcome), OUTCOME_COLOURS[detail.outcome]),),
+        badges=(Badge.of_outcome(detail.outcome),),
         ending=detail.ending,
         facts=detail.facts,
     )

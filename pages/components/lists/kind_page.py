@@ -135,4 +135,4 @@ def _draw_why(views: KindViews[Any], memory: MemorySystem, answer: Answer, opene
     st.caption("Why it is here")
     for card in cards_of(views, memory, answer, [opened]):
         # the title follows below
-        hit_card(replace(card, title=""), key=f"{views.kind.noun}_why_{card.id}", is_open=True)
+        hit_card(replace(card, title="", is_titled=True), key=f"{views.kind.noun}_why_{card.id}", is_open=True)

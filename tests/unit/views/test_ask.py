@@ -22,6 +22,7 @@ from atlas.views.ask.answer import (
     settings_differing,
 )
 from atlas.views.ask.cards import hit_card_of
+from atlas.views.lists.facts import Badge
 from tests.support.memories import attempt
 
 REFUND = "refund the cancelled flight of a customer"
@@ -168,6 +169,6 @@ def test_a_concept_s_card_shows_what_it_does_rather_than_its_code(full):
 
 def test_an_entry_s_card_says_what_was_noted_and_when(full):
     made = card(full, ask(full), "journal")
-    assert made.outcome == "reflection, round 4"
+    assert (made.badge, made.outcome) == (Badge("reflection", "gray"), "round 4")
     assert "importance" in {segment.name for segment in made.bar.segments}
     assert "fare class" in made.passage.text

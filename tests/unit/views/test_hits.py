@@ -204,6 +204,13 @@ def test_a_card_of_several_attempts_tells_how_all_of_them_went():
     assert card_of("egg", "egg").attempts == ""
 
 
+def test_a_passage_that_begins_with_the_title_stands_for_it():
+    card = card_of("egg", "egg")
+    assert (card.title, card.is_titled, card.as_json()["is_titled"]) == ("", False, False)
+    boiled = card_of("breakfast", "egg", Source("Solution", "boil the egg"))
+    assert (boiled.title, boiled.is_titled) == ("breakfast", True)
+
+
 def card_of(title: str, query: str, *sources: Source, signals=SIGNALS, outcomes=None) -> HitCard:
     """The card of a hit whose first text is its title."""
     hit = Hit(
@@ -211,7 +218,7 @@ def card_of(title: str, query: str, *sources: Source, signals=SIGNALS, outcomes=
         outcomes=outcomes or {"succeeded": 1},
     )  # fmt: skip
     named = (Source("Task", title), *sources)
-    return hit_card(hit, id="a", title=title, outcome="✓ succeeded", sources=named, query=query)
+    return hit_card(hit, id="a", title=title, sources=named, query=query)
 
 
 def marked(passage: Passage) -> list[str]:
