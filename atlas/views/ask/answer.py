@@ -45,9 +45,19 @@ NONSENSE = "lamb tagine with apricots, saffron and preserved lemon"
 
 IN_BLOCK, LEFT_OUT, ONLY_HERE = "in the context block", "not in the context block", "only here"
 
-WEAK = "weak"
-STRENGTHS = {"strong": 0.4, "medium": 0.1, WEAK: 0.0}
+STRONG, MEDIUM, WEAK = "strong", "medium", "weak"
+STRENGTHS = {STRONG: 0.4, MEDIUM: 0.1, WEAK: 0.0}
 """Words for the relevance of a hit, and the share of the way from the level of its memory to 1 where each begins."""
+
+THERE_WAS_ROOM = "weak, but there was room"
+"""The reason why the block shows a weak hit."""
+
+KEY = "**0 to 1**: relevance to the task. **Stroke**: the level that a hit needs. **Weak**: just above it."
+KEY_DETAILS = (
+    f"From the stroke to 1, {MEDIUM} begins at {STRENGTHS[MEDIUM]:.0%} of the way and {STRONG} at "
+    f"{STRENGTHS[STRONG]:.0%}. Each memory has a level of its own, which the strictness sets: see *Search settings* "
+    "below and [Evaluation](evaluation)."
+)
 
 DIVERSITY = 0.2
 """Diversity of a search for distinct hits."""
@@ -139,9 +149,10 @@ class Part:
 
     @property
     def reach_sentence(self) -> str:
-        """`3 hits, 1 weak`."""
+        """`3 hits, 1 weak, level 0.12`."""
         n_weak = sum(map(self.is_weak, self.hits))
-        return f"{counted(len(self.hits), 'hit')}{f', {n_weak:,} {WEAK}' if n_weak else ''}"
+        weak = f", {n_weak:,} {WEAK}" if n_weak else ""
+        return f"{counted(len(self.hits), 'hit')}{weak}, level {self.level:.2f}"
 
     def strength(self, hit: RankedHit) -> str:
         """Return `strong`, `medium` or `weak` for the relevance of a hit, against the level of its memory."""
@@ -151,6 +162,10 @@ class Part:
     def is_weak(self, hit: RankedHit) -> bool:
         """Return whether a hit is just above the level."""
         return self.strength(hit) == WEAK
+
+    def note(self, hit: RankedHit) -> str:
+        """Return why the block leaves a hit out, its form there, or why it shows a weak one, or an empty string."""
+        return hit.reason or hit.form or (THERE_WAS_ROOM if self.is_weak(hit) else "")
 
     @property
     def is_failed(self) -> bool:

@@ -9,6 +9,8 @@ from streamlit.delta_generator import DeltaGenerator
 
 from atlas import MemorySystem
 from atlas.views.ask.answer import (
+    KEY,
+    KEY_DETAILS,
     ONLY_HERE,
     Answer,
     Part,
@@ -32,12 +34,6 @@ from pages.components.shared.snapshot import store_state
 
 FIRST, FIRST_PRESENTED = 3, 2
 """Number of hits per memory that are shown at first, normally and when presenting."""
-
-SCALE = (
-    "How relevant a hit is to the task, in a word and as a number from 0 to 1. The mark on its line is the least that "
-    "its memory shows. The strictness sets it, under *Search settings* below and on [Evaluation](evaluation). "
-    "Weak hits are just above the mark."
-)
 
 DIFFERENCE_PIXELS = 300
 
@@ -78,18 +74,17 @@ def draw_block_difference(left: Answer, right: Answer) -> None:
             st.code(lines, language="diff", wrap_lines=True)
 
 
-def draw_found_heading(caption: str, missing: str = "") -> None:
+def draw_found_heading(missing: str = "") -> None:
     """Draw the heading of the hits, with what their numbers mean.
 
     Args:
-        caption: What is below it.
         missing: Anchor of the part of the page that explains why a record is missing, or empty.
     """
     with st.container(horizontal=True, horizontal_alignment="distribute", vertical_alignment="center"):
         st.markdown("##### What memory found", width="content")
         if missing and not is_presenting():
             st.markdown(f":small[[Something missing? ↓](#{missing})]", width="content")
-    st.caption(caption, help=SCALE)
+    st.caption(KEY, help=KEY_DETAILS)
 
 
 def draw_parts(memory: MemorySystem, text: str, side: Side, answer: Answer, advised: int = 0) -> None:
@@ -166,7 +161,7 @@ def _draw_hit(
 ) -> DeltaGenerator:
     """Draw a hit, and return the row of its actions."""
     card = card_of(memory, text, side.configuration.weights, part, hit)
-    place = {"number": hit.place, "memory": part.name, "side": side.name, "note": hit.form or hit.reason,
+    place = {"number": hit.place, "memory": part.name, "side": side.name, "note": part.note(hit),
              "level": part.level, "strength": part.strength(hit),
              "looks": [*["advised"] * is_advised, *["brief"] * (hit.rank > 1)]}  # fmt: skip
     acts = hit_card(card, key=f"ask_{side.name}_{part.name}_{hit.id}", place=place)

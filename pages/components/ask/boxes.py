@@ -126,7 +126,7 @@ def _draw_one(memory: MemorySystem, text: str, side: Side, answer: Answer, budge
     if answer.n_hits:
         hits, block_column = st.columns(2, gap="medium")
         with hits, st.container(gap="xsmall"):
-            draw_found_heading("The number at the right leads to its place in the block", MISSING)
+            draw_found_heading(MISSING)
             draw_parts(memory, text, side, answer, advice.place if advice else 0)
         with block_column, st.container(key="ask_block_place"):
             draw_block(side.name, answer, _call(memory, side, budget))
@@ -148,7 +148,7 @@ def _draw_two(memory: MemorySystem, text: str, sides: list[Side], answers: list[
             st.subheader(side.title, anchor=False)
             draw_block(side.name, answer, _call(memory, side, budget), is_low=True)
     draw_block_difference(*answers)
-    draw_found_heading("Relevance of each hit, from 0 to 1")
+    draw_found_heading()
     for column, side, answer in zip(st.columns(2, gap="medium"), sides, compared(*answers), strict=True):
         with column:
             draw_parts(memory, text, side, answer)

@@ -14,6 +14,7 @@ from atlas.llm.trial import run_trial
 from atlas.memory.open import open_memory
 from atlas.testing import FixedClock, HashEmbedder, ScriptedLLM
 from atlas.views.ask.answer import (
+    THERE_WAS_ROOM,
     Configuration,
     agents_call,
     answered,
@@ -28,6 +29,7 @@ from atlas.views.ask.examples import LONGEST, example_questions
 from atlas.views.ask.html import Report, ReportedSide, report_page
 from atlas.views.ask.report import about_store
 from atlas.views.ask.strictness import strictness_rows
+from atlas.views.lists.facts import Badge
 from tests.support.memories import attempt
 
 REFUND = "refund the cancelled flight of a customer"
@@ -80,13 +82,15 @@ def test_a_hit_just_above_the_level_is_weak(memory):
     weak = replace(part.hits[1], hit=replace(part.hits[1].hit, relevance=second))
     sure = replace(part.hits[0], hit=replace(part.hits[0].hit, relevance=1.0))
     for level, n_weak, words in (
-        (second / 3, 0, "2 hits"),
-        (second / 1.01, 1, "2 hits, 1 weak"),
+        (second / 3, 0, f"2 hits, level {second / 3:.2f}"),
+        (second / 1.01, 1, f"2 hits, 1 weak, level {second / 1.01:.2f}"),
     ):
         measured = replace(part, level=level, hits=(sure, weak))
         assert sum(map(measured.is_weak, measured.hits)) == n_weak
         assert measured.reach_sentence == words
     assert [measured.strength(hit) for hit in measured.hits] == ["strong", "weak"]
+    assert [measured.note(hit) for hit in measured.hits] == ["", THERE_WAS_ROOM]
+    assert measured.note(replace(weak, place=0, reason="too long by 4 tokens")) == "too long by 4 tokens"
     between = replace(measured, level=0.0, hits=(replace(weak, hit=replace(weak.hit, relevance=0.3)),))
     assert [between.strength(hit) for hit in between.hits] == ["medium"]
 
@@ -137,7 +141,7 @@ def test_until_the_model_is_there_every_memory_answers_by_words(memory):
     assert {name: len(found) for name, found in cards.items()} == {
         "strategies": 1, "experience": 1, "concepts": 1, "journal": 1,
     }  # fmt: skip
-    assert cards["experience"][0].outcome == "✗ failed"
+    assert cards["experience"][0].badge == Badge.of_outcome("failed")
     assert cards["experience"][0].bar is None
     assert len(memory.experience.embedder.texts) == n_embedded
 
