@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -10,7 +10,7 @@ from atlas.core.types import Experience, Step
 from atlas.memory.effects.memory_effect import JudgedAttempt, MemoryEffect, TaskEffect
 from atlas.memory.effects.strategy_effects import Tries
 from atlas.memory.system import MemorySystem
-from atlas.views.ask.answer import Answer
+from atlas.views.ask.answer import WEAK, Answer
 from atlas.views.ask.cards import VIEWS
 from atlas.views.shared.wording import counted, first_sentences, outcome_with_sign, shortened
 from atlas.views.trace.conversation import START, Reading, conversation_as_json
@@ -29,9 +29,10 @@ QUOTED_CHARACTERS = 160
 WITHOUT, WITH = "Without memory", "With memory"
 
 RECORDED = (
-    "These are recorded attempts at the task of a hit above, not an experiment. A later attempt can go better for "
+    "These are recorded attempts at the task of a {} hit above, not an experiment. A later attempt can go better for "
     "other reasons than memory."
 )
+"""The caption of a proof, given the strength of the hit."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -80,11 +81,24 @@ class Proof:
 
 
 def proof_of(memory: MemorySystem, answer: Answer, effect: MemoryEffect) -> Proof | None:
-    """Return the proof for the best hit whose task was tried with memory and without, or None."""
+    """Return the proof for the best hit that is not weak and whose task was tried with memory and without, or None."""
     effects = {task.task_id: task for task in effect.tasks}
-    task_ids = (hit.hit.item.task.id for part in answer.parts if part.name == "experience" for hit in part.hits)
+    task_ids = (task_id for task_id, strength in _strengths(answer) if strength != WEAK)
     proofs = (_proof(memory, effects[task_id]) for task_id in dict.fromkeys(task_ids) if task_id in effects)
     return next((proof for proof in proofs if proof is not None), None)
+
+
+def strength_of(answer: Answer, proof: Proof) -> str:
+    """Return `strong` or `medium` for the best hit at the task of a proof."""
+    return next(strength for task_id, strength in _strengths(answer) if task_id == proof.task_id)
+
+
+def _strengths(answer: Answer) -> Iterator[tuple[str, str]]:
+    """Yield the task and the strength of each experience among the hits, most relevant first."""
+    for part in answer.parts:
+        if part.name == "experience":
+            for hit in sorted(part.hits, key=lambda hit: -hit.hit.relevance):
+                yield hit.hit.item.task.id, part.strength(hit)
 
 
 def example_of(memory: MemorySystem, effect: MemoryEffect) -> Proof | None:

@@ -21,6 +21,7 @@ from atlas.views.ask.proof import (
     parting_step,
     proof_as_json,
     proof_of,
+    strength_of,
     tries_phrase,
 )
 
@@ -67,6 +68,25 @@ def test_a_proof_has_the_outcome_of_every_attempt_and_its_task(both_ways):
     assert proof.outcomes == ((False, False), (True, True))
     assert proof.task.startswith(REFUND)
     assert proof.quotation == proof.task
+
+
+def test_a_weak_hit_has_no_proof_and_others_say_how_strong_they_are(both_ways):
+    answer, effect = asked(both_ways, REFUND), both_ways.memory_effect()
+    proof = proof_of(both_ways, answer, effect)
+
+    def measured(relevance):
+        """Return the answer as if all of its hits had this relevance."""
+        parts = (
+            replace(part, level=0.1, hits=tuple(
+                replace(hit, hit=replace(hit.hit, relevance=relevance)) for hit in part.hits
+            ))
+            for part in answer.parts
+        )  # fmt: skip
+        return replace(answer, parts=tuple(parts))
+
+    assert [strength_of(measured(relevance), proof) for relevance in (0.9, 0.3)] == ["strong", "medium"]
+    assert proof_of(both_ways, measured(0.3), effect) == proof
+    assert proof_of(both_ways, measured(0.11), effect) is None
 
 
 def test_a_long_task_is_quoted_by_its_first_sentences(both_ways):
