@@ -19,7 +19,10 @@ from atlas.views.trace.ending import is_code
 MIN_RELEVANCE_SHARE = 1 / 3
 """Least relevance of advice, as a share of that of the best hit. Less relevant hits are about something else."""
 
-TEXT_CHARACTERS, TITLE_CHARACTERS = 240, 90
+TEXT_CHARACTERS, TITLE_CHARACTERS = 240, 70
+
+SUGGESTS, WORKED, FAILED = "What memory suggests", "What worked before", "What went wrong before"
+"""Headings of advice."""
 
 PROVEN, UNPROVEN, OTHER, LESSON = range(4)
 """Preference of a hit: a strategy that reliably succeeds, another one, another memory, and a failed attempt."""
@@ -37,11 +40,17 @@ class Advice:
     place: int
     """Position in the block, from 1."""
 
+    heading: str
+    """`What memory suggests`."""
+
+    strength: str
+    """`strong` or `medium`."""
+
     text: str
     """Its first sentences. Untrusted. Empty for an attempt whose answer is code."""
 
     source: str
-    """`Strategy “Rebuild in batches”: succeeded in 5 of 6 uses (likely 42–96%)`. Untrusted."""
+    """`Strategy “Rebuild in batches”, succeeded in 5 of 6 uses (likely 42–96%)`. Untrusted."""
 
 
 def advice_of(memory: MemorySystem, answer: Answer) -> Advice | None:
@@ -56,17 +65,17 @@ def advice_of(memory: MemorySystem, answer: Answer) -> Advice | None:
     candidates = [candidate for part in answer.parts for candidate in _candidates(part, least, worse)]
     if not candidates:
         return None
-    _, _, name, hit = min(candidates, key=lambda candidate: candidate[:2])
-    return _advice(memory, name, hit)
+    _, _, part, hit = min(candidates, key=lambda candidate: candidate[:2])
+    return _advice(memory, part, hit)
 
 
-def _candidates(part: Part, least: float, worse: Collection[str]) -> Iterator[tuple[int, int, str, RankedHit]]:
+def _candidates(part: Part, least: float, worse: Collection[str]) -> Iterator[tuple[int, int, Part, RankedHit]]:
     """Yield the preference, the place, the memory and the hit of what can be advised."""
     for hit in part.hits:
         preference = _preference(hit.hit.item, worse)
         is_close = hit.hit.relevance >= least and not part.is_weak(hit)
         if preference is not None and is_close and hit.is_shown and not hit.is_warning:
-            yield preference, hit.place, part.name, hit
+            yield preference, hit.place, part, hit
 
 
 def _preference(record: object, worse: Collection[str]) -> int | None:
@@ -85,23 +94,31 @@ def _preference(record: object, worse: Collection[str]) -> int | None:
     return None
 
 
-def _advice(memory: MemorySystem, name: str, hit: RankedHit) -> Advice:
+def _advice(memory: MemorySystem, part: Part, hit: RankedHit) -> Advice:
     record = hit.hit.item
-    card = VIEWS[name].card(memory, record, "")
-    title = f"“{shortened(' '.join(card.title.split()), TITLE_CHARACTERS)}”"
+    views = VIEWS[part.name]
+    card = views.card(memory, record, "")
+    title = shortened(" ".join(card.title.split()).lstrip('"“'), TITLE_CHARACTERS)
     match record:
         case Strategy():
-            text, source = record.suggestion, f"Strategy {title}: {card.outcome}"
+            heading, text = SUGGESTS, record.suggestion
         case CodeConcept():
-            text, source = record.description, f"Concept {title}: {card.outcome}"
+            heading, text = SUGGESTS, record.description
         case Experience(success=False):
-            text, source = _lesson(record), f"What went wrong at {title}"
+            heading, text = FAILED, _lesson(record)
         case _:
-            text, source = _deed(record), f"What worked for {title}"
+            heading, text = WORKED, _deed(record)
     for parameter in card.parameters:
         text = text.replace(f"{{{parameter}}}", parameter)
     brief = first_sentences(" ".join(text.split()), TEXT_CHARACTERS)
-    return Advice(memory=name, place=hit.place, text=brief, source=source)
+    return Advice(
+        memory=part.name,
+        place=hit.place,
+        heading=heading,
+        strength=part.strength(hit),
+        text=brief,
+        source=", ".join(filter(None, [f"{views.kind.noun.capitalize()} “{title}”", card.outcome])),
+    )
 
 
 def _deed(experience: Experience) -> str:

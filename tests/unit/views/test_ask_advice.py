@@ -7,7 +7,7 @@ import pytest
 import atlas
 from atlas.core.types import CodeConcept, Strategy
 from atlas.testing import FixedClock, HashEmbedder
-from atlas.views.ask.advice import advice_of
+from atlas.views.ask.advice import FAILED, SUGGESTS, WORKED, advice_of
 from atlas.views.ask.answer import Configuration, answered, block_of, counts, hits_for
 from tests.support.records import attempt
 
@@ -39,14 +39,14 @@ def test_a_reliable_strategy_goes_before_one_without_uses_and_one_that_is_not_cl
     titles = ("untried", "proven", "unclear")
     ids = {title: memory.strategies.add(strategy(title, f"Do {title}.")) for title in titles}
     first = advice(memory).source
-    assert first.endswith(": not used yet")
+    assert first.endswith(", not used yet")
     use(memory, ids["unclear"], True, True, False)
     use(memory, ids["proven"], True, True, False)
-    assert advice(memory).source.split(":")[0] == first.split(":")[0], "2 of 3 prove nothing"
+    assert advice(memory).source.split(",")[0] == first.split(",")[0], "2 of 3 prove nothing"
     use(memory, ids["proven"], *[True] * 10)
     found = advice(memory)
-    assert (found.memory, found.text) == ("strategies", "Do proven.")
-    assert found.source.startswith("Strategy “proven”: succeeded in 12 of 13 uses")
+    assert (found.memory, found.heading, found.text) == ("strategies", SUGGESTS, "Do proven.")
+    assert found.source.startswith("Strategy “proven”, succeeded in 12 of 13 uses")
 
 
 def test_a_strategy_that_is_clearly_worse_than_the_others_or_mostly_fails_gives_no_advice(memory):
@@ -78,8 +78,8 @@ def test_a_strategy_for_something_else_gives_way_to_an_attempt_that_succeeded_an
     far = "refund a hotel room by the sea in winter for a family with two dogs that came late"
     memory.strategies.add(strategy("far", situation=far))
     found = advice(memory)
-    assert (found.memory, found.text, found.source) == (
-        "experience", "Paid back the fare.", f"What worked for “{REFUND}”",
+    assert (found.memory, found.heading, found.strength, found.text, found.source) == (
+        "experience", WORKED, "strong", "Paid back the fare.", f"Experience “{REFUND}”",
     )  # fmt: skip
 
 
@@ -98,6 +98,11 @@ def test_a_short_answer_is_advice_itself_and_code_only_points_to_its_place(memor
     assert (found.place, found.text) == (1, text)
 
 
+def test_a_title_that_begins_with_a_quotation_mark_has_one_pair_of_them(memory):
+    memory.experience.store(attempt(f'"Hello, {REFUND}" she wrote', solution="Paid."))
+    assert advice(memory).source == f'Experience “Hello, {REFUND}" she wrote”'
+
+
 def test_an_attempt_without_an_answer_gives_no_advice(memory):
     memory.experience.store(attempt(REFUND, steps=(), solution=""))
     assert advice(memory) is None
@@ -111,8 +116,8 @@ def test_a_concept_advises_what_it_does(memory):
 def test_where_all_attempts_failed_the_advice_is_what_went_wrong(memory):
     memory.experience.store(attempt(REFUND, success=False, feedback="It paid twice. The key was missing."))
     found = advice(memory)
-    assert (found.text, found.source) == (
-        "It paid twice. The key was missing.", f"What went wrong at “{REFUND}”",
+    assert (found.heading, found.text, found.source) == (
+        FAILED, "It paid twice. The key was missing.", f"Experience “{REFUND}”",
     )  # fmt: skip
 
 
@@ -120,7 +125,7 @@ def test_attempts_that_failed_for_no_noted_reason_and_what_the_block_does_not_sh
     memory.experience.store(attempt(REFUND, success=False))
     assert advice(memory) is None
     memory.strategies.add(strategy("shown"))
-    assert advice(memory).source == "Strategy “shown”: not used yet"
+    assert advice(memory).source == "Strategy “shown”, not used yet"
     assert advice(memory, budget=0) is None
     assert advice(memory, "zzz qqq xyzzy") is None
 
