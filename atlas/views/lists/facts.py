@@ -9,7 +9,7 @@ from typing import Any
 from atlas.core.operations import Marks
 from atlas.views.kinds.kind import Kind
 from atlas.views.shared.texts import Headline, Text
-from atlas.views.shared.wording import signed
+from atlas.views.shared.wording import outcome_with_sign
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,7 +34,7 @@ class Badge:
     @classmethod
     def of_outcome(cls, label: str) -> Badge:
         """Return `✓ succeeded` in green for `succeeded`."""
-        return cls(signed(label), {"succeeded": "green", "failed": "red"}.get(label, "gray"))
+        return cls(outcome_with_sign(label), {"succeeded": "green", "failed": "red"}.get(label, "gray"))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
