@@ -19,16 +19,16 @@ def words_of(text: str) -> frozenset[str]:
 
 VERBS = words_of("""
     Abandon Abstract Accept Acquire Add Advance Answer Append Apply Ask Authenticate Back Begin Bind Bring Build
-    Calibrate Cancel Catch Choose Close Collect Commit Compact Compare Compose Compress Compute Configure Connect
-    Continue Convert Create Decide Declare Decode Decompress Define Delete Do Download Draw Drop Edit Embed Encode
-    Ensure Erase Escape Evaluate Examine Exclude Exit Expand Extend Extract Fetch Fill Find Finish Fit Flatten
-    Flush Follow Forget Format Generalise Give Go Hand Have Ignore Include Inline Insert Join Judge Keep Learn
-    Leave Lend Let Load Make Measure Merge Migrate Move Normalise Notify Overwrite Parse Partition Pass Place
-    Predict Print Promote Propose Prune Publish Purge Put Raise Re-embed Rebuild Receive Refine Refuse Register
+    Calibrate Cancel Catch Choose Clear Close Collect Combine Commit Compact Compare Compose Compress Compute Configure
+    Connect Continue Convert Create Decide Declare Decode Decompress Define Delete Do Download Draw Drop Edit Embed
+    Encode Enlarge Ensure Erase Escape Evaluate Examine Exclude Exit Expand Extend Extract Fetch Fill Find Finish Fit
+    Flatten Flush Follow Forget Format Generalise Give Go Hand Have Ignore Include Inline Insert Install Join Judge Keep
+    Kill Learn Leave Lend Let Load Make Measure Merge Migrate Move Normalise Notify Overwrite Parse Partition Pass Place
+    Predict Prepare Print Promote Propose Prune Publish Purge Put Raise Re-embed Rebuild Receive Refine Refuse Register
     Reindex Reject Release Reload Remember Remove Rename Renew Reopen Repeat Replace Replay Rescale Reserve Reset
-    Resolve Restore Restrict Resume Retire Retrieve Return Reverse Revert Revoke Rewrite Run Save Say See Select
-    Send Serve Shorten Show Sign Skip Sort Stop Submit Summarise Take Tell Translate Truncate Try Turn Undo Unpack
-    Validate Verify Visit Wait Walk Warn Wrap Yield Zoom
+    Resolve Restore Restrict Resume Retire Retrieve Return Reverse Revert Revoke Rewrite Run Save Say See Select Send
+    Serve Shorten Show Sign Skip Sort Stop Submit Summarise Take Tell Translate Truncate Try Turn Undo Unpack Validate
+    Verify Visit Wait Walk Warn Wrap Yield Zoom
 """)
 """Verbs that a function's docstring may begin with, and a field's may not."""
 

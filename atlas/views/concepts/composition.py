@@ -12,7 +12,7 @@ from atlas.learning.annotations import typed_concept
 from atlas.learning.composition import composition_problem
 from atlas.memory.system import MemorySystem
 from atlas.views.concepts.concept import Example, example_view
-from atlas.views.shared.done import CompletedAct
+from atlas.views.shared.plans import CompletedAct
 from atlas.views.shared.texts import Text
 
 UNTYPED = "anything"

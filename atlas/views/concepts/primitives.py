@@ -8,7 +8,7 @@ from atlas.core.errors import NotFound
 from atlas.memory.system import MemorySystem
 from atlas.primitives.discovery import discover
 from atlas.protocols.strategies import PrimitiveLoader
-from atlas.views.shared.done import CompletedAct
+from atlas.views.shared.plans import CompletedAct
 from atlas.views.shared.wording import counted
 
 

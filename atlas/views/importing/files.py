@@ -17,7 +17,7 @@ from atlas.importers.uploads import Sources
 from atlas.memory.experience.extraction import to_trajectory
 from atlas.memory.system import MemorySystem
 from atlas.views.lists.facts import Fact
-from atlas.views.shared.done import CompletedAct
+from atlas.views.shared.plans import CompletedAct
 from atlas.views.shared.state import may_name_paths
 from atlas.views.shared.wording import counted, outcome_with_sign, shortened
 

@@ -6,7 +6,7 @@ from pathlib import Path
 
 from atlas.importers.sample import load_sample, n_sample_records, remove_sample
 from atlas.memory.system import MemorySystem
-from atlas.views.shared.done import CompletedAct
+from atlas.views.shared.plans import CompletedAct
 from atlas.views.shared.wording import counted
 
 

@@ -75,6 +75,15 @@ class RetirableRequest(Protocol):
         """Return the request to retire these records."""
 
 
+@dataclass(frozen=True, slots=True)
+class CompletedAct:
+    """One operation on the store."""
+
+    operation_id: str
+    sentence: str
+    """The act, as trusted text."""
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PlanRow:
     """One record of a plan. Title and reason may contain text of memories."""

@@ -11,8 +11,7 @@ from atlas.memory.strategies.records import is_warning
 from atlas.memory.strategies.writing import StrategyWritePlan
 from atlas.memory.strategy_sources import unwritten_attempts
 from atlas.memory.system import MemorySystem
-from atlas.views.shared.done import CompletedAct
-from atlas.views.shared.plans import PlanView
+from atlas.views.shared.plans import CompletedAct, PlanView
 from atlas.views.shared.wording import counted, with_replaced
 from atlas.views.strategies.list import BY_HAND
 from atlas.views.strategies.parameters import parameters_in

@@ -16,7 +16,7 @@ from atlas.views.concepts.primitives import (
     n_updates,
     update_primitives,
 )
-from atlas.views.shared.done import CompletedAct
+from atlas.views.shared.plans import CompletedAct
 from atlas.views.shared.state import StoreState
 from atlas.views.shared.wording import counted
 from pages.components.lists.editing import READ_ONLY

@@ -35,9 +35,9 @@ def test_a_query_is_embedded_once_and_the_store_measured_once_for_both_sides(mem
     found = compare(memory, "boil an egg", RankingWeights(), RankingWeights(words=0.0))
     assert [hit.rank for hit in found.left.hits] == [1, 2]
     assert memory.experience.embedder.n_queries == 1
-    measured = memory.experience._retriever._calibration
-    assert measured._measured is not None
-    assert memory.experience.ranked_with(RankingWeights())._retriever._calibration is measured
+    calibration = memory.experience._retriever._calibration
+    assert calibration._latest_measurement is not None
+    assert memory.experience.ranked_with(RankingWeights())._retriever._calibration is calibration
 
 
 def test_other_weights_keep_the_clock_and_the_reranker():

@@ -100,7 +100,7 @@ def test_a_card_shows_where_the_words_are_and_what_its_place_is_made_of(memory):
     memory.experience.store(attempt("Boil an egg", feedback="too soft"))
     shown = card(memory, replace(query("boiled eggs"), with_irrelevant=True))
     assert marked(shown) == ["Boil", "egg"]
-    assert (shown.title, shown.passage.name, shown.outcome) == ("", "Task", "✓ succeeded")
+    assert (shown.title, shown.passage.name, shown.badge.text) == ("", "Task", "✓ succeeded")
     assert shown.bar is not None
     assert shown.bar.total == pytest.approx(sum(segment.value for segment in shown.bar.segments))
     assert shown.sentence.startswith("Relevance ")
