@@ -70,8 +70,11 @@ class Columns(Protocol):
     def keys(self, collection: str) -> set[str]:
         """Return the metadata keys of live records."""
 
-    def predecessors(self, collection: str, seqs: Sequence[int], within: str, n: int) -> dict[int, list[int]]:
-        """Return the n preceding records with an equal value of `within`, nearest first, keyed by record number."""
+    def predecessors(self, collection: str, seqs: Sequence[int], group_key: str, n_each: int) -> dict[int, list[int]]:
+        """Return the records before each record that have the same value of a metadata key, nearest first.
+
+        At most `n_each` are returned for a record, keyed by its number.
+        """
 
     def titles(self, collection: str, ids: Sequence[str]) -> dict[str, str]:
         """Return the titles of live records, keyed by id."""
@@ -458,7 +461,7 @@ class LedgerEngine(Protocol):
         """Return whether the history contains a change. If so, it also contains all earlier changes."""
 
     def is_in_history(self, collection: str, position: Position) -> bool:
-        """Return whether the history is consistent with a collection having once had this position."""
+        """Return whether a collection may once have been at this position, according to the history."""
 
     def model(self) -> tuple[str, int] | None:
         """Return the name and dimension of the store's embedding model, or None before it is bound."""

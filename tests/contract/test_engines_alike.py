@@ -179,8 +179,8 @@ def test_a_copy_begins_again_where_the_source_was_written_meanwhile(tmp_path, po
     source = Store.open(tmp_path / "source")
     fill(Opened(source))
     target = Store.open(postgres_address)
-    monkeypatch.setattr(copying, "end_copy", None)
-    monkeypatch.setattr(ledger, "end_copy", None)
+    monkeypatch.setattr(copying, "finish_or_clear_copy", None)
+    monkeypatch.setattr(ledger, "finish_or_clear_copy", None)
     with pytest.raises(TypeError):
         copy_store(source, target)
     monkeypatch.undo()

@@ -12,9 +12,9 @@ from atlas.storage.sql.filters import KEY
 from atlas.storage.sql.meta import PURGED_IMAGE, read_model
 from atlas.storage.sql.records import attribute_values, read_collections
 
-_ORPHAN_VECTORS = "SELECT seq FROM vectors WHERE seq NOT IN (SELECT seq FROM records WHERE deleted = 0)"
+_ORPHAN_VECTORS_SQL = "SELECT seq FROM vectors WHERE seq NOT IN (SELECT seq FROM records WHERE deleted = 0)"
 _MISSING_VECTORS_SQL = "SELECT id FROM records WHERE deleted = 0 AND seq NOT IN (SELECT seq FROM vectors)"
-_TEXTS = (
+_JSON_SQL = (
     "SELECT CAST(id AS BLOB), CAST(metadata AS BLOB) FROM records",
     "SELECT CAST(id AS BLOB), CAST(content AS BLOB) FROM records "
     "WHERE content <> '' AND substr(collection, 1, 6) = 'atlas_'",
@@ -30,7 +30,7 @@ _DAMAGE_ADVICE = (
 MAX_NAMED = 5
 """Maximum number of foreign objects in a message."""
 
-_WRONG_DIMENSION = "SELECT count(*) FROM vectors WHERE length(vector) <> 4 * ?"
+_WRONG_DIMENSION_SQL = "SELECT count(*) FROM vectors WHERE length(vector) <> 4 * ?"
 
 
 ForeignObjects = Callable[[Connection], list[str]]
@@ -72,11 +72,12 @@ def foreign_problem(foreign: list[str]) -> str:
 
 def _check_rows(database: Database) -> str:
     with database.read() as connection:
-        problems = [problem for query in _TEXTS for problem in _find_unreadable(connection, query)]
+        problems = [problem for query in _JSON_SQL for problem in _find_unreadable(connection, query)]
     return f"{len(problems)} texts cannot be read, such as {problems[0]}. {_DAMAGE_ADVICE}" if problems else ""
 
 
 def _find_unreadable(connection: Connection, query: str) -> Iterator[str]:
+    """Yield a description of each JSON text that cannot be read. The query returns ids and texts, as bytes."""
     for owner, text in connection.execute(query):
         try:
             parse_row((text or b"").decode())
@@ -86,10 +87,10 @@ def _find_unreadable(connection: Connection, query: str) -> Iterator[str]:
 
 def _check_vectors(database: Database) -> str:
     with database.read() as connection:
-        n_orphans = len(connection.execute(_ORPHAN_VECTORS).fetchall())
+        n_orphans = len(connection.execute(_ORPHAN_VECTORS_SQL).fetchall())
         ids_without_vectors = [row[0] for row in connection.execute(_MISSING_VECTORS_SQL).fetchall()]
         model = read_model(connection)
-        n_wrong = connection.execute(_WRONG_DIMENSION, (model[1],)).fetchone()[0] if model else 0
+        n_wrong = connection.execute(_WRONG_DIMENSION_SQL, (model[1],)).fetchone()[0] if model else 0
     problems = [f"{n_orphans} vectors without a record"] if n_orphans else []
     if ids_without_vectors:
         n_without, example = len(ids_without_vectors), ids_without_vectors[0]
@@ -101,7 +102,7 @@ def _check_vectors(database: Database) -> str:
 
 def _fix_vectors(database: Database) -> None:
     with database.write() as connection:
-        connection.execute(f"DELETE FROM vectors WHERE seq IN ({_ORPHAN_VECTORS})")
+        connection.execute(f"DELETE FROM vectors WHERE seq IN ({_ORPHAN_VECTORS_SQL})")
 
 
 def _check_words(database: Database) -> str:
@@ -144,7 +145,7 @@ def _wrong_attributes(connection: Connection) -> Iterator[tuple[int, str, set[tu
     """Yield records whose attributes differ from their metadata, with the expected attributes."""
     for seq, collection, metadata in connection.execute("SELECT seq, collection, metadata FROM records"):
         stored = connection.execute(
-            f"SELECT k.name, {connection.dialect.value('a')} FROM attributes a "
+            f"SELECT k.name, {connection.dialect.value_sql('a')} FROM attributes a "
             "JOIN attribute_keys k ON k.key = a.key WHERE a.seq = ?",
             (seq,),
         ).fetchall()

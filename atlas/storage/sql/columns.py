@@ -68,14 +68,15 @@ class SqlColumns:
             ).fetchall()
         return {name for (name,) in rows}
 
-    def predecessors(self, collection: str, seqs: Sequence[int], within: str, n: int) -> dict[int, list[int]]:
-        """Return the n preceding records with an equal value of `within`, nearest first, keyed by record number.
+    def predecessors(self, collection: str, seqs: Sequence[int], group_key: str, n_each: int) -> dict[int, list[int]]:
+        """Return the records before each record that have the same value of a metadata key, nearest first.
 
-        Order is by `created_at`, then by time of adding. Only the last `MAX_PREDECESSORS` records before each are
+        At most `n_each` are returned for a record, keyed by its number. Order is by `created_at`, then by time of
+        adding. Only the last `MAX_PREDECESSORS` records before each are
         searched, which suffices for thirty concurrent conversations.
         """
         with self._database.read() as connection:
-            is_same = connection.dialect.equals("their", "own")
+            is_same = connection.dialect.equals_sql("their", "own")
             rows = connection.execute(
                 f"SELECT own.seq, (SELECT group_concat(seq) FROM (SELECT near.seq FROM ({_PREDECESSORS}) near "
                 "CROSS JOIN attributes their "
@@ -83,7 +84,7 @@ class SqlColumns:
                 "FROM json_each(?) numbers "
                 f"CROSS JOIN attributes own ON own.seq = numbers.value AND own.key = {KEY} "
                 f"CROSS JOIN attributes at ON at.seq = own.seq AND at.key = {KEY}",
-                (MAX_PREDECESSORS, n, IntegerArray(seqs), collection, within, collection, "created_at"),
+                (MAX_PREDECESSORS, n_each, IntegerArray(seqs), collection, group_key, collection, "created_at"),
             ).fetchall()
         return {seq: [int(number) for number in (joined or "").split(",") if number] for seq, joined in rows}
 
@@ -94,7 +95,7 @@ class SqlColumns:
         else:
             with self._database.read() as connection:
                 rows = connection.execute(
-                    f"SELECT r.id, {connection.dialect.text('a')} FROM records r "
+                    f"SELECT r.id, {connection.dialect.text_sql('a')} FROM records r "
                     f"LEFT JOIN attributes a ON a.seq = r.seq AND a.key = {KEY} "
                     "WHERE r.collection = ? AND r.deleted = 0 AND r.id IN (SELECT value FROM json_each(?))",
                     (collection, "title", collection, TextArray(ids)),
@@ -107,19 +108,19 @@ class SqlColumns:
         with self._database.read() as connection:
             by_day = _group_seqs(connection, collection, "created_at", where, expression="substr(a.value, 1, 10)")
             by_outcome = _group_seqs(connection, collection, "outcome", where)
-        names = ["unknown", *by_outcome]
-        newest = max((int(seqs.max()) for seqs in (*by_day.values(), *by_outcome.values())), default=0)
-        codes = np.zeros(newest + 1, np.int64)
-        for code, seqs in enumerate(by_outcome.values(), 1):
-            codes[seqs] = code
-        return {day: _count_values(names, codes[by_day[day]]) for day in sorted(by_day)}
+        outcomes = ["unknown", *by_outcome]
+        newest_seq = max((int(seqs.max()) for seqs in (*by_day.values(), *by_outcome.values())), default=0)
+        outcome_indices = np.zeros(newest_seq + 1, np.int64)  # of each record
+        for index, seqs in enumerate(by_outcome.values(), 1):
+            outcome_indices[seqs] = index
+        return {day: _count_names(outcomes, outcome_indices[by_day[day]]) for day in sorted(by_day)}
 
     def beginnings(self, collection: str, seqs: Seqs, n_characters: int) -> list[tuple[str, str, str]]:
         """Return the id, the title and the first `n_characters` of the document of each live record in `seqs`."""
         with self._database.read() as connection:
             rows = connection.execute(
-                f"SELECT r.id, coalesce({connection.dialect.text('a')}, ''), substr(r.document, 1, ?) FROM records r "
-                f"LEFT JOIN attributes a ON a.seq = r.seq AND a.key = {KEY} "
+                f"SELECT r.id, coalesce({connection.dialect.text_sql('a')}, ''), substr(r.document, 1, ?) "
+                f"FROM records r LEFT JOIN attributes a ON a.seq = r.seq AND a.key = {KEY} "
                 "WHERE r.deleted = 0 AND r.seq IN (SELECT value FROM json_each(?)) ORDER BY r.seq",
                 (n_characters, collection, "title", IntegerArray(seqs.tolist())),
             ).fetchall()
@@ -133,10 +134,10 @@ def check_unique(connection: Connection, collection: str, key: str, ids: Sequenc
     """
     dialect, scope = connection.dialect, actor_scope()
     rows = connection.execute(
-        f"SELECT other.id, {dialect.text('other_value')}, other.metadata "
+        f"SELECT other.id, {dialect.text_sql('other_value')}, other.metadata "
         "FROM records own JOIN attributes own_value ON own_value.seq = own.seq "
         "JOIN attributes other_value ON other_value.key = own_value.key "
-        f"AND {dialect.equals('other_value', 'own_value')} AND other_value.seq <> own_value.seq "
+        f"AND {dialect.equals_sql('other_value', 'own_value')} AND other_value.seq <> own_value.seq "
         "JOIN records other ON other.seq = other_value.seq AND other.deleted = 0 "
         f"WHERE own.collection = ? AND own.id IN (SELECT value FROM json_each(?)) AND own_value.key = {KEY}",
         (collection, TextArray(ids), collection, key),
@@ -152,9 +153,10 @@ def check_unique(connection: Connection, collection: str, key: str, ids: Sequenc
         )
 
 
-def _count_values(names: Sequence[str], codes: Seqs) -> dict[str, int]:
+def _count_names(names: Sequence[str], indices: Seqs) -> dict[str, int]:
+    """Return how often each name occurs, given the index of the name in `names` for each occurrence."""
     counts: Counter[str] = Counter()
-    for name, count in zip(names, np.bincount(codes, minlength=len(names)).tolist(), strict=True):
+    for name, count in zip(names, np.bincount(indices, minlength=len(names)).tolist(), strict=True):
         counts[name] += count
     return {name: counts[name] for name in sorted(counts) if counts[name]}
 
@@ -239,6 +241,7 @@ def _read_ids(connection: Connection, collection: str, seqs: Sequence[int]) -> _
 
 
 def _join_values(rows: Iterable[tuple[str, Any]]) -> dict[str, Any]:
+    """Return the value of each record, keyed by id: a tuple if the record has several values."""
     values: dict[str, list[Any]] = {}
     for record_id, value in rows:
         values.setdefault(record_id, []).append(value)

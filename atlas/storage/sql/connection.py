@@ -191,34 +191,34 @@ class Dialect(Protocol):
     def words(self) -> KeywordTables:
         """The engine's keyword tables."""
 
-    def renumber(self, connection: Connection) -> None:
+    def advance_sequences(self, connection: Connection) -> None:
         """Advance the sequences of ids past the copied rows."""
 
-    def value(self, a: str) -> str:
+    def value_sql(self, a: str) -> str:
         """Return the SQL expression of a value. Rows contain it as a string, an integer or a float."""
 
-    def text(self, a: str) -> str:
+    def text_sql(self, a: str) -> str:
         """Return the SQL expression of a string value."""
 
-    def group_key(self, a: str) -> str:
+    def group_key_sql(self, a: str) -> str:
         """Return the SQL expression to group values by."""
 
-    def order(self, a: str, direction: str) -> str:
+    def order_sql(self, a: str, direction: str) -> str:
         """Return the SQL expression to order by, `ASC` or `DESC`. Numbers come before texts."""
 
-    def less(self, a: str, b: str) -> str:
+    def less_sql(self, a: str, b: str) -> str:
         """Return the SQL condition that one value sorts before another."""
 
-    def equals(self, a: str, b: str) -> str:
+    def equals_sql(self, a: str, b: str) -> str:
         """Return the SQL condition that two values are equal."""
 
-    def test(self, comparison: Comparison) -> Sql:
+    def comparison_sql(self, comparison: Comparison) -> Sql:
         """Return the SQL condition that a value passes a comparison. Values of other types do not pass."""
 
     def put_attributes(self, connection: Connection, rows: Iterable[tuple[int, Any, int]]) -> None:
         """Insert attributes, given as (key, value, record number). Existing attributes stay."""
 
-    def forget_results(self, connection: Connection) -> None:
+    def delete_results(self, connection: Connection) -> None:
         """Delete the published results of jobs, which may contain purged texts."""
 
     def read_values(self, connection: Connection, condition: Sql) -> list[tuple[int, Any]]:

@@ -54,7 +54,7 @@ class ConnectionPool(Generic[C]):
             if self._is_stale():
                 self._close_idle()
             connection: C | None = getattr(self._local, "connection", None)
-            if connection is None or not self._is_open(connection):
+            if connection is None or not self._may_reuse(connection):
                 self._close_orphans()
                 connection = self._local.connection = self._connect()
                 self._open[connection] = threading.current_thread()
@@ -66,7 +66,7 @@ class ConnectionPool(Generic[C]):
                 self._release(connection)
 
     def current_connection(self) -> C | None:
-        """Return this thread's connection, or None if it has none."""
+        """Return the connection that this thread is using, or None if it is not inside a `connection` block."""
         connection: C | None = getattr(self._local, "connection", None)
         return connection if connection is not None and connection in self._in_use else None
 
@@ -96,7 +96,8 @@ class ConnectionPool(Generic[C]):
         self._lock = threading.Lock()
         self._local = threading.local()
 
-    def _is_open(self, connection: C) -> bool:
+    def _may_reuse(self, connection: C) -> bool:
+        """Return whether this thread may use its connection again. An unusable idle connection is closed."""
         if connection in self._in_use:
             return True
         if connection in self._open and not self._is_usable(connection):

@@ -12,7 +12,7 @@ from atlas.core.errors import InvalidInput
 from atlas.storage.engine import DOMAIN_NAMES, DOMAIN_NAMES_STATE, Progress
 from atlas.storage.records import COPY_NOTE
 from atlas.storage.sql.connection import Connection
-from atlas.storage.sql.marks import TEXTS
+from atlas.storage.sql.marks import STRING_MARKS
 from atlas.storage.sql.meta import (
     read_ledger_id,
     read_newest_change,
@@ -54,7 +54,7 @@ def copy_ledger(source: Connection, open_transaction: OpenTransaction, on_progre
         source: A connection in a snapshot of its ledger.
         open_transaction: Begins a transaction on the target. Resuming does not repeat committed transactions.
     """
-    total = sum(_count_rows(source, table) for table in (*TABLES, "attributes"))
+    n_total = sum(_count_rows(source, table) for table in (*TABLES, "attributes"))
     n_done = 0
     for table, columns in TABLES.items():
         with open_transaction() as target:
@@ -65,12 +65,12 @@ def copy_ledger(source: Connection, open_transaction: OpenTransaction, on_progre
                 with open_transaction() as target:
                     _insert_rows(target, table, columns, rows)
                 n_done += len(rows)
-                _report_progress(on_progress, n_done, total)
+                _report_progress(on_progress, n_done, n_total)
     n_attributes = _copy_attributes(
-        source, open_transaction, lambda n: _report_progress(on_progress, n_done + n, total)
+        source, open_transaction, lambda n_copied: _report_progress(on_progress, n_done + n_copied, n_total)
     )
     with open_transaction() as target:
-        target.dialect.renumber(target)
+        target.dialect.advance_sequences(target)
         for collection in read_collections(target):
             target.dialect.words.rebuild_word_table(target, collection)
         _copy_meta(source, target)
@@ -85,30 +85,33 @@ def begin_copy(source: Connection, target: Connection) -> None:
     Raises:
         InvalidInput: The target contains data that is not from a copy.
     """
-    state, note = _copy_state(source), read_notes(target, COPY_NOTE).get("")
-    if note is None and target.execute("SELECT 1 FROM operations UNION ALL SELECT 1 FROM records LIMIT 1").fetchone():
+    source_state, copied_state = _describe_state(source), read_notes(target, COPY_NOTE).get("")
+    if (
+        copied_state is None
+        and target.execute("SELECT 1 FROM operations UNION ALL SELECT 1 FROM records LIMIT 1").fetchone()
+    ):
         raise InvalidInput("the target store is not empty; give the address of a new one")
-    if note not in (None, state):
+    if copied_state not in (None, source_state):
         clear_ledger(target)
-    write_notes(target, COPY_NOTE, {"": state})
+    write_notes(target, COPY_NOTE, {"": source_state})
 
 
-def _copy_state(source: Connection) -> str:
+def _describe_state(source: Connection) -> str:
     """Return a string that identifies a ledger, its newest change and its usage counts."""
     uses = source.execute("SELECT count(*), coalesce(sum(n_uses + n_retrieved), 0) FROM usage").fetchone()
     return json.dumps([read_ledger_id(source), read_revision(source), read_newest_change(source).name, *map(int, uses)])
 
 
-def _report_progress(on_progress: Progress | None, n_done: int, total: int) -> None:
+def _report_progress(on_progress: Progress | None, n_done: int, n_total: int) -> None:
     if on_progress is not None:
-        on_progress(n_done, total)
+        on_progress(n_done, n_total)
 
 
-def end_copy(source: Connection, target: Connection) -> str:
-    """Finish a copy if its rows are identical to the source's, else clear it.
+def finish_or_clear_copy(source: Connection, target: Connection) -> str:
+    """Finish a copy if its rows equal those of the source. Otherwise clear the copy.
 
     Returns:
-        The table that differs, or an empty string if all are equal.
+        The name of a table that differs, or an empty string if the copy was finished.
     """
     for table, columns in TABLES.items():
         if _digest(source, table, columns) != _digest(target, table, columns):
@@ -120,6 +123,7 @@ def end_copy(source: Connection, target: Connection) -> str:
 
 
 def _digest(connection: Connection, table: str, columns: str) -> bytes:
+    """Return a hash of all rows of a table."""
     digest = hashlib.blake2b()
     for rows in _read_batches(connection, table, columns):
         digest.update(repr(rows).encode("utf-8", "surrogatepass"))
@@ -149,7 +153,7 @@ def _read_batches(source: Connection, table: str, columns: str, n_skipped: int =
 def _portable_mark(row: tuple[Any, ...]) -> tuple[Any, ...]:
     """Return a row of marks with 1 for true, which SQLite stores as a number, and PostgreSQL as a string."""
     collection, record_id, name, position, value = row
-    return collection, record_id, name, position, value if name in TEXTS else 1
+    return collection, record_id, name, position, value if name in STRING_MARKS else 1
 
 
 def _insert_rows(target: Connection, table: str, columns: str, rows: list[tuple[Any, ...]]) -> None:
@@ -158,11 +162,15 @@ def _insert_rows(target: Connection, table: str, columns: str, rows: list[tuple[
 
 
 def _copy_attributes(source: Connection, open_transaction: OpenTransaction, on_copied: Callable[[int], None]) -> int:
-    """Copy the attributes for filters. Resuming repeats the last copied record, which may be incomplete."""
+    """Copy the attributes for filters, and return their number.
+
+    An interrupted copy is resumed with the last copied record, whose attributes may be incomplete.
+    """
     with open_transaction() as target:
-        last = int(target.execute("SELECT coalesce(max(seq), 0) FROM attributes").fetchone()[0])
-    n_copied = int(source.execute("SELECT count(*) FROM attributes WHERE seq < ?", (last,)).fetchone()[0])
-    query = f"SELECT a.key, {source.dialect.value('a')}, a.seq FROM attributes a WHERE a.seq >= {last} ORDER BY a.seq"
+        last_seq = int(target.execute("SELECT coalesce(max(seq), 0) FROM attributes").fetchone()[0])
+    n_copied = int(source.execute("SELECT count(*) FROM attributes WHERE seq < ?", (last_seq,)).fetchone()[0])
+    value = source.dialect.value_sql("a")
+    query = f"SELECT a.key, {value}, a.seq FROM attributes a WHERE a.seq >= {last_seq} ORDER BY a.seq"
     with closing(source.stream(query)) as rows:
         while batch := rows.fetchmany(BATCH):
             with open_transaction() as target:

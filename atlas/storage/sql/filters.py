@@ -17,9 +17,9 @@ from atlas.storage.sql.usage import USAGE_COLUMNS, counted_usage_sql, total_sql
 KEY = "(SELECT key FROM attribute_keys WHERE collection = ? AND name = ?)"
 """The number of a metadata key of a collection."""
 
-TRUTHS = ("marks.pinned", "marks.buried")
+BOOLEAN_MARKS = ("marks.pinned", "marks.buried")
 
-TEXTS = ("marks.note", "marks.held_for", "marks.quarantine")
+SINGLE_TEXT_MARKS = ("marks.note", "marks.held_for", "marks.quarantine")
 """Marks with one text, which is empty for unmarked records."""
 
 OPERATORS = {"$eq": "=", "$gt": ">", "$gte": ">=", "$lt": "<", "$lte": "<="}
@@ -31,16 +31,16 @@ def where_sql(dialect: Dialect, collection: str, where: Mapping[str, Any] | None
     Raises:
         InvalidInput: The filter is malformed.
     """
-    return _live_sql(dialect, collection, parse_where(where))
+    return _live_condition_sql(dialect, collection, parse_where(where))
 
 
 def matching_sql(dialect: Dialect, collection: str, where: Mapping[str, Any] | None) -> Sql:
     """Return the SQL that selects the `seq` of each live record of a collection that passes a filter."""
     tree = parse_where(where)
-    from_attributes = _attributes_sql(dialect, collection, tree)
+    from_attributes = _attributes_only_sql(dialect, collection, tree)
     if from_attributes is not None:
         return from_attributes
-    condition = _live_sql(dialect, collection, tree)
+    condition = _live_condition_sql(dialect, collection, tree)
     return Sql(f"SELECT r.seq FROM records r WHERE {condition.text}", condition.parameters)
 
 
@@ -52,7 +52,7 @@ def read_matching_seqs(connection: Connection, collection: str, where: Mapping[s
     return np.fromstring(row[0] or "", np.int64, sep=",")
 
 
-def _attributes_sql(dialect: Dialect, collection: str, tree: Filter) -> Sql | None:
+def _attributes_only_sql(dialect: Dialect, collection: str, tree: Filter) -> Sql | None:
     """Return a query of attributes only, without the records, or None if the filter also uses other values.
 
     Only live records have attributes, so the join is unnecessary. This halves the query's time.
@@ -61,12 +61,12 @@ def _attributes_sql(dialect: Dialect, collection: str, tree: Filter) -> Sql | No
         is_attribute = tree.key != "id" and not tree.key.startswith(("marks.", "usage."))
         if not is_attribute:
             return None
-        attribute = _attribute_sql(dialect, collection, tree)
+        attribute = _attribute_seqs_sql(dialect, collection, tree)
         if tree.operator == "$eq":
             return attribute
         # A list has several rows.
         return Sql(f"SELECT DISTINCT seq FROM ({attribute.text}) several", attribute.parameters)
-    queries = [_attributes_sql(dialect, collection, part) for part in tree.parts]
+    queries = [_attributes_only_sql(dialect, collection, part) for part in tree.parts]
     parts = [query for query in queries if query is not None]
     if not parts or len(parts) < len(queries):
         return None
@@ -77,7 +77,8 @@ def _attributes_sql(dialect: Dialect, collection: str, tree: Filter) -> Sql | No
     )
 
 
-def _live_sql(dialect: Dialect, collection: str, tree: Filter) -> Sql:
+def _live_condition_sql(dialect: Dialect, collection: str, tree: Filter) -> Sql:
+    """Return the SQL condition for the live records of a collection that pass a parsed filter."""
     condition = _condition_sql(dialect, collection, tree)
     return Sql(f"r.collection = ? AND r.deleted = 0 AND {condition.text}", (collection, *condition.parameters))
 
@@ -99,43 +100,45 @@ def _combination_sql(dialect: Dialect, collection: str, tree: Combination) -> Sq
 def _comparison_sql(dialect: Dialect, collection: str, comparison: Comparison) -> Sql:
     if comparison.key == "id":
         return _compare_sql("r.id", str, comparison)
-    if comparison.key in TRUTHS:
-        return _truth_sql(collection, comparison)
+    if comparison.key in BOOLEAN_MARKS:
+        return _boolean_mark_sql(collection, comparison)
     if comparison.key.startswith("usage."):
         return _usage_sql(collection, comparison)
     if comparison.key.startswith("marks."):
         return _text_mark_sql(collection, comparison)
-    attribute = _attribute_sql(dialect, collection, comparison)
+    attribute = _attribute_seqs_sql(dialect, collection, comparison)
     return Sql(f"r.seq IN ({attribute.text})", attribute.parameters)
 
 
-def _attribute_sql(dialect: Dialect, collection: str, comparison: Comparison) -> Sql:
-    test = dialect.test(comparison)
+def _attribute_seqs_sql(dialect: Dialect, collection: str, comparison: Comparison) -> Sql:
+    """Return the query for the records with an attribute that passes a comparison."""
+    test = dialect.comparison_sql(comparison)
     return Sql(
         f"SELECT seq FROM attributes WHERE key = {KEY} AND {test.text}",
         (collection, comparison.key, *test.parameters),
     )
 
 
-def _truth_sql(collection: str, comparison: Comparison) -> Sql:
+def _boolean_mark_sql(collection: str, comparison: Comparison) -> Sql:
     """Return the SQL of a comparison with `marks.pinned` or `marks.buried`. Unmarked records count as False."""
-    passes = {truth: matches(comparison, {comparison.key: truth}) for truth in (True, False)}
+    passes = {value: matches(comparison, {comparison.key: value}) for value in (True, False)}
     if passes[True] == passes[False]:
         return _constant_sql(passes[True])
-    marked = _marked_sql(collection, comparison.key, Sql("TRUE", ()))
+    marked = _marked_seqs_sql(collection, comparison.key, Sql("TRUE", ()))
     return Sql(f"r.seq {'' if passes[True] else 'NOT '}IN ({marked.text})", marked.parameters)
 
 
 def _text_mark_sql(collection: str, comparison: Comparison) -> Sql:
     """Return the SQL of a comparison with a text mark. Without the mark, a text is empty, and a tag matches nothing."""
-    passes_unmarked = comparison.key in TEXTS and matches(comparison, {comparison.key: ""})
+    passes_unmarked = comparison.key in SINGLE_TEXT_MARKS and matches(comparison, {comparison.key: ""})
     test = _compare_sql("m.value", str, comparison)
     text = f"NOT ({test.text})" if passes_unmarked else test.text
-    marked = _marked_sql(collection, comparison.key, Sql(text, test.parameters))
+    marked = _marked_seqs_sql(collection, comparison.key, Sql(text, test.parameters))
     return Sql(f"r.seq {'NOT ' if passes_unmarked else ''}IN ({marked.text})", marked.parameters)
 
 
-def _marked_sql(collection: str, key: str, test: Sql) -> Sql:
+def _marked_seqs_sql(collection: str, key: str, test: Sql) -> Sql:
+    """Return the query for the records whose mark passes a test. `key` is `marks.` and the name of the mark."""
     return Sql(
         "SELECT k.seq FROM marks m CROSS JOIN records k ON k.collection = m.collection AND k.id = m.record_id "
         f"WHERE m.collection = ? AND m.name = ? AND {test.text}",
@@ -144,6 +147,7 @@ def _marked_sql(collection: str, key: str, test: Sql) -> Sql:
 
 
 def _usage_sql(collection: str, comparison: Comparison) -> Sql:
+    """Return the SQL condition that a usage count or time passes a comparison."""
     column = comparison.key.removeprefix("usage.")
     if column not in USAGE_COLUMNS:
         raise InvalidInput(

@@ -35,14 +35,14 @@ from atlas.storage.sql import meta
 from atlas.storage.sql.checks import ForeignObjects, build_checks, foreign_problem
 from atlas.storage.sql.columns import SqlColumns, check_unique
 from atlas.storage.sql.connection import Connection, Database, IntegerArray, Sql, TextArray, clamp_rows
-from atlas.storage.sql.copying import begin_copy, copy_ledger, end_copy
+from atlas.storage.sql.copying import begin_copy, copy_ledger, finish_or_clear_copy
 from atlas.storage.sql.filters import KEY, read_matching_seqs, where_sql
 from atlas.storage.sql.history.history import SqlHistory
 from atlas.storage.sql.history.operations import check_records_unchanged, check_unchanged
 from atlas.storage.sql.history.purging import SqlPurges
 from atlas.storage.sql.marks import SqlMarks, check_may_change, replace_marks
 from atlas.storage.sql.meta import IS_PURGED, SqlNotes
-from atlas.storage.sql.ordering import read_page, sorted_sql
+from atlas.storage.sql.ordering import read_sorted_seqs, sorted_sql
 from atlas.storage.sql.records import (
     LIGHT_COLUMNS,
     RECORD_COLUMNS,
@@ -139,15 +139,16 @@ class SqlLedger:
                 begin_copy(source, connection)
             n_rows = copy_ledger(source, target.database.write, on_progress)
             with target.database.write() as connection:
-                table = end_copy(source, connection)
-        if table:
+                differing_table = finish_or_clear_copy(source, connection)
+        if differing_table:
             raise StoreError(
-                f"the table {table} of the copy differs from the source; the copy was removed. Try again. If it "
-                "fails again, run: atlas doctor"
+                f"the table {differing_table} of the copy differs from the source; the copy was removed. Try again. "
+                "If it fails again, run: atlas doctor"
             )
         return n_rows
 
     def _refuse_foreign(self, connection: Connection) -> None:
+        """Raise `InvalidInput` if the schema of a ledger contains objects that ATLAS did not create."""
         if foreign := self._find_foreign(connection):
             raise InvalidInput(f"{foreign_problem(foreign)}. Nothing was copied")
 
@@ -184,7 +185,7 @@ class SqlLedger:
         The records have no vectors and no content, so that a large store can be listed.
         """
         if order_by and limit and not where:
-            page = self._read_ordered(collection, order_by, descending=descending, limit=limit, offset=offset)
+            page = self._read_sorted_page(collection, order_by, descending=descending, limit=limit, offset=offset)
             if len(page) == limit:  # else the records without the key come next
                 return page
         with self.database.read() as connection:
@@ -194,17 +195,19 @@ class SqlLedger:
             rows = connection.execute(query.text, query.parameters).fetchall()
             return [read_record(row) for row in rows]
 
-    def _read_ordered(self, collection: str, key: str, *, descending: bool, limit: int, offset: int) -> list[Record]:
+    def _read_sorted_page(
+        self, collection: str, key: str, *, descending: bool, limit: int, offset: int
+    ) -> list[Record]:
         with self.database.read() as connection:
-            seqs = read_page(connection, collection, key, descending=descending, limit=limit, offset=offset)
+            seqs = read_sorted_seqs(connection, collection, key, descending=descending, limit=limit, offset=offset)
             return order_by_seq(self.read_by_seq(seqs), seqs)
 
     def count(self, collection: str, where: Mapping[str, Any] | None = None) -> int:
         """Return the number of live records that pass a filter."""
         with self.database.read() as connection:
             condition = where_sql(connection.dialect, collection, where)
-            row = connection.execute(f"SELECT count(*) FROM records r WHERE {condition.text}", condition.parameters)
-            return int(row.fetchone()[0])
+            rows = connection.execute(f"SELECT count(*) FROM records r WHERE {condition.text}", condition.parameters)
+            return int(rows.fetchone()[0])
 
     def ids_with_prefix(self, collection: str, prefix: str, *, deleted: bool = False) -> list[str]:
         """Return at most two ids of live records that begin with a prefix, or of deleted records if `deleted`."""
@@ -223,8 +226,8 @@ class SqlLedger:
             condition = where_sql(dialect, collection, where) if where else Sql("TRUE", ())
             values = f"SELECT a.* FROM attributes a {join} WHERE a.key = {KEY} AND {condition.text}"
             rows = connection.execute(
-                f"SELECT {dialect.value('a')}, count(*) FROM ({values}) a GROUP BY {dialect.group_key('a')} "
-                f"ORDER BY count(*) DESC, {dialect.order('a', 'ASC')}",
+                f"SELECT {dialect.value_sql('a')}, count(*) FROM ({values}) a GROUP BY {dialect.group_key_sql('a')} "
+                f"ORDER BY count(*) DESC, {dialect.order_sql('a', 'ASC')}",
                 (collection, key, *condition.parameters),
             ).fetchall()
         return dict(rows)
@@ -331,12 +334,11 @@ class SqlLedger:
             return meta.has_change(connection, change)
 
     def is_in_history(self, collection: str, position: Position) -> bool:
-        """Return whether the history is consistent with a collection having once had this position."""
+        """Return whether a collection may once have been at this position, according to the history."""
         with self.database.read() as connection:
             current = meta.read_position(connection, collection)
-            return position.revision <= current.revision and not meta.contradicts_position(
-                connection, collection, position
-            )
+            is_later = position.revision > current.revision
+            return not is_later and not meta.contradicts_position(connection, collection, position)
 
     # The embedding model of the vectors
 
@@ -404,7 +406,7 @@ class SqlLedger:
             writer.check_vectors(records, model)
             writer.load_rows(collection, [record.id for record in records])
             duplicate_ids = writer.duplicate_ids(collection, records) if skip_known else set()
-            added = []
+            added_ids = []
             for record in records:
                 if record.id in duplicate_ids or (skip_known and writer.exists(collection, record.id)):
                     continue
@@ -413,15 +415,14 @@ class SqlLedger:
                         f"the record {record.id!r} is in {collection!r} already; use update to change it"
                     )
                 writer.put("added", collection, record)
-                added.append(record.id)
+                added_ids.append(record.id)
             if unique_key:
-                check_unique(writer.connection, collection, unique_key, added)
+                check_unique(writer.connection, collection, unique_key, added_ids)
             if restored:
-                _restore_marks_and_usage(
-                    writer, collection, {record_id: restored[record_id] for record_id in added if record_id in restored}
-                )
-            mark_pending(writer, collection, added)
-        return added
+                added_history = {record_id: restored[record_id] for record_id in added_ids if record_id in restored}
+                _restore_marks_and_usage(writer, collection, added_history)
+            mark_pending(writer, collection, added_ids)
+        return added_ids
 
     def update(
         self,
@@ -450,8 +451,8 @@ class SqlLedger:
             if unchanged_since is not None:  # before `check_exists`: one deleted since then has changed
                 check_records_unchanged(writer.connection, collection, ids, unchanged_since)
             writer.check_exists(collection, [record.id for record in records])
-            edited = ids if operation.is_reviewed else [*writer.find_edited(collection, records), *deleted_ids]
-            check_may_change(writer.connection, operation, collection, edited)
+            edited_ids = ids if operation.is_reviewed else [*writer.edited_ids(collection, records), *deleted_ids]
+            check_may_change(writer.connection, operation, collection, edited_ids)
             writer.check_not_changed(collection, ids)
             for record in records:
                 writer.put("changed", collection, record)

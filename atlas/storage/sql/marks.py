@@ -39,9 +39,9 @@ CREATE TABLE lost_marks (
 ) WITHOUT ROWID;
 """
 
-TEXTS = ("tags", "note", "held_for", "quarantine")
-_IS_MARK = f"(name IN {TEXTS} AND typeof(value) = 'text') OR (name IN ('pinned', 'buried') AND value = 1)"
-_HIDDEN = (
+STRING_MARKS = ("tags", "note", "held_for", "quarantine")
+_IS_MARK_SQL = f"(name IN {STRING_MARKS} AND typeof(value) = 'text') OR (name IN ('pinned', 'buried') AND value = 1)"
+_HIDDEN_SQL = (
     "SELECT group_concat(seq) FROM (SELECT DISTINCT r.seq FROM marks m "
     "CROSS JOIN records r ON r.collection = m.collection AND r.id = m.record_id WHERE m.collection = ? "
     "AND m.name IN (SELECT value FROM json_each(?)) AND NOT (m.name = 'held_for' AND m.value = ?) "
@@ -68,7 +68,7 @@ class SqlMarks:
         """Return the marks of records, keyed by record id. Unmarked records are absent.
 
         Args:
-            ids: By default, all records of the collection.
+            ids: Ids of the records, or None for all records of the collection.
         """
         with self._database.read() as connection:
             return read_marks(connection, collection, ids)
@@ -90,7 +90,7 @@ class SqlMarks:
             )
         if name == "tags":
             return {record_id: tuple(tag for *_, tag in tags) for record_id, tags in groupby(rows, itemgetter(0))}
-        return {record_id: value if name in TEXTS else bool(value) for record_id, _, value in rows}
+        return {record_id: value if name in STRING_MARKS else bool(value) for record_id, _, value in rows}
 
     def hidden_seqs(self, collection: str, reader: str, *, only_quarantined: bool) -> Seqs:
         """Return the sorted numbers of the live records that a search leaves out.
@@ -101,44 +101,46 @@ class SqlMarks:
         """
         names = TextArray(["quarantine"] if only_quarantined else ["quarantine", "buried", "held_for"])
         with self._database.read() as connection:
-            row = connection.execute(_HIDDEN, (collection, names, reader)).fetchone()
+            row = connection.execute(_HIDDEN_SQL, (collection, names, reader)).fetchone()
         return np.sort(np.fromstring(row[0] or "", np.int64, sep=","))
 
     def write(self, collection: str, marks: Mapping[str, Marks], operation: OperationDraft) -> None:
         """Set the marks of records, even to equal ones, or raise `NotFound` if a record does not exist."""
-        self._apply(
+        self._apply_change(
             collection,
             marks,
             lambda record_id, current: _keep_review_marks(marks[record_id], current),
             operation,
-            with_equal=True,
+            counts_equal=True,
         )
 
     def change(
         self, collection: str, ids: Sequence[str], change: Callable[[Marks], Marks], operation: OperationDraft
     ) -> int:
         """Apply a function to the marks of records, and return the number of changed records."""
-        return self._apply(collection, ids, lambda _, current: _keep_review_marks(change(current), current), operation)
+        return self._apply_change(
+            collection, ids, lambda _, current: _keep_review_marks(change(current), current), operation
+        )
 
     def quarantine(self, collection: str, reasons: Mapping[str, str], operation: OperationDraft) -> int:
         """Set each record's quarantine reason ('' ends the quarantine), and return the number of changed records."""
-        return self._apply(
+        return self._apply_change(
             collection, reasons, lambda record_id, current: replace(current, quarantine=reasons[record_id]), operation
         )
 
-    def _apply(
+    def _apply_change(
         self,
         collection: str,
         ids: Iterable[str],
         change: Callable[[str, Marks], Marks],
         operation: OperationDraft,
         *,
-        with_equal: bool = False,
+        counts_equal: bool = False,
     ) -> int:
-        """Apply a function to each id and its marks, and return the number of changed records.
+        """Replace the marks of records by the results of a function, and return the number of changed records.
 
         Args:
-            with_equal: Whether records whose marks stay equal count as changed.
+            counts_equal: Whether a record counts as changed if its new marks equal its old ones.
         """
         with open_writer(self._database, self._clock, operation) as writer:
             marks = read_marks(writer.connection, collection, list(ids))
@@ -148,7 +150,7 @@ class SqlMarks:
             writer.check_exists(collection, after)
             check_may_change(writer.connection, operation, collection, after)
             writer.check_not_changed(collection, after)
-            changed_ids = [record_id for record_id in after if with_equal or after[record_id] != before[record_id]]
+            changed_ids = [record_id for record_id in after if counts_equal or after[record_id] != before[record_id]]
             for record_id in changed_ids:
                 change_marks(writer, collection, record_id, before[record_id], after[record_id])
             clear_lost_marks(writer.connection, collection, after)
@@ -192,7 +194,7 @@ def read_marks(connection: Connection, collection: str, ids: Sequence[str] | Non
         (collection,) if ids is None else (collection, TextArray(ids)),
     )
     return {
-        record_id: _decode_rows(rows_of_record) for record_id, rows_of_record in groupby(rows.fetchall(), itemgetter(0))
+        record_id: _from_rows(rows_of_record) for record_id, rows_of_record in groupby(rows.fetchall(), itemgetter(0))
     }
 
 
@@ -203,7 +205,7 @@ def write_marks_without_history(connection: Connection, collection: str, marks: 
     )
     connection.executemany(
         "INSERT INTO marks VALUES (?, ?, ?, ?, ?)",
-        [(collection, record_id, *row) for record_id, values in marks.items() for row in _encode_rows(values)],
+        [(collection, record_id, *row) for record_id, values in marks.items() for row in _to_rows(values)],
     )
 
 
@@ -220,6 +222,8 @@ def change_marks(
     """Set a record's marks, and keep the earlier ones in the history.
 
     Args:
+        before: The current marks.
+        after: The new marks.
         state: Number of the earlier state that an undo restores, or None for a new state.
     """
     image = BeforeImage(dump(encode_marks(before)))
@@ -267,9 +271,10 @@ def check_authors(connection: Connection, actor: str, collection: str, ids: Sequ
 def _check_own_pending(
     connection: Connection, operation: OperationDraft, collection: str, ids_to_check: Sequence[str]
 ) -> None:
-    before = read_marks(connection, collection, ids_to_check)
+    """Raise `NotAllowed` unless all of these records are pending, and were written by the operation's actor."""
+    marks = read_marks(connection, collection, ids_to_check)
     for record_id in ids_to_check:
-        if before.get(record_id, NO_MARKS).held_for != operation.actor:
+        if marks.get(record_id, NO_MARKS).held_for != operation.actor:
             raise NotAllowed(
                 f"{operation.actor} writes under review and may only change its own pending records, and "
                 f"{record_id!r} is not one; ask a curator, or add a record instead"
@@ -283,7 +288,7 @@ def _keep_review_marks(marks: Marks, current: Marks) -> Marks:
 
 def check_marks_table(connection: Connection) -> None:
     """Raise `InvalidInput` unless the table of marks contains only valid marks."""
-    rows = connection.execute(f"SELECT record_id, name, value, {_IS_MARK} FROM marks")
+    rows = connection.execute(f"SELECT record_id, name, value, {_IS_MARK_SQL} FROM marks")
     for record_id, name, value, is_mark in rows:
         if not is_mark:
             raise InvalidInput(
@@ -293,13 +298,15 @@ def check_marks_table(connection: Connection) -> None:
         check_json({record_id: value}, "marks")
 
 
-def _encode_rows(marks: Marks) -> Iterator[tuple[str, int, Any]]:
+def _to_rows(marks: Marks) -> Iterator[tuple[str, int, Any]]:
+    """Yield the name, position and value of each row of the table for a record's marks."""
     for name, value in encode_marks(marks).items():
         for position, item in enumerate(value if isinstance(value, list) else [value]):
             yield name, position, item
 
 
-def _decode_rows(rows: Iterable[tuple[str, str, Any]]) -> Marks:
+def _from_rows(rows: Iterable[tuple[str, str, Any]]) -> Marks:
+    """Return the marks of a record from its rows: id, name and value, in the order of positions."""
     encoded: dict[str, Any] = {}
     for _, name, value in rows:
         if name == "tags":

@@ -15,7 +15,7 @@ from atlas.storage.damage import UnreadableRow
 from atlas.storage.records import NO_CHANGE, ChangeId, Moment, Position
 from atlas.storage.sql.connection import Connection, Database, TextArray
 
-_SET = "INSERT INTO meta VALUES (?, ?) ON CONFLICT (name) DO UPDATE SET value = excluded.value"
+_UPSERT_SQL = "INSERT INTO meta VALUES (?, ?) ON CONFLICT (name) DO UPDATE SET value = excluded.value"
 
 
 def read_notes(connection: Connection, prefix: str) -> dict[str, str]:
@@ -29,7 +29,7 @@ def read_notes(connection: Connection, prefix: str) -> dict[str, str]:
 
 def write_notes(connection: Connection, prefix: str, texts: Mapping[str, str]) -> None:
     """Write notes named by the prefix and the keys of `texts`, replacing existing ones."""
-    connection.executemany(_SET, [(prefix + name, text) for name, text in texts.items()])
+    connection.executemany(_UPSERT_SQL, [(prefix + name, text) for name, text in texts.items()])
 
 
 def read_ledger_id(connection: Connection) -> str:
@@ -48,7 +48,7 @@ def initialize(connection: Connection) -> None:
 
 
 def write_revision(connection: Connection, revision: int) -> None:
-    """Set the newest revision of the store."""
+    """Store the newest revision of the store."""
     connection.execute("UPDATE meta SET value = ? WHERE name = 'revision'", (str(revision),))
 
 
@@ -81,22 +81,24 @@ def read_revision(connection: Connection) -> int:
         raise UnreadableRow(f"the stored revision is damaged: {error}") from error
 
 
-_NAME = "operation || ' ' || record_id"
-_NEWEST_CHANGE = f"(SELECT max(seq) FROM changes), (SELECT {_NAME} FROM changes ORDER BY seq DESC LIMIT 1)"
-_POSITION = f"""
+_CHANGE_NAME_SQL = "operation || ' ' || record_id"
+_NEWEST_CHANGE_SQL = (
+    f"(SELECT max(seq) FROM changes), (SELECT {_CHANGE_NAME_SQL} FROM changes ORDER BY seq DESC LIMIT 1)"
+)
+_POSITION_SQL = f"""
     SELECT
         (SELECT value FROM meta WHERE name = 'ledger_id'),
         (SELECT max(revision) FROM records WHERE collection = ?),
         (SELECT value FROM meta WHERE name = 'embedding_model'),
         (SELECT value FROM meta WHERE name = 'embedding_dimension'),
-        {_NEWEST_CHANGE}
+        {_NEWEST_CHANGE_SQL}
 """
 """Query for a `Position`. A single statement, because every search runs it."""
 
 
 def read_position(connection: Connection, collection: str) -> Position:
     """Return the latest revision of a collection, with the ledger's id, model and newest change."""
-    ledger_id, revision, model, dimension, *newest_change = connection.execute(_POSITION, (collection,)).fetchone()
+    ledger_id, revision, model, dimension, *newest_change = connection.execute(_POSITION_SQL, (collection,)).fetchone()
     return Position(
         ledger_id, revision or 0, (model, int(dimension)) if model else None, _make_change_id(*newest_change)
     )
@@ -112,23 +114,24 @@ def read_moment(connection: Connection) -> Moment:
 
 def read_newest_change(connection: Connection) -> ChangeId:
     """Return the newest change in any collection of a ledger."""
-    return _make_change_id(*connection.execute(f"SELECT {_NEWEST_CHANGE}").fetchone())
+    return _make_change_id(*connection.execute(f"SELECT {_NEWEST_CHANGE_SQL}").fetchone())
 
 
 def _make_change_id(number: int | None, name: str | None) -> ChangeId:
+    """Return the id of a change from its columns, which are NULL if there is none."""
     return ChangeId(number, name) if number and name else NO_CHANGE
 
 
 def has_change(connection: Connection, change: ChangeId) -> bool:
     """Return whether a ledger's history contains a change. If so, it also contains all earlier changes."""
-    row = connection.execute(f"SELECT {_NAME} FROM changes WHERE seq = ?", (change.number,)).fetchone()
+    row = connection.execute(f"SELECT {_CHANGE_NAME_SQL} FROM changes WHERE seq = ?", (change.number,)).fetchone()
     return row is not None and row[0] == change.name
 
 
 def contradicts_position(connection: Connection, collection: str, position: Position) -> bool:
-    """Return whether a position is impossible, because a later change has the same revision or an earlier one.
+    """Return whether the history proves that a collection never was at a position.
 
-    Revisions only grow, so a collection cannot have been at such a position.
+    This is so if a change after the position has the same revision or an earlier one, because revisions only grow.
     """
     row = connection.execute(
         "SELECT 1 FROM changes c JOIN records r ON r.collection = c.collection AND r.id = c.record_id "
@@ -152,7 +155,7 @@ PURGED_IMAGE = "null"
 
 
 def note_purged(connection: Connection, collection: str, record_id: str, operation_id: str) -> None:
-    """Record that an operation purged a record."""
+    """Store the fact that an operation purged a record."""
     connection.execute("INSERT INTO meta VALUES (?, ?)", (f"{PURGED_PREFIX}{collection}:{record_id}", operation_id))
 
 
@@ -203,8 +206,8 @@ class SqlNotes:
         """Write notes and return their earlier texts. A text of None deletes a note.
 
         Args:
-            expected: The expected present values of these names.
-            records: Collection and id of each record that the notes are about. None may be purged.
+            expected: The expected current texts, keyed by name. None to write whatever the current texts are.
+            records: Collection and id of each record that the notes are about. The call is refused if one was purged.
             increases_revision: Whether the store's revision increases, which invalidates cached results of searches.
 
         Raises:
@@ -214,17 +217,18 @@ class SqlNotes:
         with self._database.write() as connection:
             for collection, record_id in records:
                 check_not_purged(connection, collection, record_id)
-            before = {name: _read_text(connection, name) for name in texts}
-            if expected is not None and before != expected:
+            earlier_texts = {name: _read_note(connection, name) for name in texts}
+            if expected is not None and earlier_texts != expected:
                 raise PlanOutdated("a note has changed since it was read; nothing was done. Read it again")
-            deleted = [(name,) for name, text in texts.items() if text is None]
-            connection.executemany("DELETE FROM meta WHERE name = ?", deleted)
-            connection.executemany(_SET, [(name, text) for name, text in texts.items() if text is not None])
+            deleted_names = [(name,) for name, text in texts.items() if text is None]
+            connection.executemany("DELETE FROM meta WHERE name = ?", deleted_names)
+            connection.executemany(_UPSERT_SQL, [(name, text) for name, text in texts.items() if text is not None])
             if increases_revision:
                 write_revision(connection, read_revision(connection) + 1)
-        return before
+        return earlier_texts
 
 
-def _read_text(connection: Connection, name: str) -> str | None:
+def _read_note(connection: Connection, name: str) -> str | None:
+    """Return the text of one note, or None."""
     row = connection.execute("SELECT value FROM meta WHERE name = ?", (name,)).fetchone()
     return None if row is None else row[0]

@@ -59,11 +59,11 @@ class BeforeImage:
 class LedgerWriter:
     """Writer of records and of their before-images, in one transaction and for one operation."""
 
-    def __init__(self, connection: Connection, operation: OperationDraft, at: datetime) -> None:
+    def __init__(self, connection: Connection, operation: OperationDraft, written_at: datetime) -> None:
         self.connection = connection
         self.operation = operation
-        self._at = at.isoformat()
-        self._tally = dict.fromkeys(COUNTS, 0)
+        self._written_at = written_at.isoformat()
+        self._counts = dict.fromkeys(COUNTS, 0)
         self.revision = read_revision(connection)
         """The revision of the last write."""
 
@@ -111,18 +111,18 @@ class LedgerWriter:
         row = self._get_row(collection, record_id)
         return row is not None and not row.deleted
 
-    def find_edited(self, collection: str, records: Sequence[Record]) -> list[str]:
+    def edited_ids(self, collection: str, records: Sequence[Record]) -> list[str]:
         """Return the ids of records whose metadata or content differs from that of the stored record.
 
-        The indexed text is not compared. That of an entry contains the beginnings of its predecessors, and changes
-        with them.
+        The indexed text is not compared, because that of a journal entry changes with the entries before it.
         """
         rows = self.connection.execute(
             "SELECT id, metadata, content FROM records WHERE collection = ? AND id IN (SELECT value FROM json_each(?))",
             (collection, TextArray([record.id for record in records])),
         )
-        stored = {record_id: texts for record_id, *texts in rows.fetchall()}
-        return [record.id for record in records if stored.get(record.id) != [to_text(record.metadata), record.content]]
+        stored_texts = {record_id: texts for record_id, *texts in rows.fetchall()}
+        new_texts = {record.id: [to_text(record.metadata), record.content] for record in records}
+        return [record_id for record_id, texts in new_texts.items() if stored_texts.get(record_id) != texts]
 
     def duplicate_ids(self, collection: str, records: Sequence[Record]) -> set[str]:
         """Return the ids of records that were purged, or whose content another operation has stored.
@@ -147,7 +147,7 @@ class LedgerWriter:
         """Write a record, replacing the row with its id, if any: a tombstone or an older version.
 
         Args:
-            counter: Name of the operation's counter to increase: `added` or `changed`.
+            counter: The count of the operation to increase: `added` or `changed`.
             state: Number of the earlier state that an undo restores, or None for a new state.
 
         Raises:
@@ -157,7 +157,7 @@ class LedgerWriter:
         row = self._get_row(collection, record.id)
         if row and row.deleted:
             check_not_purged(self.connection, collection, record.id)
-        image = self._make_image(row.seq) if row and not row.deleted else BeforeImage(None)
+        image = self._read_image(row.seq) if row and not row.deleted else BeforeImage(None)
         self.add_change(counter, RECORD, collection, record.id, image, is_new=row is None, state_after=state)
         seq = self._write_row(collection, row, record)
         write_vectors(self.connection, seq, record.vectors)
@@ -180,11 +180,13 @@ class LedgerWriter:
         """Replace a record by a tombstone.
 
         Args:
+            counter: The count of the operation to increase, such as `removed`.
+            state: Number of the earlier state that an undo restores, or None for a new state.
             image: The state to keep in the history. By default the record as it was.
         """
         row = self._get_row(collection, record_id)
         assert row is not None
-        self.add_change(counter, RECORD, collection, record_id, image or self._make_image(row.seq), state_after=state)
+        self.add_change(counter, RECORD, collection, record_id, image or self._read_image(row.seq), state_after=state)
         self._make_tombstone(row.seq)
         self._rows.pop((collection, record_id))
 
@@ -202,13 +204,13 @@ class LedgerWriter:
         """Add a before-image to the history, and count it.
 
         Args:
-            counter: Name of the operation's counter to increase, one of `COUNTS`.
+            counter: The count of the operation to increase, one of `COUNTS`.
             is_new: True if the record never existed, so that no earlier state is looked up.
             state_after: Number of the earlier state that an undo restores, or None for a new state.
         """
-        if not any(self._tally.values()):
+        if not any(self._counts.values()):
             self._create_operation()
-        self._tally[counter] += 1
+        self._counts[counter] += 1
         state_before = 0 if is_new else current_state(self.connection, collection, record_id, aspect)
         self.connection.executemany(  # buffered with other rows in PostgreSQL
             "INSERT INTO changes "
@@ -237,7 +239,7 @@ class LedgerWriter:
         """Write the operation's counts and the store's new revision."""
         totals = ", ".join(f"{count} = {count} + ?" for count in COUNTS)
         self.connection.execute(
-            f"UPDATE operations SET {totals} WHERE id = ?", (*self._tally.values(), self.operation.id)
+            f"UPDATE operations SET {totals} WHERE id = ?", (*self._counts.values(), self.operation.id)
         )
         write_revision(self.connection, self.revision)
 
@@ -247,7 +249,7 @@ class LedgerWriter:
         self.connection.execute(
             "INSERT INTO operations (id, kind, actor, created_at, reason, undoes) VALUES (?, ?, ?, ?, ?, ?) "
             "ON CONFLICT (id) DO NOTHING",
-            (operation.id, operation.kind, operation.actor, self._at, operation.reason, operation.undoes),
+            (operation.id, operation.kind, operation.actor, self._written_at, operation.reason, operation.undoes),
         )
 
     def load_rows(self, collection: str, ids: Sequence[str]) -> None:
@@ -266,20 +268,23 @@ class LedgerWriter:
         return self._rows[collection, record_id]
 
     def _next_seq(self) -> int:
+        """Return the number for a new record."""
         if self._last_seq is None:
             self._last_seq = int(self.connection.execute("SELECT coalesce(max(seq), 0) FROM records").fetchone()[0])
         self._last_seq += 1
         return self._last_seq
 
     def _write_row(self, collection: str, row: _Row | None, record: Record) -> int:
+        """Insert or replace the row and the words of a record, and return the record's number."""
         assert record.vectors is not None
-        stored_at = row.stored_at if row and not row.deleted else self._at
+        n_windows = max(row.n_windows if row else 0, len(record.vectors))
+        stored_at = record.stored_at or (row.stored_at if row and not row.deleted else self._written_at)
         columns = (
             self.next_revision(),
-            max(row.n_windows if row else 0, len(record.vectors)),
+            n_windows,
             record.content_hash,
             text_hash(record.document),
-            record.stored_at or stored_at,
+            stored_at,
             to_text(record.metadata),
             record.document,
             record.search_text,
@@ -288,39 +293,41 @@ class LedgerWriter:
         words = self.connection.dialect.words
         words.make_word_table(self.connection, collection)
         if row:
-            self._delete_derived(row.seq)
+            seq = row.seq
+            self._delete_derived_rows(seq)
             self.connection.execute(
                 "UPDATE records SET deleted = 0, revision = ?, n_windows = ?, content_hash = ?, text_hash = ?, "
                 "stored_at = ?, metadata = ?, document = ?, search_text = ?, content = ? WHERE seq = ?",
-                (*columns, row.seq),
+                (*columns, seq),
             )
-            words.put_words(self.connection, collection, row.seq, record.document, record.search_text)
-            self._rows[collection, record.id] = _Row(row.seq, 0, columns[1], columns[4])
-            return row.seq
-        seq = self._next_seq()
-        self.connection.executemany(  # buffered with other rows in PostgreSQL
-            "INSERT INTO records (seq, collection, id, revision, n_windows, content_hash, text_hash, stored_at, "
-            "metadata, document, search_text, content) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
-            [(seq, collection, record.id, *columns)],
-        )
+        else:
+            seq = self._next_seq()
+            self.connection.executemany(  # buffered with other rows in PostgreSQL
+                "INSERT INTO records (seq, collection, id, revision, n_windows, content_hash, text_hash, stored_at, "
+                "metadata, document, search_text, content) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+                [(seq, collection, record.id, *columns)],
+            )
         words.put_words(self.connection, collection, seq, record.document, record.search_text)
-        self._rows[collection, record.id] = _Row(seq, 0, columns[1], columns[4])
+        self._rows[collection, record.id] = _Row(seq, 0, n_windows, stored_at)
         return seq
 
     def _make_tombstone(self, seq: int) -> None:
-        self._delete_derived(seq)
+        """Delete the content of a record, and keep its row, so that followers see the deletion."""
+        self._delete_derived_rows(seq)
         self.connection.execute(
             "UPDATE records SET revision = ?, deleted = 1, content_hash = '', text_hash = ?, metadata = '{}', "
             "document = '', search_text = '', content = '' WHERE seq = ?",
             (self.next_revision(), b"", seq),
         )
 
-    def _delete_derived(self, seq: int) -> None:
+    def _delete_derived_rows(self, seq: int) -> None:
+        """Delete the words, vectors and attributes of a record."""
         self.connection.dialect.words.drop_words(self.connection, seq)
         self.connection.execute("DELETE FROM vectors WHERE seq = ?", (seq,))
         self.connection.execute("DELETE FROM attributes WHERE seq = ?", (seq,))
 
-    def _make_image(self, seq: int) -> BeforeImage:
+    def _read_image(self, seq: int) -> BeforeImage:
+        """Return a record as it is now, to keep in the history."""
         names = ("stored_at", "content_hash", "metadata", "document", "search_text", "content")
         row = self.connection.execute(f"SELECT {', '.join(names)} FROM records WHERE seq = ?", (seq,)).fetchone()
         vectors = read_vectors(self.connection, seq)
@@ -328,6 +335,7 @@ class LedgerWriter:
         return BeforeImage(json.dumps(fields, ensure_ascii=False), vectors.tobytes())
 
     def _get_key(self, collection: str, name: str) -> int:
+        """Return the number of a metadata key, which is inserted if it is new."""
         if (collection, name) not in self._keys:
             self.connection.execute(
                 "INSERT INTO attribute_keys (collection, name) VALUES (?, ?) ON CONFLICT DO NOTHING", (collection, name)
@@ -420,7 +428,7 @@ _HASHES_SQL = (
     "(SELECT key FROM attribute_keys WHERE collection = ?1 AND name = 'merged_hashes') "
     "AND value IN (SELECT value FROM json_each(?2))"
 )
-"""Query for content hashes and the live records that have the hash, or replace a record that had it.
+"""Query for content hashes, each with the live record that has it, or that replaces a merged record with it.
 
 Pending records of others are excluded. Parameters: collection, hashes as JSON, name of the actor.
 """
@@ -466,12 +474,12 @@ def write_vectors(connection: Connection, seq: int, vectors: Vectors) -> None:
     )
 
 
-def join_vectors(stored: Sequence[bytes]) -> Vectors:
+def join_vectors(encoded: Sequence[bytes]) -> Vectors:
     """Return vectors from their stored bytes, as rows of one array."""
-    if not stored:
+    if not encoded:
         return _no_vectors()
     try:
-        stacked: npt.NDArray[np.float32] = np.frombuffer(b"".join(stored), FLOAT).reshape(len(stored), -1)
+        stacked: npt.NDArray[np.float32] = np.frombuffer(b"".join(encoded), FLOAT).reshape(len(encoded), -1)
     except (TypeError, ValueError) as error:
         raise UnreadableRow(f"vectors differ in length: {error}") from error
     if not np.isfinite(np.einsum("ij,ij->i", stacked, stacked)).all():

@@ -21,7 +21,7 @@ from atlas.storage.sql.token_vectors import delete_tokens_except, text_hash, wri
 BATCH = 500
 """Batch size of looked up texts."""
 
-_IS_IMAGE = f"aspect = 'record' AND before <> '{PURGED_IMAGE}'"
+_IS_RECORD_IMAGE_SQL = f"aspect = 'record' AND before <> '{PURGED_IMAGE}'"
 
 
 class SqlVectors:
@@ -48,19 +48,19 @@ class SqlVectors:
 
     def read_by_text(self, documents: Sequence[str]) -> dict[str, Vectors]:
         """Return the vectors of the texts that live records contain, keyed by text, each of shape (n_windows, dim)."""
-        hashes = {text_hash(document): document for document in documents}
-        seqs: dict[str, int] = {}
+        texts_by_hash = {text_hash(document): document for document in documents}
+        seq_by_text: dict[str, int] = {}
         with self._database.read() as connection:
-            for start in range(0, len(hashes), BATCH):
-                batch = [*hashes][start : start + BATCH]
+            for start in range(0, len(texts_by_hash), BATCH):
+                batch = [*texts_by_hash][start : start + BATCH]
                 rows = connection.execute(
                     f"SELECT text_hash, min(seq) FROM records WHERE text_hash IN ({', '.join('?' * len(batch))}) "
                     "AND deleted = 0 GROUP BY text_hash",
                     batch,
                 )
-                seqs |= {hashes[bytes(row[0])]: row[1] for row in rows.fetchall()}
-            vectors = self.read_windows(sorted(set(seqs.values())))
-        return {document: vectors[seqs[document]] for document in dict.fromkeys(documents) if document in seqs}
+                seq_by_text |= {texts_by_hash[bytes(row[0])]: row[1] for row in rows.fetchall()}
+            vectors = self.read_windows(sorted(set(seq_by_text.values())))
+        return {text: vectors[seq_by_text[text]] for text in dict.fromkeys(documents) if text in seq_by_text}
 
     def first_vectors(self, collection: str, ids: Sequence[str]) -> dict[str, Vector]:
         """Return each record's vector for its whole text (window 0), keyed by id."""
@@ -119,9 +119,9 @@ class SqlVectors:
         with self._database.write() as connection:
             embedded_texts = read_embedded_texts(connection)  # texts purged in the meantime are gone
             all_vectors = {**vectors, **embed([text for text in embedded_texts if text not in vectors])}
-            _replace_records(connection, all_vectors)
-            _replace_images(connection, all_vectors)
-            _replace_tokens(connection, {text: all_vectors[text] for text in embedded_texts}, projection)
+            _replace_record_vectors(connection, all_vectors)
+            _replace_image_vectors(connection, all_vectors)
+            _replace_token_vectors(connection, {text: all_vectors[text] for text in embedded_texts}, projection)
             meta.bind_model(connection, model, dimension, prompts)
             meta.renew_ledger_id(connection)  # invalidates cached vectors of the old model
         return len(embedded_texts)
@@ -129,17 +129,19 @@ class SqlVectors:
 
 def read_embedded_texts(connection: Connection) -> list[str]:
     """Return the distinct embedded texts of all records and of their earlier versions."""
-    return list(dict.fromkeys(_collect_texts(connection)))
+    return list(dict.fromkeys(_iterate_texts(connection)))
 
 
-def _collect_texts(connection: Connection) -> Iterator[str]:
+def _iterate_texts(connection: Connection) -> Iterator[str]:
+    """Yield the embedded text of each live record and of each record in the history."""
     for (document,) in connection.execute("SELECT document FROM records WHERE deleted = 0"):
         yield document
-    for (before,) in connection.execute(f"SELECT before FROM changes WHERE {_IS_IMAGE}"):
+    for (before,) in connection.execute(f"SELECT before FROM changes WHERE {_IS_RECORD_IMAGE_SQL}"):
         yield parse_row(before, "document")["document"]
 
 
-def _replace_tokens(connection: Connection, texts: Mapping[str, EncodedText], projection: str) -> None:
+def _replace_token_vectors(connection: Connection, texts: Mapping[str, EncodedText], projection: str) -> None:
+    """Replace all token vectors, given by text, and the projection that packs them."""
     delete_tokens_except(connection)
     for text, encoded in texts.items():
         if encoded.tokens is not None:
@@ -148,7 +150,8 @@ def _replace_tokens(connection: Connection, texts: Mapping[str, EncodedText], pr
     meta.write_notes(connection, PROJECTION, {"": projection} if projection else {})
 
 
-def _replace_records(connection: Connection, vectors: Mapping[str, EncodedText]) -> None:
+def _replace_record_vectors(connection: Connection, vectors: Mapping[str, EncodedText]) -> None:
+    """Replace the vectors of all live records, given by text."""
     revision = meta.read_revision(connection)
     connection.execute("DELETE FROM vectors")
     for seq, document in connection.execute("SELECT seq, document FROM records WHERE deleted = 0").fetchall():
@@ -163,8 +166,9 @@ def _replace_records(connection: Connection, vectors: Mapping[str, EncodedText])
     meta.write_revision(connection, revision)
 
 
-def _replace_images(connection: Connection, vectors: Mapping[str, EncodedText]) -> None:
-    for seq, before in connection.execute(f"SELECT seq, before FROM changes WHERE {_IS_IMAGE}").fetchall():
+def _replace_image_vectors(connection: Connection, vectors: Mapping[str, EncodedText]) -> None:
+    """Replace the vectors of all records in the history, given by text."""
+    for seq, before in connection.execute(f"SELECT seq, before FROM changes WHERE {_IS_RECORD_IMAGE_SQL}").fetchall():
         image = parse_row(before, "document")
         replace_image(connection, seq, image, vectors[image["document"]].vectors)
 

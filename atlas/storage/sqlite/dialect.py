@@ -17,28 +17,28 @@ class SqliteDialect:
 
     words: KeywordTables = fts_tables
 
-    def renumber(self, connection: Connection) -> None:
+    def advance_sequences(self, connection: Connection) -> None:
         """Do nothing, because SQLite continues after the largest id."""
 
-    def value(self, a: str) -> str:
+    def value_sql(self, a: str) -> str:
         """Return the SQL expression of a value."""
         return f"{a}.value"
 
-    text = group_key = value
+    text_sql = group_key_sql = value_sql
 
-    def order(self, a: str, direction: str) -> str:
+    def order_sql(self, a: str, direction: str) -> str:
         """Return the SQL expression to order by. SQLite orders numbers before texts."""
         return f"{a}.value {direction}"
 
-    def less(self, a: str, b: str) -> str:
+    def less_sql(self, a: str, b: str) -> str:
         """Return the SQL condition that one value sorts before another."""
         return f"{a}.value < {b}.value"
 
-    def equals(self, a: str, b: str) -> str:
+    def equals_sql(self, a: str, b: str) -> str:
         """Return the SQL condition that two values are equal."""
         return f"{a}.value = {b}.value"
 
-    def test(self, comparison: Comparison) -> Sql:
+    def comparison_sql(self, comparison: Comparison) -> Sql:
         """Return the SQL condition that a value passes a comparison."""
         if comparison.operator == "$in":
             return _in_list([to_bindable(value) for value in comparison.value])
@@ -53,7 +53,7 @@ class SqliteDialect:
         """Insert attributes, given as (key, value, record number)."""
         connection.executemany("INSERT OR IGNORE INTO attributes VALUES (?, ?, ?)", rows)
 
-    def forget_results(self, connection: Connection) -> None:
+    def delete_results(self, connection: Connection) -> None:
         """Do nothing, because the results are files in the store's directory."""
 
     def read_values(self, connection: Connection, condition: Sql) -> list[tuple[int, Any]]:
@@ -68,6 +68,7 @@ class SqliteDialect:
 
 
 def _in_list(values: Sequence[Scalar]) -> Sql:
+    """Return the SQL condition that an attribute has one of these values."""
     # JSON has no limit on the number of values. Floats are passed in hexadecimal, because SQLite may round decimals.
     exact_values = [value for value in values if not isinstance(value, float)]
     floats = [value for value in values if isinstance(value, float)]

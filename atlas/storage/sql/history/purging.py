@@ -106,7 +106,7 @@ class SqlPurges:
                 _reword_records(connection, images, reword)
             delete_tokens_except(connection, texts=read_embedded_texts(connection))
             renew_ledger_id(connection)  # invalidates vectors, maps and plans from before
-            connection.dialect.forget_results(connection)  # after that, because later results are refused
+            connection.dialect.delete_results(connection)  # after that, because later results are refused
             note_unfinished(connection, {operation.id: unfinished})
 
     def unfinished(self) -> dict[str, UnfinishedPurge]:
@@ -328,7 +328,7 @@ def _forget_tasks(connection: Connection, tasks: Iterable[str]) -> None:
     """Remove ids of purged tasks from uses, because an id may contain text. Ids of other records' tasks stay."""
     connection.execute(
         "UPDATE events SET task_id = '' WHERE task_id IN (SELECT value FROM json_each(?)) AND task_id NOT IN "
-        f"(SELECT {connection.dialect.text('a')} FROM attributes a JOIN attribute_keys k ON k.key = a.key "
+        f"(SELECT {connection.dialect.text_sql('a')} FROM attributes a JOIN attribute_keys k ON k.key = a.key "
         "WHERE k.name = 'task_id' AND a.value IS NOT NULL)",
         (TextArray(sorted(tasks)),),
     )
