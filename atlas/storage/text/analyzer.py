@@ -123,6 +123,7 @@ def find_phrases(text: str) -> list[Term]:
 
 
 def _parse_phrase(quoted: str) -> Term:
+    """Return the text in quotation marks as a term of consecutive words."""
     words: list[str] = []
     for token in _TOKEN.findall(quoted):
         words += CJK_RUN.sub(_split_bigrams, token).split() if CJK_RUN.match(token) else _BREAKS.split(token)
@@ -134,15 +135,15 @@ def _parse_phrase(quoted: str) -> Term:
 
 
 def _iterate_pairs(previous: str, token: str) -> Iterator[Term]:
-    """Yield the pairs of adjacent words, beginning with the previous token's last word.
+    """Yield the pairs of adjacent words in a token. The first pair begins with the last word of the previous token.
 
     Each pair is one term, because FTS5 treats several words as a phrase.
     """
     if CJK_RUN.match(token):
         return
     words = [_lower(word) for word in _BREAKS.split(token)]
-    last = "" if CJK_RUN.match(previous) else _lower(_BREAKS.split(previous)[-1])
-    for left, right in pairwise([last, *words] if last else words):
+    previous_word = "" if CJK_RUN.match(previous) else _lower(_BREAKS.split(previous)[-1])
+    for left, right in pairwise([previous_word, *words] if previous_word else words):
         yield Term(f"{left} {right}", is_composed=True)
 
 
@@ -160,6 +161,7 @@ def _split_bigrams(run: re.Match[str]) -> str:
 
 
 def _extra_terms(identifier: str) -> str:
+    """Return the additional terms of an identifier, or of its words if it is too long, separated by spaces."""
     if len(identifier) <= MAX_IDENTIFIER:
         return _derived_terms(identifier)
     return " ".join(_derived_terms(word) for word in _BREAKS.split(identifier) if len(word) <= MAX_IDENTIFIER)
@@ -171,6 +173,7 @@ def _derived_terms(identifier: str) -> str:
 
 
 def _iterate_terms(token: str) -> Iterator[Term]:
+    """Yield the terms of a token: its words, and their parts and stems."""
     if CJK_RUN.match(token):
         yield from _iterate_run(token)
         return
@@ -220,6 +223,7 @@ def _iterate_parts(word: str) -> Iterator[Term]:
 
 
 def _iterate_stems(word: str) -> Iterator[Term]:
+    """Yield the stem of a word, if it differs from the word."""
     root = stem(word) if _STEMMABLE_WORD.fullmatch(word) else word
     if root != word:
         yield Term(root)

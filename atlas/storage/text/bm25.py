@@ -101,23 +101,24 @@ class Scores:
         self,
         postings: Sequence[Postings],
         weights: Sequence[float],
-        other_values: Mapping[int, float],
+        other_scores: Mapping[int, float],
         lengths_of: Callable[[Seqs], Numbers],
     ) -> None:
         """Compute the bounds from the postings and weight of each word.
 
         Args:
             weights: The inverse document frequency of each word.
-            other_values: Scores that other terms add to records, keyed by record number.
+            other_scores: Scores that other terms add to records, keyed by record number.
             lengths_of: Function that returns the lengths of records, as multiples of the average length.
         """
-        other_seqs, other_scores = np.array([*other_values], np.int64), np.array([*other_values.values()], np.float64)
+        other_seqs = np.array([*other_scores], np.int64)
+        other_weights = np.array([*other_scores.values()], np.float64)
         self._seqs = np.concatenate([np.zeros(0, np.int64), *(part.seqs for part in postings)])
         self._frequencies = np.concatenate([np.zeros(0), *(part.frequencies for part in postings)])
         self._weights = np.repeat(np.array(weights, np.float64), [len(part.seqs) for part in postings])
         self._size = int(max(self._seqs.max(initial=-1), other_seqs.max(initial=-1))) + 1
-        self._other_scores = np.bincount(other_seqs, other_scores, self._size)
-        self._bounds = self._other_scores + np.bincount(self._seqs, self._terms(slice(None), 0.0), self._size)
+        self._other_scores = np.bincount(other_seqs, other_weights, self._size)
+        self._bounds = self._other_scores + np.bincount(self._seqs, self._contributions(slice(None), 0.0), self._size)
         self._lengths_of = lengths_of
 
     def best(self, n: int) -> dict[int, float]:
@@ -130,27 +131,27 @@ class Scores:
             remaining = remaining[np.argpartition(-self._bounds[remaining], n_next - 1)]
             batch, remaining = remaining[:n_next], remaining[n_next:]
             scored_seqs = np.concatenate([scored_seqs, batch])
-            values = np.concatenate([values, self._values(batch)])
+            values = np.concatenate([values, self._score(batch)])
         best = np.lexsort((scored_seqs, -values))[: max(n, 0)]
         return dict(zip(scored_seqs[best].tolist(), values[best].tolist(), strict=True))
 
-    def select(self, seqs: Seqs) -> dict[int, float]:
+    def scores_of(self, seqs: Seqs) -> dict[int, float]:
         """Return the scores of those of the given records that contain any of the words, keyed by record number."""
         is_given = np.zeros(self._size, bool)
         is_given[seqs[seqs < self._size]] = True
         matching_seqs = np.flatnonzero(is_given & (self._bounds > 0))
-        return dict(zip(matching_seqs.tolist(), self._values(matching_seqs).tolist(), strict=True))
+        return dict(zip(matching_seqs.tolist(), self._score(matching_seqs).tolist(), strict=True))
 
-    def _values(self, seqs: Seqs) -> Numbers:
+    def _score(self, seqs: Seqs) -> Numbers:
         """Return the scores of distinct records that contain any of the words."""
         index_by_seq = np.full(self._size, -1)
         index_by_seq[seqs] = np.arange(len(seqs))
         positions = index_by_seq[self._seqs]
         selected = np.flatnonzero(positions >= 0)
-        terms = self._terms(selected, self._lengths_of(seqs)[positions[selected]])
+        terms = self._contributions(selected, self._lengths_of(seqs)[positions[selected]])
         return np.asarray(self._other_scores[seqs] + np.bincount(positions[selected], terms, len(seqs)), np.float64)
 
-    def _terms(self, selection: slice | Seqs, lengths: Numbers | float) -> Numbers:
+    def _contributions(self, selection: slice | Seqs, lengths: Numbers | float) -> Numbers:
         """Return each posting's contribution to the score of its record, given the record's length."""
         frequencies = self._frequencies[selection]
         contributions: Numbers = (

@@ -51,10 +51,10 @@ def stem(word: str) -> str:
     word = _remove_past(word)
     if word.endswith("y") and "v" in _letter_pattern(word[:-1]):
         word = word[:-1] + "i"
-    word = _replace_suffix(word, _STEP_2, above=0)
-    word = _replace_suffix(word, _STEP_3, above=0)
+    word = _replace_suffix(word, _STEP_2, measure_above=0)
+    word = _replace_suffix(word, _STEP_3, measure_above=0)
     if not word.endswith("ion") or word.endswith(("sion", "tion")):
-        word = _replace_suffix(word, _STEP_4, above=1)
+        word = _replace_suffix(word, _STEP_4, measure_above=1)
     return _remove_final_letter(word)
 
 
@@ -85,13 +85,13 @@ def _restore_base_form(word: str) -> str:
     return word + "e" if _measure(word) == 1 and _ends_short(word) else word
 
 
-def _replace_suffix(word: str, endings: Mapping[str, str], *, above: int) -> str:
+def _replace_suffix(word: str, endings: Mapping[str, str], *, measure_above: int) -> str:
     """Apply one of steps 2 to 4: replace the longest suffix, if the measure of the stem exceeds a number."""
     for n_letters in range(_LONGEST, 1, -1):
         ending = word[-n_letters:]
         if ending in endings:
             root = word[: -len(ending)]
-            return root + endings[ending] if _measure(root) > above else word
+            return root + endings[ending] if _measure(root) > measure_above else word
     return word
 
 

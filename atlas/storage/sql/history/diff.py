@@ -37,10 +37,10 @@ def read_changes(database: Database, operation_id: str, limit: int, offset: int)
             "LIMIT ? OFFSET ?",
             (operation.id, clamp_rows(limit), clamp_rows(offset)),
         ).fetchall()
-        return [_record_change(connection, *row) for row in rows]
+        return [_make_record_change(connection, *row) for row in rows]
 
 
-def _record_change(
+def _make_record_change(
     connection: Connection,
     seq: int,
     aspect: str,
@@ -48,18 +48,19 @@ def _record_change(
     record_id: str,
     before_text: str | None,
 ) -> RecordChange:
+    """Return a change from its row, with the differences between the record or marks before and after it."""
     if read_purge_id(connection, collection, record_id):
         return RecordChange(collection=collection, record_id=record_id, title="", aspect=aspect, kind="purged")
-    before = _decode_state(before_text, aspect)
-    after = _after_image(connection, seq, aspect, collection, record_id)
-    image = (after or before) if aspect == RECORD else _record_at(connection, seq, collection, record_id)
+    before = _decode_image(before_text, aspect)
+    after = _read_after_image(connection, seq, aspect, collection, record_id)
+    record = (after or before) if aspect == RECORD else _read_record_at(connection, seq, collection, record_id)
     differences: Iterable[tuple[str, str, str]] = ()
     if before is not None and after is not None:
         differences = _find_differences(_flatten_fields(aspect, before), _flatten_fields(aspect, after))
     return RecordChange(
         collection=collection,
         record_id=record_id,
-        title=_title(image),
+        title=_title_of(record),
         aspect=aspect,
         kind=_change_kind(aspect, before, after),
         fields=tuple(differences),
@@ -74,7 +75,7 @@ def _change_kind(aspect: str, before: Mapping[str, Any] | None, after: Mapping[s
     return "changed" if after is not None else "removed"
 
 
-def _after_image(
+def _read_after_image(
     connection: Connection, seq: int, aspect: str, collection: str, record_id: str
 ) -> Mapping[str, Any] | None:
     """Return the after-image of a change: the before-image of the next change, or the current row."""
@@ -84,23 +85,24 @@ def _after_image(
         (collection, record_id, aspect, seq),
     ).fetchone()
     if row:
-        return _decode_state(row[0], aspect)
+        return _decode_image(row[0], aspect)
     if aspect == MARKS:
         return encode_marks(read_marks(connection, collection, [record_id]).get(record_id, NO_MARKS))
     return _read_live(connection, collection, record_id)
 
 
-def _record_at(connection: Connection, seq: int, collection: str, record_id: str) -> Mapping[str, Any] | None:
+def _read_record_at(connection: Connection, seq: int, collection: str, record_id: str) -> Mapping[str, Any] | None:
     """Return a record as it was when its marks changed: the record's next before-image, or else its current state."""
     row = connection.execute(
         "SELECT before FROM changes WHERE collection = ? AND record_id = ? AND aspect = ? AND seq > ? "
         "AND before IS NOT NULL ORDER BY seq LIMIT 1",
         (collection, record_id, RECORD, seq),
     ).fetchone()
-    return _decode_state(row[0], RECORD) if row else _read_live(connection, collection, record_id)
+    return _decode_image(row[0], RECORD) if row else _read_live(connection, collection, record_id)
 
 
 def _read_live(connection: Connection, collection: str, record_id: str) -> Mapping[str, Any] | None:
+    """Return a record as it is now, in the form of a before-image, or None if it was deleted."""
     row = connection.execute(
         "SELECT metadata, document, search_text, content FROM records WHERE collection = ? AND id = ? AND deleted = 0",
         (collection, record_id),
@@ -108,15 +110,15 @@ def _read_live(connection: Connection, collection: str, record_id: str) -> Mappi
     return dict(zip(("metadata", "document", "search_text", "content"), row, strict=True)) if row else None
 
 
-def _decode_state(text: str | None, aspect: str) -> Mapping[str, Any] | None:
+def _decode_image(text: str | None, aspect: str) -> Mapping[str, Any] | None:
     if text is None:
         return None
     keys = ("metadata", "content") if aspect == RECORD else ()
     return parse_row(text, *keys)
 
 
-def _title(image: Mapping[str, Any] | None) -> str:
-    return str(parse_row(image["metadata"]).get("title", "")) if image else ""
+def _title_of(record: Mapping[str, Any] | None) -> str:
+    return str(parse_row(record["metadata"]).get("title", "")) if record else ""
 
 
 def _flatten_fields(aspect: str, image: Mapping[str, Any] | None) -> dict[str, str]:
@@ -137,6 +139,7 @@ def _decode_content(image: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _flatten(values: Mapping[str, Any], prefix: str = "") -> Iterator[tuple[str, str]]:
+    """Yield the dotted name and the text of each value in nested objects."""
     for name, value in values.items():
         if isinstance(value, dict) and value:
             yield from _flatten(value, f"{prefix}{name}.")
@@ -155,6 +158,7 @@ def _to_text(value: Any) -> str:
 
 
 def _find_differences(before: Mapping[str, str], after: Mapping[str, str]) -> Iterator[tuple[str, str, str]]:
+    """Yield the name of each field that differs, with its shortened text before and after."""
     for name in dict.fromkeys(chain(before, after)):
         text_before, text_after = before.get(name, ""), after.get(name, "")
         if text_before != text_after:

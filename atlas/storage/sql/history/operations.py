@@ -79,6 +79,7 @@ def read_collections(connection: Connection, operation_id: str) -> set[str]:
 
 
 def _check_same_ledger(connection: Connection, moment: Moment) -> None:
+    """Raise `PlanOutdated` if the ledger has got a new id since `moment`, such as by a restore."""
     if read_moment(connection).ledger_id != moment.ledger_id:
         raise PlanOutdated(
             "the store has been restored, embedded again or purged of a record since it was read; nothing was done. "
@@ -121,10 +122,10 @@ def check_records_unchanged(
 
 def read_origins(connection: Connection, collection: str, ids: Sequence[str] | None = None) -> dict[str, Origin]:
     """Return who stored, edited and accepted each record, keyed by record id. Deleted records are included."""
-    chosen = "" if ids is None else "AND c.record_id IN (SELECT value FROM json_each(?)) "
+    id_condition = "" if ids is None else "AND c.record_id IN (SELECT value FROM json_each(?)) "
     rows = connection.execute(
         "SELECT c.record_id, o.kind, o.actor FROM changes c JOIN operations o ON o.id = c.operation "
-        f"WHERE c.collection = ? {chosen}AND o.kind NOT IN ('restore', 'undo') AND "
+        f"WHERE c.collection = ? {id_condition}AND o.kind NOT IN ('restore', 'undo') AND "
         "(c.aspect = ? AND c.before IS NULL OR o.kind IN ('accept', 'edit') AND o.undone_by IS NULL) ORDER BY c.seq",
         (collection, *(() if ids is None else (TextArray(ids),)), RECORD),
     )

@@ -68,7 +68,10 @@ class SqlPurges:
             quotable = collect_quotable(
                 list(chain.from_iterable(images.values())), [record_id for _, record_id in keys]
             )
-            mark_images = ((name, i, {"marks": encode_marks(m)}) for name, i, m in _read_all_marks(connection))
+            mark_images = (
+                (name, record_id, {"marks": encode_marks(marks)})
+                for name, record_id, marks in _read_all_marks(connection)
+            )
             return PurgeTraces(
                 records=tuple(_make_removal(connection, *key, images[key]) for key in keys),
                 quotes=tuple(find_quotes(connection, quotable, set(keys), mark_images)),
@@ -169,11 +172,15 @@ def note_unfinished(connection: Connection, unfinished: Mapping[str, UnfinishedP
 
 
 def _reword_records(connection: Connection, images: Mapping[tuple[str, str], Sequence[Image]], reword: Reword) -> None:
+    """Remove parts of purged records from the texts of other records.
+
+    Args:
+        images: All states of the purged records, keyed by collection and record id.
+    """
     for collection in {collection for collection, _ in images}:
-        images_of_collection = [image for key, states in images.items() if key[0] == collection for image in states]
-        _replace_texts(
-            connection, collection, reword(collection, images_of_collection, _read_texts(connection, collection))
-        )
+        purged_images = [image for key, states in images.items() if key[0] == collection for image in states]
+        replacements = reword(collection, purged_images, _read_texts(connection, collection))
+        _replace_texts(connection, collection, replacements)
 
 
 def _read_texts(connection: Connection, collection: str) -> Iterator[tuple[str, str]]:
@@ -229,12 +236,14 @@ def _read_images(connection: Connection, collection: str, record_id: str) -> Ite
 
 
 def _read_all_marks(connection: Connection) -> Iterator[tuple[str, str, Any]]:
+    """Yield the collection, id and marks of each marked record."""
     for (name,) in connection.execute("SELECT DISTINCT collection FROM records").fetchall():
         for record_id, marks in read_marks(connection, name).items():
             yield name, record_id, marks
 
 
 def _make_removal(connection: Connection, collection: str, record_id: str, images: Sequence[Image]) -> Removal:
+    """Return the description of a record to purge, given all states of the record."""
     is_live = connection.execute(
         "SELECT deleted = 0 FROM records WHERE collection = ? AND id = ?", (collection, record_id)
     ).fetchone()[0]
@@ -249,6 +258,7 @@ def _make_removal(connection: Connection, collection: str, record_id: str, image
 
 
 def _find_quoting_reasons(connection: Connection, quotable: QuotableTexts) -> list[str]:
+    """Return the ids of the operations whose reasons quote a purged record."""
     rows = connection.execute("SELECT id, reason FROM operations WHERE reason <> ''").fetchall()
     return [operation_id for operation_id, reason in rows if quotable.find_in([reason])]
 
@@ -268,7 +278,7 @@ def _find_judgements(connection: Connection, keys: Collection[tuple[str, str]], 
 def _forget_traces(
     connection: Connection, images: Mapping[tuple[str, str], Sequence[Image]], ids: Sequence[str]
 ) -> None:
-    """Remove derived traces of purged records from other rows: hashes, names, ids of tasks."""
+    """Remove traces of purged records from other rows: quotes in reasons and queries, hashes, and ids of tasks."""
     all_images = list(chain.from_iterable(images.values()))
     quotable = collect_quotable(all_images, [])
     for operation_id in _find_quoting_reasons(connection, quotable):

@@ -79,13 +79,14 @@ def find_quotes(
     excluded: set[Key],
     marks: Iterable[tuple[str, str, dict[str, Any]]],
 ) -> list[QuotingRecord]:
-    """Return the other records that quote or name a purged record, each once, those with the rarest passages first.
+    """Return the records that quote or name a purged record, each once, those with the rarest passages first.
 
     Args:
+        excluded: The purged records themselves.
         marks: Collection, id and marks of each marked record.
     """
     quotes: dict[Key, QuotingRecord] = {}
-    pieces_by_key: dict[Key, set[str]] = {}
+    quoted_texts: dict[Key, set[str]] = {}
     mark_images = ((collection, record_id, MARKED, image) for collection, record_id, image in marks)
     for collection, record_id, where, image in chain(
         _read_records(connection), mark_images, _read_before_images(connection)
@@ -93,14 +94,14 @@ def find_quotes(
         key = (collection, record_id)
         if key in excluded or key in quotes:
             continue
-        pieces = quotable.find_in(iterate_texts(image))
-        if pieces or any(name in str(text) for text in image.values() for name in quotable.names):
-            pieces_by_key[key], title = pieces, _title(image)
+        texts = quotable.find_in(iterate_texts(image))
+        if texts or any(name in str(text) for text in image.values() for name in quotable.names):
+            quoted_texts[key] = texts
             quotes[key] = QuotingRecord(
-                collection=collection, record_id=record_id, title=title, where=where, n_shared=len(pieces)
+                collection=collection, record_id=record_id, title=_title(image), where=where, n_shared=len(texts)
             )
-    frequencies = Counter(chain.from_iterable(pieces_by_key.values()))
-    weights = {key: sum(1 / frequencies[piece] for piece in pieces) for key, pieces in pieces_by_key.items()}
+    frequencies = Counter(chain.from_iterable(quoted_texts.values()))
+    weights = {key: sum(1 / frequencies[text] for text in texts) for key, texts in quoted_texts.items()}
     return [quotes[key] for key in sorted(quotes, key=lambda key: (-weights[key], key))]
 
 
@@ -168,8 +169,8 @@ def _read_before_images(connection: Connection) -> Iterator[tuple[str, str, str,
         "ON r.collection = c.collection AND r.id = c.record_id WHERE c.before <> ? ORDER BY c.seq DESC",
         (PURGED_IMAGE,),
     ):
-        state = EARLIER if is_live else DELETED
-        yield collection, record_id, state if aspect == "record" else MARKED, parse_row(before)
+        where = (EARLIER if is_live else DELETED) if aspect == "record" else MARKED
+        yield collection, record_id, where, parse_row(before)
 
 
 def _title(image: dict[str, Any]) -> str:

@@ -35,15 +35,22 @@ def read_versions(database: Database, collection: str, record_id: str) -> list[V
 
 
 def _select_versions(rows: Sequence[tuple[Any, ...]], current: str | None) -> list[Version]:
-    images = [parse_row(before, "content")["content"] if before else None for before, *_ in rows]
-    contents_after = [current, *images]
+    """Return a version for each change that replaced the content of a record by another.
+
+    Args:
+        rows: The changes of the record, latest first.
+        current: The current content, or None if the record was deleted.
+    """
+    contents_before = [parse_row(before, "content")["content"] if before else None for before, *_ in rows]
+    contents_after = [current, *contents_before]  # the latest change comes first
     versions = []
-    for (_, number, counts, at, actor, operation_id), before, after in zip(rows, images, contents_after, strict=False):
-        if counts and before is not None and after is not None and before != after:
+    for row, before, after in zip(rows, contents_before, contents_after, strict=False):
+        _, number, makes_version, replaced_at, actor, operation_id = row
+        if makes_version and before is not None and after is not None and before != after:
             version = Version(
                 number=number,
                 content=parse_row(before),
-                replaced_at=parse_time(at),
+                replaced_at=parse_time(replaced_at),
                 actor=actor,
                 operation_id=operation_id,
             )

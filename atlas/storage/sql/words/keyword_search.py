@@ -32,15 +32,17 @@ from atlas.storage.text.analyzer import Term, find_phrases, prefix_terms, query_
 from atlas.storage.text.bm25 import Postings, Scores
 from atlas.storage.text.stemming import stem
 
-NARROW = 0.1
+NARROW_SELECTIVITY = 0.1
 """Selectivity of a filter below which FTS5's `bm25` is faster than reading postings."""
 
 _FUNCTION_WORDS = FUNCTION_WORDS | {stem(word) for word in FUNCTION_WORDS}
 """Function words and their stems."""
 
-MAX_COUNTS = 50_000
-DRIFT = 0.01
-"""Maximum size of the cache of document frequencies, and their tolerated relative error."""
+MAX_CACHED_FREQUENCIES = 50_000
+"""Maximum size of the cache of document frequencies."""
+
+MAX_RELATIVE_ERROR = 0.01
+"""Tolerated relative error of a cached document frequency."""
 
 
 class SqlWords:
@@ -48,11 +50,11 @@ class SqlWords:
 
     def __init__(self, database: Database) -> None:
         self._database = database
-        self._counts: dict[tuple[str, Term], tuple[int, Position]] = {}
-        """Document frequency of each term and the position of the count. A lower bound for common terms."""
+        self._frequencies: dict[tuple[str, Term], tuple[int, Position]] = {}
+        """Document frequency of each term, and the position at which it was counted. A lower bound for common terms."""
 
         self._newest_change = NO_CHANGE
-        """The newest change when counts were last cached."""
+        """The newest change when frequencies were last cached."""
 
         self._cache = WordCache()
 
@@ -76,31 +78,34 @@ class SqlWords:
         terms = [*query_terms(text), *(prefix_terms(text) if as_typed else [])]
         with self._database.read() as connection:
             tables = connection.dialect.words
-            name = tables.word_table(connection, collection) if terms else None
-            if name is None or not (statistics := tables.read_statistics(connection, name)).n_records:
+            table_name = tables.word_table(connection, collection) if terms else None
+            if table_name is None or not (statistics := tables.read_statistics(connection, table_name)).n_records:
                 return Matches(values={}, information=0.0)
-            if as_typed and (quoted := find_phrases(text)):
-                scope = _restrict_to_phrases(connection, name, quoted, scope)
-            table = WordTable(connection, name, collection, read_position(connection, collection))
-            is_narrow = scope.passing is not None and len(scope.passing) < NARROW * statistics.n_records
-            counts = self._get_counts(table, [term for term in terms if not _is_pair(term)])
-            postings = {} if is_narrow else self._read_postings(table, _select_rarest(counts, COMMON))
-            counts = self._add_pairs(table, terms, counts, postings)
-            search_terms = _select_terms(connection, name, counts, statistics.n_records)
+            if as_typed and (phrases := find_phrases(text)):
+                scope = _restrict_to_phrases(connection, table_name, phrases, scope)
+            table = WordTable(connection, table_name, collection, read_position(connection, collection))
+            is_narrow = scope.passing is not None and len(scope.passing) < NARROW_SELECTIVITY * statistics.n_records
+            frequencies = self._get_frequencies(table, [term for term in terms if not _is_pair(term)])
+            postings = {} if is_narrow else self._read_postings(table, _select_rarest(frequencies, COMMON))
+            pairs = _select_pairs(terms, frequencies)
+            postings |= _pair_postings(pairs, postings)
+            frequencies |= self._get_pair_frequencies(table, pairs, postings)
+            frequencies = {term: frequencies[term] for term in terms if term in frequencies}
+            search_terms = _select_terms(connection, table_name, frequencies, statistics.n_records)
             if not is_narrow:
                 postings |= self._read_postings(table, [term for term in search_terms if term not in postings])
             values = self._score(table, list(search_terms), postings, statistics, scope, n, extra_seqs)
         min_count = 0 if statistics.n_records >= FEW_RECORDS else 1
-        missing = [term for term, count in counts.items() if not count and not term.is_composed]
-        frequencies = {**search_terms, **dict.fromkeys(missing, min_count)}
-        weights = [_term_weight(term, count, statistics.n_records) for term, count in frequencies.items()]
+        missing_terms = [term for term, count in frequencies.items() if not count and not term.is_composed]
+        weighted_terms = {**search_terms, **dict.fromkeys(missing_terms, min_count)}
+        weights = [_term_weight(term, count, statistics.n_records) for term, count in weighted_terms.items()]
         return Matches(values=values, information=(K1 + 1) * math.fsum(weights))
 
     def merge_parts(self, collections: Sequence[str]) -> None:
         """Merge the parts of keyword tables that small writes have added, to speed up searches."""
         with self._database.read() as connection:
-            scattered = [name for name in collections if connection.dialect.words.is_fragmented(connection, name)]
-        for name in scattered:
+            fragmented = [name for name in collections if connection.dialect.words.is_fragmented(connection, name)]
+        for name in fragmented:
             last_word: str | None = ""
             while last_word is not None:
                 with self._database.write() as connection:
@@ -118,103 +123,122 @@ class SqlWords:
     ) -> dict[int, float]:
         """Return the BM25 scores of the n best records, best first, and of the `extra_seqs` with any term."""
         n_records = statistics.n_records
-        read_terms = [term for term in terms if term in postings]
-        remaining = [term for term in terms if term not in postings]
-        other_values = _score_by_fts5(table.connection, table.name, remaining, scope, n_records) if remaining else {}
+        terms_with_postings = [term for term in terms if term in postings]
+        other_terms = [term for term in terms if term not in postings]
+        other_scores = (
+            _score_by_engine(table.connection, table.name, other_terms, scope, n_records) if other_terms else {}
+        )
         scores = Scores(
-            [_restrict_postings(postings[term], scope) for term in read_terms],
-            [_term_weight(term, len(postings[term].seqs), n_records) for term in read_terms],
-            other_values,
+            [_restrict_postings(postings[term], scope) for term in terms_with_postings],
+            [_term_weight(term, len(postings[term].seqs), n_records) for term in terms_with_postings],
+            other_scores,
             lambda seqs: self._cache.lengths(table, seqs) / statistics.mean_length,
         )
-        return scores.best(n) | scores.select(np.array(extra_seqs, np.int64))
+        return scores.best(n) | scores.scores_of(np.array(extra_seqs, np.int64))
 
     def _read_postings(self, table: WordTable, terms: Iterable[Term]) -> dict[Term, Postings]:
         """Return the postings of the terms that are single words, without words that occur too often."""
         is_token = table.connection.dialect.words.is_token
-        words = {term.text: term for term in terms if not term.is_prefix and is_token(term.text)}
-        if not words:
+        term_by_word = {term.text: term for term in terms if not term.is_prefix and is_token(term.text)}
+        if not term_by_word:
             return {}
-        return {words[word]: part for word, part in self._cache.postings(table, [*words]).items()}
+        postings_by_word = self._cache.postings(table, [*term_by_word])
+        return {term_by_word[word]: postings for word, postings in postings_by_word.items()}
 
-    def _add_pairs(
-        self, table: WordTable, terms: Sequence[Term], counts: Mapping[Term, int], postings: dict[Term, Postings]
+    def _get_pair_frequencies(
+        self, table: WordTable, pairs: Sequence[Term], postings: Mapping[Term, Postings]
     ) -> dict[Term, int]:
-        """Add the postings of word pairs to `postings`, and return the document frequencies of words and pairs.
+        """Return the document frequencies of word pairs, from their postings if these were read."""
+        frequencies = {pair: len(postings[pair].seqs) for pair in pairs if pair in postings}
+        return frequencies | self._get_frequencies(table, [pair for pair in pairs if pair not in postings])
 
-        Pairs with a common word are left out. Frequencies above `COMMON` are lower bounds. Cached counts are used for a
-        few writes, because each write changes the words of one record only.
+    def _get_frequencies(self, table: WordTable, terms: Sequence[Term]) -> dict[Term, int]:
+        """Return the document frequencies of terms. Frequencies above `COMMON` are lower bounds.
+
+        Cached frequencies are used for a few writes, because each write changes the words of one record only.
         """
-        common = {term.text for term, count in counts.items() if count > COMMON and not term.is_prefix}
-        pairs = [term for term in terms if _is_pair(term) and common.isdisjoint(term.text.split())]
-        words = {term.text: part for term, part in postings.items()}
-        for pair in pairs:
-            left, _, right = pair.text.partition(" ")
-            if left in words and right in words:
-                postings[pair] = words[left].followed_by(words[right])
-        all_counts = {
-            **counts,
-            **{pair: len(postings[pair].seqs) for pair in pairs if pair in postings},
-            **self._get_counts(table, [pair for pair in pairs if pair not in postings]),
-        }
-        return {term: all_counts[term] for term in terms if term in all_counts}
-
-    def _get_counts(self, table: WordTable, terms: Sequence[Term]) -> dict[Term, int]:
-        position = table.at
+        position = table.position
         if position.newest_change != self._newest_change and not has_change(table.connection, self._newest_change):
-            self._counts = {}  # a copy of the file was restored, and these counts are newer
+            self._frequencies = {}  # a copy of the file was restored, and these frequencies are newer
         self._newest_change = position.newest_change
-        cached = {term: self._counts.get((table.name, term)) for term in terms}
-        counts = {
-            term: count[0] for term, count in cached.items() if count and _is_accurate(count[0], count[1], position)
+        cached = {
+            term: self._frequencies[table.name, term] for term in terms if (table.name, term) in self._frequencies
         }
-        unknown = [term for term in terms if term not in counts]
-        new_counts = table.connection.dialect.words.count_records_with(
-            table.connection, table.name, unknown, 2 * COMMON
+        accurate = {
+            term: count for term, (count, counted_at) in cached.items() if _is_accurate(count, counted_at, position)
+        }
+        terms_to_count = [term for term in terms if term not in accurate]
+        new_frequencies = table.connection.dialect.words.count_records_with(
+            table.connection, table.name, terms_to_count, 2 * COMMON
         )
-        if len(self._counts) > MAX_COUNTS:
-            self._counts = {}
-        self._counts |= {(table.name, term): (count, position) for term, count in new_counts.items()}
-        return counts | new_counts
+        if len(self._frequencies) > MAX_CACHED_FREQUENCIES:
+            self._frequencies = {}
+        self._frequencies |= {(table.name, term): (count, position) for term, count in new_frequencies.items()}
+        return accurate | new_frequencies
 
 
-def _is_accurate(count: int, counted_at: Position, now: Position) -> bool:
-    """Return whether a cached count is still accurate enough.
+def _is_accurate(frequency: int, counted_at: Position, position: Position) -> bool:
+    """Return whether a document frequency that was counted at another position is still accurate enough.
 
-    A term stays common for at least as many writes as its count exceeds `COMMON`.
+    A term stays common for at least as many writes as its frequency exceeds `COMMON`.
     """
-    tolerance = max(DRIFT * count, count - COMMON - 1)
-    return counted_at.ledger_id == now.ledger_id and abs(now.revision - counted_at.revision) <= tolerance
+    n_writes = abs(position.revision - counted_at.revision)
+    max_writes = max(MAX_RELATIVE_ERROR * frequency, frequency - COMMON - 1)
+    return counted_at.ledger_id == position.ledger_id and n_writes <= max_writes
 
 
-def _select_terms(connection: Connection, table: str, counts: Mapping[Term, int], n_records: int) -> dict[Term, int]:
-    """Return the terms to search for and their document frequencies. Common terms only count if others are few."""
-    max_count = min(COMMON, n_records // 2)
-    selected = _select_rarest(counts, max_count)
+def _select_pairs(terms: Sequence[Term], frequencies: Mapping[Term, int]) -> list[Term]:
+    """Return the word pairs among the terms, without pairs that contain a common word."""
+    common_words = {term.text for term, count in frequencies.items() if count > COMMON and not term.is_prefix}
+    return [term for term in terms if _is_pair(term) and common_words.isdisjoint(term.text.split())]
+
+
+def _pair_postings(pairs: Sequence[Term], postings: Mapping[Term, Postings]) -> dict[Term, Postings]:
+    """Return the postings of the word pairs for whose words the postings are given."""
+    postings_by_word = {term.text: postings_of_word for term, postings_of_word in postings.items()}
+    postings_by_pair = {}
+    for pair in pairs:
+        left, _, right = pair.text.partition(" ")
+        if left in postings_by_word and right in postings_by_word:
+            postings_by_pair[pair] = postings_by_word[left].followed_by(postings_by_word[right])
+    return postings_by_pair
+
+
+def _select_terms(
+    connection: Connection, table: str, frequencies: Mapping[Term, int], n_records: int
+) -> dict[Term, int]:
+    """Return the terms to search for and their document frequencies. Common terms are only used if others are few."""
+    max_frequency = min(COMMON, n_records // 2)
+    selected = _select_rarest(frequencies, max_frequency)
     if len(selected) < MIN_TERMS:
-        common = [term for term, n in counts.items() if n > max_count]
-        exact = connection.dialect.words.count_records_with(connection, table, common, n_records)
+        common_terms = [term for term, count in frequencies.items() if count > max_frequency]
+        exact = connection.dialect.words.count_records_with(connection, table, common_terms, n_records)
         selected |= dict(sorted(exact.items(), key=lambda item: item[1])[: MIN_TERMS - len(selected)])
     return selected
 
 
-def _select_rarest(counts: Mapping[Term, int], max_count: int) -> dict[Term, int]:
-    """Return the rarest terms for one search and their document frequencies, each at most `max_count`."""
-    rare = [(term, n) for term, n in counts.items() if 0 < n <= max_count]
-    ordered = sorted(rare, key=lambda item: item[1])[:MAX_SEARCH_TERMS]
-    n_postings = np.cumsum([n for _, n in ordered])
-    return dict(ordered[: max(MIN_TERMS, int(np.searchsorted(n_postings, MAX_POSTINGS, "right")))])
+def _select_rarest(frequencies: Mapping[Term, int], max_frequency: int) -> dict[Term, int]:
+    """Return the rarest terms for one search and their document frequencies, each at most `max_frequency`.
+
+    There are at most `MAX_SEARCH_TERMS`, with at most `MAX_POSTINGS` postings together, but at least `MIN_TERMS`.
+    """
+    rare = [(term, count) for term, count in frequencies.items() if 0 < count <= max_frequency]
+    rarest_first = sorted(rare, key=lambda item: item[1])[:MAX_SEARCH_TERMS]
+    n_postings = np.cumsum([count for _, count in rarest_first])
+    n_affordable = int(np.searchsorted(n_postings, MAX_POSTINGS, "right"))
+    return dict(rarest_first[: max(MIN_TERMS, n_affordable)])
 
 
-def _restrict_to_phrases(connection: Connection, table: str, quoted: Sequence[Term], scope: Scope) -> Scope:
+def _restrict_to_phrases(connection: Connection, table: str, phrases: Sequence[Term], scope: Scope) -> Scope:
     """Return a scope restricted to records that contain all phrases."""
-    matching_seqs = connection.dialect.words.read_records_with(connection, table, quoted)
+    matching_seqs = connection.dialect.words.read_records_with(connection, table, phrases)
     if scope.passing is None:
         return Scope(passing=np.setdiff1d(matching_seqs, scope.hidden), hidden=scope.hidden)
     return Scope(passing=np.intersect1d(matching_seqs, scope.passing), hidden=scope.hidden)
 
 
 def _restrict_postings(postings: Postings, scope: Scope) -> Postings:
+    """Return the postings of the records in a scope."""
     if scope.passing is None and not len(scope.hidden):
         return postings
     listed_seqs = scope.hidden if scope.passing is None else scope.passing
@@ -223,17 +247,17 @@ def _restrict_postings(postings: Postings, scope: Scope) -> Postings:
     return postings.select(is_kept)
 
 
-def _score_by_fts5(
+def _score_by_engine(
     connection: Connection, table: str, terms: Sequence[Term], scope: Scope, n_records: int
 ) -> dict[int, float]:
-    """Return the scores of FTS5's `bm25` for terms, multiplied by the factor of each term."""
-    shares = {term: _term_factor(term, n_records) for term in terms}
-    values: dict[int, float] = {}
-    for share in {*shares.values()}:
-        terms_of_share = [term for term in terms if shares[term] == share]
-        for seq, value in connection.dialect.words.read_bm25(connection, table, terms_of_share, scope):
-            values[seq] = values.get(seq, 0.0) + share * value
-    return values
+    """Return the BM25 scores that the database engine computes for terms, multiplied by the factor of each term."""
+    factors = {term: _term_factor(term, n_records) for term in terms}
+    scores: dict[int, float] = {}
+    for factor in {*factors.values()}:
+        terms_with_factor = [term for term in terms if factors[term] == factor]
+        for seq, score in connection.dialect.words.read_bm25(connection, table, terms_with_factor, scope):
+            scores[seq] = scores.get(seq, 0.0) + factor * score
+    return scores
 
 
 def _term_weight(term: Term, document_frequency: int, n_records: int) -> float:
@@ -243,11 +267,12 @@ def _term_weight(term: Term, document_frequency: int, n_records: int) -> float:
 
 
 def _term_factor(term: Term, n_records: int) -> float:
-    """Return the factor on a term's weight."""
+    """Return the factor by which a term's weight is multiplied. It is below 1 for function words only."""
     if not _FUNCTION_WORDS.issuperset(term.text.split()):
         return 1.0
     return FUNCTION_WEIGHT if n_records >= SMALL else FUNCTION_WEIGHT_OF_SMALL
 
 
 def _is_pair(term: Term) -> bool:
+    """Return whether a term consists of two adjacent words."""
     return " " in term.text

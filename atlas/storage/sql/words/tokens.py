@@ -14,8 +14,8 @@ from functools import lru_cache
 
 from atlas.storage.text.analyzer import expand_for_index
 
-_PLAIN = re.compile("[a-z0-9]+")
-_SEPARATOR, _DROPPED = " ", ""
+_ASCII_TOKEN = re.compile("[a-z0-9]+")
+_SEPARATOR = " "
 
 _lock = threading.Lock()
 _tokenizer = sqlite3.connect(":memory:", check_same_thread=False)
@@ -31,22 +31,26 @@ def tokenize_record(text: str) -> list[str]:
 def tokenize(text: str) -> list[str]:
     """Return the tokens of a text in order, with case and accents folded."""
     if text.isascii():
-        return _PLAIN.findall(text.lower())
+        return _ASCII_TOKEN.findall(text.lower())
     folded = "".join(_fold(character) for character in text)
-    return [token for part in folded.split(_SEPARATOR) if (token := part.lstrip(_MARK).replace(_MARK, _DROPPED))]
+    return [
+        token
+        for part in folded.split(_SEPARATOR)
+        if (token := part.lstrip(_COMBINING_MARK).replace(_COMBINING_MARK, ""))
+    ]
 
 
-_MARK = "\0"
+_COMBINING_MARK = "\0"
 """Placeholder of a combining mark, which cannot begin a word."""
 
 
 @lru_cache(maxsize=2**16)
 def _fold(character: str) -> str:
-    """Return a character within a word without case and accents, `_MARK` for a combining mark, or a separator."""
+    """Return a character without case and accents, or `_COMBINING_MARK`, or `_SEPARATOR` if it separates words."""
     with _lock:
         _tokenizer.execute("DELETE FROM texts")
         _tokenizer.execute("INSERT INTO texts VALUES (?)", (f"a{character}b",))
         terms = [term for (term,) in _tokenizer.execute("SELECT term FROM terms ORDER BY offset")]
     if len(terms) != 1:
         return _SEPARATOR
-    return terms[0][1:-1] or _MARK
+    return terms[0][1:-1] or _COMBINING_MARK

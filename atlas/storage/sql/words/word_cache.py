@@ -39,7 +39,7 @@ class WordTable:
     connection: Connection
     name: str
     collection: str
-    at: Position
+    position: Position
 
 
 PositionsByWord = Mapping[str, Sequence[int]]
@@ -51,7 +51,7 @@ class WordCache:
 
     def __init__(self) -> None:
         self._tables: dict[str, _CachedTable] = {}
-        self._n_read = 0
+        self._n_occurrences = 0
         """Number of occurrences that were read since the cache was last emptied."""
 
         self._lock = lock_of(self)
@@ -72,7 +72,7 @@ class WordCache:
         all_postings = current | new_postings
         return {
             word: all_postings[word] for word in words if word in all_postings
-        }  # in a fixed order, so that sums are reproducible
+        }  # in a fixed order, so that sums of scores are reproducible
 
     def lengths(self, table: WordTable, seqs: Seqs) -> Lengths:
         """Return the number of tokens of each record. See `read_lengths`."""
@@ -94,9 +94,10 @@ class WordCache:
         return self._tables[table.name]
 
     def _make_room(self, new_postings: Mapping[str, Postings]) -> None:
-        self._n_read += sum(len(postings.occurrences) for postings in new_postings.values())
-        if self._n_read > MAX_CACHED:
-            self._n_read = 0
+        """Count new occurrences, and empty the cache if there are too many."""
+        self._n_occurrences += sum(len(postings.occurrences) for postings in new_postings.values())
+        if self._n_occurrences > MAX_CACHED:
+            self._n_occurrences = 0
             for cached in self._tables.values():
                 cached.forget_words()
 
@@ -121,17 +122,18 @@ class _CachedTable:
     """Cached words and latest changes of one table. A snapshot's version is the number of changes before it."""
 
     def __init__(self, table: WordTable) -> None:
-        self._begin(table)
+        self._reset(table)
 
-    def _begin(self, table: WordTable) -> None:
-        self._at = table.at
+    def _reset(self, table: WordTable) -> None:
+        """Forget everything, and begin with version 0 at the position of a snapshot."""
+        self._position = table.position
         self._last_seq = _read_last_seq(table)
         self._version = 0
-        self._versions = {table.at: 0}
-        """Versions of the latest snapshots."""
+        self._versions = {table.position: 0}
+        """Versions of the latest snapshots, keyed by position."""
 
         self._steps: list[_Step] = []
-        """The latest changes. The last one led to the present version."""
+        """The latest changes. The last one led to the current version."""
 
         self._lengths = np.zeros(0)
         """Lengths of records by number. NaN for lengths that were not read."""
@@ -147,56 +149,59 @@ class _CachedTable:
 
         A later snapshot becomes the latest.
         """
-        if (version := self._versions.get(table.at)) is not None:
+        if (version := self._versions.get(table.position)) is not None:
             return version
-        changed = _read_changes_since(table, self._at)
+        changed = _read_changes_since(table, self._position)
         if changed is None:
             if (
-                table.at.ledger_id == self._at.ledger_id
-                and table.at.newest_change.number < self._at.newest_change.number
+                table.position.ledger_id == self._position.ledger_id
+                and table.position.newest_change.number < self._position.newest_change.number
             ):
                 return None
-            self._begin(table)  # too many changes, or another history
+            self._reset(table)  # too many changes, or another history
             return 0
         if len(changed):
             self._apply_step(_Step(_read_words(table, changed), self._last_seq))
             self._last_seq = _read_last_seq(table)
         if len(self._versions) > MAX_STEPS:
             self._versions = {}
-        self._at = table.at
-        self._versions[table.at] = self._version
+        self._position = table.position
+        self._versions[table.position] = self._version
         return self._version
 
     def postings(self, words: Sequence[str], version: int) -> dict[str, Postings]:
         """Return the postings of words at a version, keyed by word. Words that are not cached are left out."""
         cached: dict[str, Postings] = {}
         for word in words:
-            since, postings = self._postings.get(word, (version, None))
-            if postings is not None and since < version and self._version - since <= len(self._steps):
-                postings = self._update_postings(word, postings, since, version)
+            cached_version, postings = self._postings.get(word, (version, None))
+            if postings is not None and cached_version < version and self._knows_steps_since(cached_version):
+                postings = self._update_postings(word, postings, cached_version, version)
                 self._postings[word] = version, postings
                 cached[word] = postings
-            elif postings is not None and since == version:
+            elif postings is not None and cached_version == version:
                 cached[word] = postings
-            elif postings is not None and self._has_only_additions(version, since):
-                cached[word] = postings.truncate_after(self._steps_between(version, since)[0].last_seq)
+            elif postings is not None and self._has_only_additions(version, cached_version):
+                cached[word] = postings.truncate_after(self._steps_between(version, cached_version)[0].last_seq)
         return cached
 
-    def _update_postings(self, word: str, postings: Postings, since: int, version: int) -> Postings:
+    def _update_postings(self, word: str, postings: Postings, earlier_version: int, version: int) -> Postings:
         """Return the postings of a word at a version, given its postings at an earlier version."""
-        changed: dict[int, PositionsByWord] = {}
-        for step in self._steps_between(since, version):
-            changed |= step.words
-        seqs = sorted(changed)
+        words_by_seq: dict[int, PositionsByWord] = {}
+        for step in self._steps_between(earlier_version, version):
+            words_by_seq |= step.words
+        seqs = sorted(words_by_seq)
         # An occurrence is the number of a record and a position in it, as one integer.
-        occurrences = [(seq << POSITION_BITS) + position for seq in seqs for position in changed[seq].get(word, ())]
+        occurrences = [
+            (seq << POSITION_BITS) + position for seq in seqs for position in words_by_seq[seq].get(word, ())
+        ]
         return postings.with_changes(np.array(seqs, np.int64), np.array(occurrences, np.int64))
 
     def add(self, postings: Mapping[str, Postings], version: int) -> None:
         """Cache the postings of words at a version, unless later ones are cached."""
-        for word, part in postings.items():
-            if self._postings.get(word, (-1, None))[0] < version <= self._version:
-                self._postings[word] = version, part
+        for word, postings_of_word in postings.items():
+            cached_version, _ = self._postings.get(word, (-1, None))
+            if cached_version < version <= self._version:
+                self._postings[word] = version, postings_of_word
 
     def lengths(self, seqs: Seqs, version: int | None) -> Lengths:
         """Return the cached lengths of records, in tokens, or NaN where a length is not cached."""
@@ -214,18 +219,24 @@ class _CachedTable:
             self._lengths[seqs] = lengths
 
     def _apply_step(self, step: _Step) -> None:
+        """Add a change, which leads to the next version, and forget the lengths of the changed records."""
         self._version += 1
         self._steps = [*self._steps[1 - MAX_STEPS :], step]
         self._lengths[[seq for seq in step.words if seq < len(self._lengths)]] = np.nan
 
-    def _steps_between(self, before: int, after: int) -> Sequence[_Step]:
-        first = len(self._steps) - self._version
-        return self._steps[first + before : first + after]
+    def _knows_steps_since(self, version: int) -> bool:
+        """Return whether all changes after a version are still in memory."""
+        return self._version - version <= len(self._steps)
 
-    def _has_only_additions(self, before: int, after: int) -> bool:
-        """Return whether all changes between two versions are known and only added records."""
-        is_known = self._version - before <= len(self._steps)
-        return before <= after and is_known and all(step.is_addition for step in self._steps_between(before, after))
+    def _steps_between(self, first: int, last: int) -> Sequence[_Step]:
+        """Return the changes that led from one version to a later one, which must be in memory."""
+        offset = len(self._steps) - self._version
+        return self._steps[offset + first : offset + last]
+
+    def _has_only_additions(self, first: int, last: int) -> bool:
+        """Return whether all changes from one version to a later one are in memory, and only added records."""
+        is_known = first <= last and self._knows_steps_since(first)
+        return is_known and all(step.is_addition for step in self._steps_between(first, last))
 
 
 def _read_changes_since(table: WordTable, position: Position) -> Seqs | None:
@@ -233,7 +244,7 @@ def _read_changes_since(table: WordTable, position: Position) -> Seqs | None:
 
     The changes are unknown if the ledger was restored, or if the position is later than the reader's snapshot.
     """
-    current = table.at
+    current = table.position
     if position == current:
         return np.zeros(0, np.int64)
     if position.ledger_id != current.ledger_id or position.revision > current.revision:

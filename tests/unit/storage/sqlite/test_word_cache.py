@@ -51,7 +51,7 @@ def test_words_that_are_held_find_what_was_written_by_others_since(open_store, m
     for number in range(60):
         change(draw.choice([reader, writer, writer]), draw, number)
         query = text(draw)
-        reader.store.ledger.words._counts = {}  # counts are held about right, words exactly
+        reader.store.ledger.words._frequencies = {}  # counts are held about right, words exactly
         assert found(reader, query) == found(open_store(), query)
 
 

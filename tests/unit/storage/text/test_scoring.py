@@ -45,7 +45,7 @@ def by_fts(ledger, query: str) -> dict[int, float]:
     with ledger.database.read() as connection:
         table = word_table(connection, THINGS)
         at = WordTable(connection, table, THINGS, ledger.position(THINGS))
-        counts = ledger.words._get_counts(at, query_terms(query))
+        counts = ledger.words._get_frequencies(at, query_terms(query))
         terms = words._select_terms(connection, table, counts, read_statistics(connection, table).n_records)
         rows = connection.execute(
             f"SELECT rowid, -bm25({table}, 1.0, 0.5) FROM {table} WHERE {table} MATCH ?",
@@ -116,7 +116,7 @@ def test_what_other_terms_say_counts_for_the_bound_and_the_value():
         [Postings.from_occurrences(np.array([3]) << 32)], [1.0], {3: 2.0, 7: 4.0}, lambda seqs: np.ones(len(seqs))
     )
     assert scores.best(10) == {7: 4.0, 3: 3.0}
-    assert scores.select(np.array([3, 4, 99])) == {3: 3.0}
+    assert scores.scores_of(np.array([3, 4, 99])) == {3: 3.0}
     assert Scores([], [], {}, lambda seqs: np.ones(len(seqs))).best(10) == {}
 
 
@@ -165,7 +165,7 @@ def test_a_pair_with_a_common_word_is_not_looked_for(open_store, monkeypatch):
     asked = "cancel the refund"
     whole = opened.store.ledger.words.find(THINGS, asked, scope, 5).information
     monkeypatch.setattr(words, "COMMON", 10)
-    opened.store.ledger.words._counts.clear()
+    opened.store.ledger.words._frequencies.clear()
     apart = opened.store.ledger.words.find(THINGS, asked, scope, 5).information
     weight = 2.2 * words._term_weight(words.Term("cancel"), 5, 20)
     assert (whole, apart) == (pytest.approx(4 * weight), pytest.approx(2 * weight))
