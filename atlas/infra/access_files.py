@@ -23,14 +23,14 @@ class AccessFile:
         """Return the file's path."""
         return str(self.path)
 
-    def read(self, seen: StoredText | None = None) -> StoredText | None:
-        """Return the current text, or None if the file is missing. Without a change, the text `seen` is returned."""
+    def read(self, previous: StoredText | None = None) -> StoredText | None:
+        """Return the current text, or None if the file is missing. Without a change, return the text `previous`."""
         try:
             status = self.path.stat()
             # a new version is a new file with a new inode
             version = (status.st_ino, status.st_mtime_ns, status.st_size)
-            if seen is not None and seen.version == version:
-                return seen
+            if previous is not None and previous.version == version:
+                return previous
             return StoredText(version, self.path.read_text(encoding="utf-8"))
         except FileNotFoundError:
             return None

@@ -31,11 +31,11 @@ class StoredText:
 class AccessText(Protocol):
     """A text that several servers may read and replace concurrently. `str()` returns its location."""
 
-    def read(self, seen: StoredText | None = None) -> StoredText | None:
+    def read(self, previous: StoredText | None = None) -> StoredText | None:
         """Return the current text, or None if there is none yet.
 
         Args:
-            seen: A previous result, which is returned again if the text has not changed since.
+            previous: The result of an earlier call, which is returned again if the text has not changed since.
 
         Raises:
             OSError: The text cannot be read.

@@ -42,7 +42,7 @@ class AccessValues(Generic[T]):
 
     encode: Callable[[T], dict[str, Any]]
     decode: Callable[[dict[str, Any]], T]
-    _threads: threading.Lock = field(default_factory=threading.Lock)
+    _thread_lock: threading.Lock = field(default_factory=threading.Lock)
     _last_text: StoredText | None = None
     """The last text that was read, whose values are cached."""
 
@@ -73,7 +73,7 @@ class AccessValues(Generic[T]):
     @contextmanager
     def edit(self) -> Iterator[dict[str, T]]:
         """Yield the values under a lock, and save changes unless the block raises."""
-        with self._threads, _translate_errors(text := self._text()), text.edit() as replace:
+        with self._thread_lock, _translate_errors(text := self._text()), text.edit() as replace:
             values = self.read()
             yield values
             encoded = {name: self.encode(value) for name, value in values.items()}

@@ -28,14 +28,14 @@ MIGRATED_NAME = "{}.taken"
 
 _WAIT_SECONDS = 60.0
 
-_REPLACE = """
+_REPLACE_SQL = """
     INSERT INTO access_texts AS stored (name, version, content)
     VALUES (%s, (extract(epoch FROM clock_timestamp()) * 1000000)::bigint, %s)
     ON CONFLICT (name) DO UPDATE SET
         version = greatest(stored.version + 1, excluded.version), content = excluded.content
 """
 
-_ADD = "INSERT INTO audit_lines (line) SELECT %s WHERE NOT EXISTS (SELECT FROM audit_lines WHERE line = %s)"
+_ADD_LINE_SQL = "INSERT INTO audit_lines (line) SELECT %s WHERE NOT EXISTS (SELECT FROM audit_lines WHERE line = %s)"
 """Adds a line of an older version's file, unless an interrupted migration has added it already."""
 
 
@@ -90,20 +90,21 @@ class AccessTables:
     def _migrate_files(self, files: AccessDirectory) -> None:
         """Move this machine's access files of older versions into the database. Entries in the database are kept."""
         for name in (KEYS, PEOPLE, LINKS):
-            if old := files.text(name).read():
+            if file_text := files.text(name).read():
                 row = AccessRow(self._database, name)
                 with row.edit() as replace:
-                    stored = row.read()
-                    replace(json.dumps(json.loads(old.text) | (json.loads(stored.text) if stored else {}), indent=1))
-                _set_aside(files.directory / name)
+                    stored_text = row.read()
+                    stored = json.loads(stored_text.text) if stored_text else {}
+                    replace(json.dumps(json.loads(file_text.text) | stored, indent=1))
+                _rename_migrated(files.directory / name)
         if lines := files.lines():
             with (
                 self._database.separate_connection() as connection,
                 connection.transaction(),
                 connection.cursor() as cursor,
             ):
-                cursor.executemany(_ADD, [(line, line) for line in lines])
-            _set_aside(files.directory / AUDIT)
+                cursor.executemany(_ADD_LINE_SQL, [(line, line) for line in lines])
+            _rename_migrated(files.directory / AUDIT)
 
 
 @dataclass(frozen=True, slots=True)
@@ -117,16 +118,16 @@ class AccessRow:
         """Return the text's name and the database's address."""
         return f"{self.name} of {self.database.address}"
 
-    def read(self, seen: StoredText | None = None) -> StoredText | None:
-        """Return the current text, or None if there is none yet."""
+    def read(self, previous: StoredText | None = None) -> StoredText | None:
+        """Return the current text, or None if there is none yet. Without a change, return the text `previous`."""
         with self.database.session() as connection:
             row = connection.execute(
                 "SELECT version, CASE WHEN version = ? THEN '' ELSE content END FROM access_texts WHERE name = ?",
-                (seen.version if seen else -1, self.name),
+                (previous.version if previous else -1, self.name),
             ).fetchone()
         if row is None:
             return None
-        return seen if seen is not None and seen.version == row[0] else StoredText(row[0], row[1])
+        return previous if previous is not None and previous.version == row[0] else StoredText(row[0], row[1])
 
     @contextmanager
     def edit(self) -> Iterator[Callable[[str], None]]:
@@ -141,8 +142,9 @@ class AccessRow:
 
 
 def _replace(connection: psycopg.Connection[Any], name: str, text: str) -> None:
-    connection.execute(_REPLACE, (name, text))
+    connection.execute(_REPLACE_SQL, (name, text))
 
 
-def _set_aside(path: Path) -> None:
+def _rename_migrated(path: Path) -> None:
+    """Rename a file of an older version after its migration, so that it is not migrated again."""
     path.replace(path.with_name(MIGRATED_NAME.format(path.name)))

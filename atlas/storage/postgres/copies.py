@@ -47,7 +47,7 @@ class PostgresCopies:
                     raise InvalidInput(f"{foreign_problem(foreign)}. Nothing was copied")
                 copy_ledger(source, lambda: nullcontext(target_connection))
                 count = source.execute("SELECT count(*) FROM records WHERE deleted = 0").fetchone()[0]
-            copy.finish()
+            copy.leave_wal()
         finally:
             copy.close()
         return int(count)

@@ -74,8 +74,8 @@ class PostgresConnection:
         self._connect = connect
         self.raw = connect()
         self.pending_words = postings.PendingWords()
-        self._rows: dict[tuple[str, str], list[Sequence[Any]]] = {}
-        """Pending inserts, by table and statement. Batches of several thousand rows are ten times faster."""
+        self._pending_rows: dict[tuple[str, str], list[Sequence[Any]]] = {}
+        """Rows to insert, keyed by table and statement. Batches of several thousand rows are ten times faster."""
 
     @property
     def in_transaction(self) -> bool:
@@ -84,7 +84,7 @@ class PostgresConnection:
 
     def execute(self, statement: str, parameters: Sequence[Any] = ()) -> Rows:
         """Run a statement. Outside of a transaction, run the statement again if the connection was lost."""
-        self._write_rows_of(statement)
+        self._write_rows_if_named_in(statement)
         query, was_idle = translate(statement), not self.in_transaction
         try:
             return self.raw.execute(query.text, query.arrange(parameters), binary=True)  # vectors take half the bytes
@@ -97,35 +97,35 @@ class PostgresConnection:
     def executemany(self, statement: str, parameters: Iterable[Sequence[Any]]) -> None:
         """Run a statement for each set of parameters. Inserts are buffered until their table is read."""
         if insert := _INSERT.match(statement):
-            rows = self._rows.setdefault((insert[1], statement), [])
+            rows = self._pending_rows.setdefault((insert[1], statement), [])
             rows.extend(parameters)
             if len(rows) > MAX_ROWS:
                 self.write_rows()
             return
-        self._write_rows_of(statement)
-        self._run(statement, parameters)
+        self._write_rows_if_named_in(statement)
+        self._execute_each(statement, parameters)
 
     def stream(self, statement: str) -> Stream:
         """Run a statement with a server-side cursor. The caller must be in a transaction."""
-        self._write_rows_of(statement)
+        self._write_rows_if_named_in(statement)
         cursor = self.raw.cursor("stream")
         cursor.execute(translate(statement).text)
         return cursor
 
     def write_rows(self) -> None:
         """Write the buffered rows."""
-        pending, self._rows = self._rows, {}
+        pending, self._pending_rows = self._pending_rows, {}
         referenced = [key for key in pending if key[0] in REFERENCED_TABLES]
         for table, statement in dict.fromkeys([*referenced, *pending]):  # referenced rows first
             rows = pending[table, statement]
-            if plain := _PLAIN_INSERT.fullmatch(translate(statement).text):
-                with self.raw.cursor() as cursor, cursor.copy(f"COPY {plain[1]} FROM STDIN") as copy:
+            if plain_insert := _PLAIN_INSERT.fullmatch(translate(statement).text):
+                with self.raw.cursor() as cursor, cursor.copy(f"COPY {plain_insert[1]} FROM STDIN") as copy:
                     for row in rows:
                         copy.write_row(row)
             elif len(rows) > FEW_ROWS and (insert := _INSERT_UNLESS_PRESENT.fullmatch(translate(statement).text)):
                 self._insert_unless_present(insert[1], insert[2], rows)
             else:
-                self._run(statement, rows)
+                self._execute_each(statement, rows)
 
     def _insert_unless_present(self, table: str, columns: str, rows: Sequence[Sequence[Any]]) -> None:
         """Insert the rows that are missing in a table, by way of a temporary table."""
@@ -139,16 +139,17 @@ class PostgresConnection:
         self.raw.execute(f"INSERT INTO {table} ({columns}) SELECT * FROM new_{table} ON CONFLICT DO NOTHING")
         self.raw.execute(f"DELETE FROM new_{table}")
 
-    def forget_rows(self) -> None:
+    def drop_rows(self) -> None:
         """Drop the buffered rows, because their transaction was rolled back."""
-        self._rows = {}
+        self._pending_rows = {}
 
-    def _write_rows_of(self, statement: str) -> None:
+    def _write_rows_if_named_in(self, statement: str) -> None:
         """Write the buffered rows if a statement names one of their tables."""
-        if self._rows and any(table in statement for table, _ in self._rows):
+        if self._pending_rows and any(table in statement for table, _ in self._pending_rows):
             self.write_rows()
 
-    def _run(self, statement: str, parameters: Iterable[Sequence[Any]]) -> None:
+    def _execute_each(self, statement: str, parameters: Iterable[Sequence[Any]]) -> None:
+        """Run a statement for each set of parameters, without buffering."""
         query = translate(statement)
         with self.raw.cursor() as cursor:
             cursor.executemany(query.text, [query.arrange(values) for values in parameters])
@@ -206,7 +207,7 @@ class PostgresDatabase:
             StoreUnavailable: Another writer locked the store for too long, or the server cannot be reached.
         """
         with self.write_without_lock() as connection:
-            self._lock(connection)
+            self._lock_for_writing(connection)
             yield connection
             postings.write_pending(connection)
             connection.write_rows()
@@ -320,19 +321,21 @@ class PostgresDatabase:
         """Return an empty string, because a server with checksums finds damage when it reads a page."""
         return ""
 
-    def _lock(self, connection: PostgresConnection) -> None:
+    def _lock_for_writing(self, connection: PostgresConnection) -> None:
+        """Lock the row of the revision until the end of the transaction, which excludes other writers."""
         connection.execute(f"SET LOCAL lock_timeout = {int(self._busy_timeout_seconds * 1000)}")
         connection.execute("SELECT value FROM meta WHERE name = 'revision' FOR UPDATE")
 
     @contextmanager
     def _transaction(self, connection: PostgresConnection, begin: str) -> Iterator[None]:
+        """Run the block in a transaction that the statement `begin` opens, and roll back on any error."""
         connection.execute(begin)
         try:
             yield
             connection.execute("COMMIT")
         except BaseException:
             postings.drop_pending(connection)
-            connection.forget_rows()
+            connection.drop_rows()
             if not connection.raw.closed and connection.in_transaction:
                 connection.execute("ROLLBACK")
             raise
@@ -353,18 +356,20 @@ class PostgresDatabase:
 
     @contextmanager
     def _translate_errors(self, outcome: str) -> Iterator[None]:
+        """Convert errors of psycopg in the block to errors of ATLAS. See `_to_store_error` for the outcome."""
         try:
             yield
         except UnreadableRow as error:
             raise damage_error(None, str(error)) from error
         except psycopg.Error as error:
-            raise self._explain(error, outcome) from error
+            raise self._to_store_error(error, outcome) from error
         except UnicodeEncodeError as error:
             raise InvalidInput(
                 f"{error.object[:40]!r} contains a lone surrogate, which is not valid text; remove it"
             ) from error
 
-    def _explain(self, error: psycopg.Error, outcome: str) -> Exception:
+    def _to_store_error(self, error: psycopg.Error, outcome: str) -> Exception:
+        """Return the error to raise for an error of psycopg. The outcome says what was done to the store."""
         if isinstance(error, errors.LockNotAvailable):
             return StoreUnavailable(
                 f"another process kept {self.address} locked for over {self._busy_timeout_seconds:g} s; {outcome}. "
@@ -401,5 +406,6 @@ def _is_alive(connection: PostgresConnection) -> bool:
 
 
 def _try_lock(connection: psycopg.Connection[tuple[Any, ...]], key: str) -> bool:
+    """Acquire an advisory lock if it is free, and return whether it was."""
     row = connection.execute("SELECT pg_try_advisory_lock(hashtextextended(%s, 0))", (key,)).fetchone()
     return bool(row and row[0])

@@ -60,7 +60,7 @@ class HnswIndex(LocalIndex):
         self._type = f"halfvec({dimension})"
         self._dimension = dimension
         self._name = f"index_vectors_{hashlib.blake2b(collection.encode(), digest_size=8).hexdigest()}"
-        self._threads = threading.RLock()
+        self._thread_lock = threading.RLock()
         self._write_connection: psycopg.Connection[Any] | None = None
 
     @contextmanager
@@ -72,7 +72,7 @@ class HnswIndex(LocalIndex):
         if not to_write:
             yield True
             return
-        if not self._threads.acquire(timeout=timeout_seconds):
+        if not self._thread_lock.acquire(timeout=timeout_seconds):
             yield False
             return
         try:
@@ -90,7 +90,7 @@ class HnswIndex(LocalIndex):
                 finally:
                     self._write_connection = None
         finally:
-            self._threads.release()
+            self._thread_lock.release()
 
     def checkpoint(self) -> IndexCheckpoint:
         """Return the checkpoint of the last writer, or an empty checkpoint if a write is unfinished."""
@@ -184,6 +184,7 @@ class HnswIndex(LocalIndex):
 
     @contextmanager
     def _transaction(self) -> Iterator[psycopg.Connection[Any]]:
+        """Yield the connection of the writer's transaction, which `set_checkpoint` commits."""
         with self.locked() as is_locked:
             assert is_locked  # without a timeout, it waits for the lock
             assert self._write_connection is not None
@@ -197,6 +198,7 @@ class HnswIndex(LocalIndex):
         )
 
     def _lock(self, raw: psycopg.Connection[Any], timeout_seconds: float) -> bool:
+        """Lock the index for the rest of a connection, and return False after the timeout."""
         milliseconds = 0 if timeout_seconds < 0 else max(1, int(timeout_seconds * 1000))  # 0 waits forever
         raw.execute(f"SET lock_timeout = {milliseconds}")
         try:
@@ -255,14 +257,15 @@ class HnswIndex(LocalIndex):
             {"vector": text, "k": k, "seqs": seqs},
             binary=True,
         ).fetchall()
-        complete = [row for row in rows if row[2] is not None]
-        hits = [(f"{row[0]}:{row[1]}", -1.0) for row in rows if row[2] is None]  # deleted since
-        if complete:
-            similarities = dot_products(join_vectors([row[2] for row in complete]), vector).tolist()
-            hits += [(f"{row[0]}:{row[1]}", value) for row, value in zip(complete, similarities, strict=True)]
+        keys = [f"{seq}:{window}" for seq, window, encoded in rows if encoded is not None]
+        hits = [(f"{seq}:{window}", -1.0) for seq, window, encoded in rows if encoded is None]  # deleted since
+        if keys:
+            vectors = join_vectors([encoded for *_, encoded in rows if encoded is not None])
+            hits += zip(keys, dot_products(vectors, vector).tolist(), strict=True)
         return sorted(hits, key=lambda hit: -hit[1])
 
     def _query_statement(self, seqs: IntegerArray | None) -> sql.Composed:
+        """Return the query for the nearest windows, of all records or of those in `seqs`, with their exact vectors."""
         condition = sql.SQL("collection = {}").format(sql.Literal(self._collection))
         table = sql.SQL("index_vectors")
         if seqs is not None and len(seqs) <= MAX_EXACT:

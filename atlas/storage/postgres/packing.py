@@ -108,12 +108,12 @@ def empty_postings() -> WordPositions:
     return WordPositions(*(np.zeros(0, np.int64) for _ in range(3)))
 
 
-def row_of(key: int, term: str, postings: WordPositions) -> tuple[Any, ...]:
-    """Return a row of the table of postings."""
-    return key, term, int(postings.seqs[0]), int(postings.seqs[-1]), len(postings.seqs), *pack(postings)
+def to_row(table_key: int, term: str, postings: WordPositions) -> tuple[Any, ...]:
+    """Return a row of the table of postings, for the records of one keyword table."""
+    return table_key, term, int(postings.seqs[0]), int(postings.seqs[-1]), len(postings.seqs), *to_bytes(postings)
 
 
-def pack(postings: WordPositions) -> tuple[bytes, bytes, bytes]:
+def to_bytes(postings: WordPositions) -> tuple[bytes, bytes, bytes]:
     """Return the record numbers, frequencies and positions of a word as bytes."""
     return (
         postings.seqs.astype("<i8").tobytes(),
@@ -122,7 +122,7 @@ def pack(postings: WordPositions) -> tuple[bytes, bytes, bytes]:
     )
 
 
-def unpack(seqs: bytes, n_positions: bytes, positions: bytes) -> WordPositions:
+def from_bytes(seqs: bytes, n_positions: bytes, positions: bytes) -> WordPositions:
     """Return the postings of a word from the bytes of a row."""
     return WordPositions(
         np.frombuffer(seqs, "<i8").astype(np.int64),
@@ -136,8 +136,8 @@ def find_phrase(words: Sequence[WordPositions]) -> WordPositions:
     if len(words) < 2:
         return words[0] if words else empty_postings()
     keys = occurrences(words[-1]) - (len(words) - 1)
-    for number, word in enumerate(words[:-1]):
-        keys = np.intersect1d(keys, occurrences(word) - number, assume_unique=True)
+    for offset, word in enumerate(words[:-1]):
+        keys = np.intersect1d(keys, occurrences(word) - offset, assume_unique=True)
     seqs, starts = np.unique(keys >> 32, return_index=True)
     return WordPositions(seqs, np.diff(np.append(starts, len(keys))), keys & (2**32 - 1))
 

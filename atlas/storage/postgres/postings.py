@@ -21,14 +21,14 @@ from atlas.storage.postgres.packing import (
     MAX_RECORDS,
     WordPositions,
     find_phrase,
+    from_bytes,
     group_by_term,
     merge,
-    pack,
     remove_record,
-    row_of,
     split,
+    to_bytes,
     to_postings,
-    unpack,
+    to_row,
 )
 from atlas.storage.records import Scope, Seqs
 from atlas.storage.sql.connection import CollectionStatistics, Connection, IntegerArray, TextArray
@@ -38,7 +38,7 @@ from atlas.storage.text.bm25 import Numbers as Lengths
 from atlas.storage.text.bm25 import Postings
 
 MAX_PARTS = 64
-"""Number of writes after which the rows of a word are merged."""
+"""Number of writes to a table after which its small rows are merged."""
 
 MIN_FULL_ROW = 512
 """Number of records in a row that is not merged any more."""
@@ -51,23 +51,23 @@ MERGE_BATCH = 100_000
 
 _END = "\U0010ffff"
 
-_IS_SMALL = "key = ?1 AND n < ?2 AND term > ?3 AND term <= ?4"
+_IS_SMALL_SQL = "key = ?1 AND n < ?2 AND term > ?3 AND term <= ?4"
 
 _OVERLAPPING_SQL = f"""
     SELECT DISTINCT term FROM (
         SELECT term, first_seq, max(last_seq) OVER (
             PARTITION BY term ORDER BY first_seq, segment ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING
-        ) AS before FROM word_postings WHERE {_IS_SMALL}
+        ) AS before FROM word_postings WHERE {_IS_SMALL_SQL}
     ) AS ranges WHERE first_seq <= before
 """
 """Words with small rows whose ranges of records overlap, because a record was written again.
 
 Parameters: number of the table, size of a full row, and the range of words."""
 
-_MERGE = f"""
+_MERGE_SQL = f"""
     WITH gone AS (
-        DELETE FROM word_postings WHERE {_IS_SMALL} AND term IN (
-            SELECT term FROM word_postings WHERE {_IS_SMALL} GROUP BY term HAVING count(*) > 1
+        DELETE FROM word_postings WHERE {_IS_SMALL_SQL} AND term IN (
+            SELECT term FROM word_postings WHERE {_IS_SMALL_SQL} GROUP BY term HAVING count(*) > 1
         ) AND NOT term = ANY(?5) RETURNING *
     ), placed AS (
         SELECT *, (sum(n) OVER (PARTITION BY term ORDER BY first_seq) - n) / {MAX_RECORDS - MIN_FULL_ROW} AS part
@@ -82,7 +82,7 @@ _MERGE = f"""
 
 Parameters: the same as for `_OVERLAPPING_SQL`, and words to leave out."""
 
-_INSERT = (
+_INSERT_SQL = (
     "INSERT INTO word_postings (key, term, first_seq, last_seq, n, seqs, often, places) VALUES (?, ?, ?, ?, ?, ?, ?, ?)"
 )
 
@@ -138,7 +138,7 @@ def make_word_table(connection: Connection, collection: str) -> None:
     if collection in keys:
         return
     if name := word_table(connection, collection):
-        keys[collection] = _key(name)
+        keys[collection] = _table_key(name)
     else:
         rebuild_word_table(connection, collection)
 
@@ -148,19 +148,19 @@ def rebuild_word_table(connection: Connection, collection: str) -> None:
     write_pending(connection)
     if name := word_table(connection, collection):
         for table in ("word_tables", "word_lengths", "word_postings"):
-            connection.execute(f"DELETE FROM {table} WHERE key = ?", (_key(name),))
+            connection.execute(f"DELETE FROM {table} WHERE key = ?", (_table_key(name),))
     row = connection.execute("INSERT INTO word_tables (collection) VALUES (?) RETURNING key", (collection,)).fetchone()
     _pending_words(connection).keys[collection] = row[0]
-    last = 0
+    last_seq = 0
     while rows := connection.execute(
         "SELECT seq, document, search_text FROM records WHERE collection = ? AND deleted = 0 AND seq > ? "
         "ORDER BY seq LIMIT ?",
-        (collection, last, BUILD_BATCH),
+        (collection, last_seq, BUILD_BATCH),
     ).fetchall():
         for seq, document, search_text in rows:
             put_words(connection, collection, seq, document, search_text)
         write_pending(connection)
-        last = rows[-1][0]
+        last_seq = rows[-1][0]
 
 
 def put_words(connection: Connection, collection: str, seq: int, document: str, search_text: str) -> None:
@@ -186,14 +186,14 @@ def drop_words(connection: Connection, seq: int) -> None:
         "WHERE key = ? AND term IN (SELECT value FROM json_each(?)) AND first_seq <= ? AND last_seq >= ?",
         (key, TextArray({*document, *search_text}), seq, seq),
     ).fetchall()
-    remaining = [(segment, remove_record(unpack(*packed), seq)) for segment, *packed in rows]
+    remaining = [(segment, remove_record(from_bytes(*packed), seq)) for segment, *packed in rows]
     connection.execute(
         "DELETE FROM word_postings WHERE segment IN (SELECT value FROM json_each(?))",
         (IntegerArray(segment for segment, part in remaining if not len(part.seqs)),),
     )
     connection.executemany(
         "UPDATE word_postings SET n = ?, seqs = ?, often = ?, places = ? WHERE segment = ?",
-        [(len(part.seqs), *pack(part), segment) for segment, part in remaining if len(part.seqs)],
+        [(len(part.seqs), *to_bytes(part), segment) for segment, part in remaining if len(part.seqs)],
     )
     n_tokens = len(document) + len(search_text)
     connection.execute("DELETE FROM word_lengths WHERE key = ? AND seq = ?", (key, seq))
@@ -208,7 +208,7 @@ def write_pending(connection: Connection) -> None:
     for key, records in pending.items():
         lengths = [(key, seq, len(document) + len(search_text)) for seq, document, search_text in records]
         connection.executemany("INSERT INTO word_lengths VALUES (?, ?, ?)", lengths)
-        connection.executemany(_INSERT, [row_of(key, term, part) for term, part in group_by_term(records)])
+        connection.executemany(_INSERT_SQL, [to_row(key, term, part) for term, part in group_by_term(records)])
         rows.append((len(lengths), sum(n for *_, n in lengths), key))
     connection.executemany(
         "UPDATE word_tables SET n_records = n_records + ?, n_tokens = n_tokens + ?, n_parts = n_parts + 1 "
@@ -236,19 +236,19 @@ def merge_parts(connection: Connection, collection: str, after: str) -> str | No
     Args:
         after: The last word of the previous call, or an empty string to begin.
     """
-    key = _key(word_table(connection, collection) or "words_0")
-    bound = connection.execute(
+    key = _table_key(word_table(connection, collection) or "words_0")
+    next_row = connection.execute(
         "SELECT term FROM word_postings WHERE key = ? AND n < ? AND term > ? ORDER BY term LIMIT 1 OFFSET ?",
         (key, MIN_FULL_ROW, after, MERGE_BATCH),
     ).fetchone()
-    last = bound[0] if bound else None
-    parameters = (key, MIN_FULL_ROW, after, last or _END)
+    last_word = next_row[0] if next_row else None
+    parameters = (key, MIN_FULL_ROW, after, last_word or _END)
     overlapping = TextArray(row[0] for row in connection.execute(_OVERLAPPING_SQL, parameters).fetchall())
-    connection.execute(_MERGE, (*parameters, overlapping))
+    connection.execute(_MERGE_SQL, (*parameters, overlapping))
     _merge_overlapping(connection, key, overlapping)
-    if last is None:
+    if last_word is None:
         connection.execute("UPDATE word_tables SET n_parts = 0 WHERE key = ?", (key,))
-    return last
+    return last_word
 
 
 def _merge_overlapping(connection: Connection, key: int, terms: Sequence[str]) -> None:
@@ -260,7 +260,7 @@ def _merge_overlapping(connection: Connection, key: int, terms: Sequence[str]) -
     ).fetchall()
     segments_by_term: dict[str, list[tuple[int, WordPositions]]] = defaultdict(list)
     for term, segment, *packed in rows:
-        segments_by_term[term].append((segment, unpack(*packed)))
+        segments_by_term[term].append((segment, from_bytes(*packed)))
     all_segments = chain.from_iterable(segments_by_term.values())
     merged_segments = IntegerArray(segment for segment, _ in all_segments)
     connection.execute(
@@ -268,7 +268,7 @@ def _merge_overlapping(connection: Connection, key: int, terms: Sequence[str]) -
     )
     merged = {term: merge([part for _, part in segments]) for term, segments in segments_by_term.items()}
     for term, postings in merged.items():
-        connection.executemany(_INSERT, [row_of(key, term, part) for part in split(postings)])
+        connection.executemany(_INSERT_SQL, [to_row(key, term, part) for part in split(postings)])
 
 
 def check_word_table(connection: Connection, collection: str) -> str:
@@ -281,18 +281,21 @@ def check_word_table(connection: Connection, collection: str) -> str:
     ).fetchall()
     records = [(seq, *map(tokenize_record, texts)) for seq, *texts in rows]
     n_records, n_tokens = len(records), sum(len(document) + len(search_text) for _, document, search_text in records)
-    expected = Counter(_list_occurrences(group_by_term(records)) if records else ())
-    totals = connection.execute("SELECT n_records, n_tokens FROM word_tables WHERE key = ?", (_key(table),)).fetchone()
+    expected = Counter(_iterate_occurrences(group_by_term(records)) if records else ())
+    totals = connection.execute(
+        "SELECT n_records, n_tokens FROM word_tables WHERE key = ?", (_table_key(table),)
+    ).fetchone()
     if totals != (n_records, n_tokens):
         return "the totals are wrong"
     rows = connection.execute(
-        "SELECT term, seqs, often, places FROM word_postings WHERE key = ?", (_key(table),)
+        "SELECT term, seqs, often, places FROM word_postings WHERE key = ?", (_table_key(table),)
     ).fetchall()
-    stored = Counter(_list_occurrences((term, unpack(*packed)) for term, *packed in rows))
+    stored = Counter(_iterate_occurrences((term, from_bytes(*packed)) for term, *packed in rows))
     return "" if stored == expected else "the words differ from the records' words"
 
 
-def _list_occurrences(postings: Iterable[tuple[str, WordPositions]]) -> Iterator[tuple[str, int, int]]:
+def _iterate_occurrences(postings: Iterable[tuple[str, WordPositions]]) -> Iterator[tuple[str, int, int]]:
+    """Yield the word, record number and position of each occurrence."""
     for term, part in postings:
         for seq, position in zip(np.repeat(part.seqs, part.n_positions).tolist(), part.positions.tolist(), strict=True):
             yield term, seq, position
@@ -306,7 +309,7 @@ def is_token(word: str) -> bool:
 def read_statistics(connection: Connection, table: str) -> CollectionStatistics:
     """Return the number of records in a keyword table, and their mean length."""
     n_records, n_tokens = connection.execute(
-        "SELECT n_records, n_tokens FROM word_tables WHERE key = ?", (_key(table),)
+        "SELECT n_records, n_tokens FROM word_tables WHERE key = ?", (_table_key(table),)
     ).fetchone() or (0, 0)
     return CollectionStatistics(n_records, n_tokens / n_records if n_records else 0.0)
 
@@ -321,7 +324,7 @@ def read_lengths(connection: Connection, table: str, seqs: Seqs) -> Lengths:
     """Return the number of tokens of each record, in the order of `seqs`."""
     rows = connection.execute(
         "SELECT seq, n_tokens FROM word_lengths WHERE key = ? AND seq IN (SELECT value FROM json_each(?))",
-        (_key(table), IntegerArray(seqs.tolist())),
+        (_table_key(table), IntegerArray(seqs.tolist())),
     )
     lengths = dict(rows.fetchall())
     return np.array([lengths[seq] for seq in seqs.tolist()], np.float64)
@@ -330,34 +333,33 @@ def read_lengths(connection: Connection, table: str, seqs: Seqs) -> Lengths:
 def read_bm25(connection: Connection, table: str, terms: Sequence[Term], scope: Scope) -> list[tuple[int, float]]:
     """Return the number and BM25 score of each record in a scope that contains any of the terms, as FTS5 does."""
     statistics = read_statistics(connection, table)
-    values: dict[int, float] = defaultdict(float)
+    scores: dict[int, float] = defaultdict(float)
     term_postings = [to_postings(part) for part in _find_terms(connection, table, terms)]
     seqs = np.unique(np.concatenate([np.zeros(0, np.int64), *(postings.seqs for postings in term_postings)]))
     seqs = np.setdiff1d(seqs, scope.hidden) if scope.passing is None else np.intersect1d(seqs, scope.passing)
     lengths = dict(zip(seqs.tolist(), read_lengths(connection, table, seqs).tolist(), strict=True))
     for postings in term_postings:
-        weight = _weight(len(postings.seqs), statistics.n_records)
+        weight = _inverse_document_frequency(len(postings.seqs), statistics.n_records)
         for seq, frequency in zip(postings.seqs.tolist(), postings.frequencies.tolist(), strict=True):
             if seq in lengths:
                 length = lengths[seq] / statistics.mean_length
-                values[seq] += weight * frequency * (K1 + 1) / (frequency + K1 * (1 - B + B * length))
-    return list(values.items())
+                scores[seq] += weight * frequency * (K1 + 1) / (frequency + K1 * (1 - B + B * length))
+    return list(scores.items())
 
 
 def count_records_with(connection: Connection, table: str, terms: Sequence[Term], limit: int) -> dict[Term, int]:
     """Return the number of records that contain each term, counting up to `limit`."""
-    plain = [term for term in terms if not term.is_prefix and is_token(term.text)]
+    single_words = [term for term in terms if not term.is_prefix and is_token(term.text)]
     rows = connection.execute(
         "SELECT term, sum(n) FROM word_postings WHERE key = ? AND term IN (SELECT value FROM json_each(?)) "
         "GROUP BY term",
-        (_key(table), TextArray({term.text for term in plain})),
+        (_table_key(table), TextArray({term.text for term in single_words})),
     )
     counts = {word: int(n) for word, n in rows.fetchall()}
-    n_by_term = {term: counts.get(term.text, 0) for term in plain}
-    compound = [term for term in terms if term not in n_by_term]
-    n_by_term |= {
-        term: len(part.seqs) for term, part in zip(compound, _find_terms(connection, table, compound), strict=True)
-    }
+    n_by_term = {term: counts.get(term.text, 0) for term in single_words}
+    other_terms = [term for term in terms if term not in n_by_term]
+    postings = _find_terms(connection, table, other_terms)
+    n_by_term |= {term: len(part.seqs) for term, part in zip(other_terms, postings, strict=True)}
     return {term: min(limit, n_by_term[term]) for term in terms}
 
 
@@ -383,36 +385,40 @@ def _find_terms(connection: Connection, table: str, terms: Sequence[Term]) -> li
 
 
 def _read_words(connection: Connection, table: str, words: Sequence[str]) -> dict[str, WordPositions]:
+    """Return the postings of each word, keyed by word. Unknown words have empty postings."""
     rows = connection.execute(
         "SELECT term, seqs, often, places FROM word_postings "
         "WHERE key = ? AND term IN (SELECT value FROM json_each(?))",
-        (_key(table), TextArray(dict.fromkeys(words))),
+        (_table_key(table), TextArray(dict.fromkeys(words))),
     )
     parts: dict[str, list[WordPositions]] = defaultdict(list)
     for term, *packed in rows.fetchall():
-        parts[term].append(unpack(*packed))
+        parts[term].append(from_bytes(*packed))
     return {word: merge(parts[word]) for word in words}
 
 
 def _read_prefix(connection: Connection, table: str, prefix: str) -> Iterator[WordPositions]:
+    """Yield the postings of each row whose word has a prefix."""
     rows = connection.execute(
         "SELECT seqs, often, places FROM word_postings WHERE key = ? AND term >= ? AND term < ?",
-        (_key(table), prefix, prefix + _END),
+        (_table_key(table), prefix, prefix + _END),
     )
     for packed in rows.fetchall():
-        yield unpack(*packed)
+        yield from_bytes(*packed)
 
 
-def _weight(document_frequency: int, n_records: int) -> float:
+def _inverse_document_frequency(document_frequency: int, n_records: int) -> float:
     """Return the inverse document frequency of a word, as FTS5 computes it."""
     weight = math.log((n_records - document_frequency + 0.5) / (document_frequency + 0.5))
     return weight if weight > 0 else 1e-6
 
 
 def _pending_words(connection: Connection) -> PendingWords:
+    """Return the words that the transaction of a connection has still to write."""
     pending: PendingWords = connection.pending_words  # type: ignore[attr-defined]
     return pending
 
 
-def _key(table: str) -> int:
+def _table_key(table: str) -> int:
+    """Return the number in the name of a keyword table."""
     return int(table.removeprefix("words_"))

@@ -53,6 +53,7 @@ def _escape(statement: str) -> str:
 
 
 def _translate_part(part: str, order: list[int]) -> str:
+    """Translate a part without literals, and append the indices of its numbered parameters to `order`."""
     for pattern, replacement in _REPLACEMENTS:
         part = pattern.sub(replacement, part)
 

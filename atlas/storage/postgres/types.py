@@ -39,21 +39,21 @@ class _TextDumper(Dumper):
         return escape(obj).encode()
 
 
-class _TruthDumper(Dumper):
+class _BooleanDumper(Dumper):
     oid = 21  # smallint: the ledger's booleans are 0 and 1
 
     def dump(self, obj: bool) -> bytes:
         return b"1" if obj else b"0"
 
 
-class _TextsDumper(Dumper):
+class _TextArrayDumper(Dumper):
     oid = 1009  # text[]
 
     def dump(self, obj: TextArray) -> bytes:
         return f"{{{','.join(map(_quote_item, obj))}}}".encode()
 
 
-class _NumbersDumper(Dumper):
+class _IntegerArrayDumper(Dumper):
     oid = 1016  # bigint[]
 
     def dump(self, obj: IntegerArray) -> bytes:
@@ -78,7 +78,7 @@ class _NumericLoader(NumericBinaryLoader):
 
 
 def to_numeric(value: int | float) -> Decimal:
-    """Return a number as a `numeric`, with a fractional digit exactly if the number is a float."""
+    """Return a number as a `numeric`. Floats have a fractional digit, and integers none, so that both are restored."""
     if isinstance(value, int):
         return Decimal(value)
     exact = Decimal(repr(value))
@@ -92,9 +92,9 @@ def register(connection: Connection[Any]) -> None:
     """Register the adapters of these types on a connection."""
     adapters = connection.adapters
     adapters.register_dumper(str, _TextDumper)
-    adapters.register_dumper(bool, _TruthDumper)
-    adapters.register_dumper(TextArray, _TextsDumper)
-    adapters.register_dumper(IntegerArray, _NumbersDumper)
+    adapters.register_dumper(bool, _BooleanDumper)
+    adapters.register_dumper(TextArray, _TextArrayDumper)
+    adapters.register_dumper(IntegerArray, _IntegerArrayDumper)
     for name in ("text", "varchar", "name", "bpchar"):
         adapters.register_loader(name, _TextLoader)
         adapters.register_loader(name, _BinaryTextLoader)

@@ -69,22 +69,22 @@ class SqliteCopies:
 
         Args:
             copy: A ledger's file that nothing else has open.
-            operation: Draft of the purge that the copy's history shows if records are removed.
+            operation: The purge that the copy's history shows if records are removed.
         """
         database = SqliteDatabase(copy, read_only=False, busy_timeout_seconds=BUSY_SECONDS)
         purges = SqlPurges(database, self._clock)
         try:
             with database.read() as connection:
-                hidden, moment = _read_hidden(connection), read_moment(connection)
-            if hidden:
-                purges.purge(hidden, operation, UnfinishedPurge(), unchanged_since=moment, reword=reword)
+                hidden_keys, moment = _read_hidden_keys(connection), read_moment(connection)
+            if hidden_keys:
+                purges.purge(hidden_keys, operation, UnfinishedPurge(), unchanged_since=moment, reword=reword)
                 purges.note_finished([operation.id])
-                purges.rewrite(sorted({collection for collection, _ in hidden}))
+                purges.rewrite(sorted({collection for collection, _ in hidden_keys}))
         finally:
             database.close()
         with closing(_connect(copy)) as connection:
             connection.execute("PRAGMA journal_mode = DELETE")  # so that readers of the copy write no files
-        return len(hidden)
+        return len(hidden_keys)
 
     def check(self, copy: Path, source: Path, marks: Mapping[str, Mapping[str, Marks]] | None) -> None:
         """Validate a copy, and migrate it if its schema is older.
@@ -149,11 +149,11 @@ def _connect(path: Path) -> SqliteConnection:
 def find_purged(database: Database, copy: Path) -> tuple[str, ...]:
     """Return the ids of records that were purged from a ledger, but are still in a copy."""
     with database.read() as connection:
-        purged = [name.partition(":") for name in read_notes(connection, PURGED_PREFIX)]
+        purged_keys = [name.partition(":") for name in read_notes(connection, PURGED_PREFIX)]
     with closing(_connect(copy)) as copy_connection:
         ids = (
             record_id
-            for collection, _, record_id in purged
+            for collection, _, record_id in purged_keys
             if read_purge_id(copy_connection, collection, record_id) is None
             and copy_connection.execute(
                 "SELECT 1 FROM records WHERE collection = ? AND id = ?", (collection, record_id)
@@ -172,7 +172,7 @@ def read_ledger_id_at(path: Path) -> str:
         database.close()
 
 
-def _read_hidden(connection: Connection) -> list[tuple[str, str]]:
+def _read_hidden_keys(connection: Connection) -> list[tuple[str, str]]:
     """Return the collection and id of each record that is deleted, waits for review, or is in quarantine."""
     return connection.execute(
         f"SELECT r.collection, r.id FROM records r WHERE NOT {IS_PURGED} AND (r.deleted <> 0 OR EXISTS "

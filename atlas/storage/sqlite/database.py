@@ -64,7 +64,7 @@ class LedgerFile:
         """Size of the file at the last check."""
 
         self._is_suspect = False
-        """True if the file has shrunk, and has not been checked since. Later writes may extend the file again."""
+        """True if the file has shrunk, and has not been checked since. It may have grown again by later writes."""
 
     def problem(self) -> StoreError | None:
         """Return the error for a missing file, or None."""
@@ -98,8 +98,8 @@ class LedgerFile:
         self._n_bytes = n_bytes
         return self._is_suspect
 
-    def remember_file(self, connection: sqlite3.Connection) -> None:
-        """Remember the identity of the opened file.
+    def check_and_remember_file(self, connection: sqlite3.Connection) -> None:
+        """Check the size of the opened file, and remember the file's identity.
 
         Raises:
             StoreDamaged: The file is smaller than before or than its header declares, and fails SQLite's check.
@@ -275,7 +275,7 @@ class SqliteDatabase:
             rows = [row[0] for row in connection.execute("PRAGMA integrity_check(5)").fetchall()]
         return "" if rows == ["ok"] else f"SQLite finds: {'; '.join(rows)}"
 
-    def finish(self) -> None:
+    def leave_wal(self) -> None:
         """Merge the WAL into a file that nobody else has open, so that the file is complete without its WAL."""
         with self.session() as connection:
             connection.execute("PRAGMA journal_mode = DELETE")
@@ -291,14 +291,15 @@ class SqliteDatabase:
         writing_mode = "rw" if self._file.was_opened else "rwc"
         uri = f"file:{_uri_path(self.path)}?mode={'ro' if self.read_only else writing_mode}"
         try:
-            return self._prepare(uri)
+            return self._open_connection(uri)
         except sqlite3.OperationalError:
             # WAL mode creates a -shm file, which fails in a read-only directory. Such a directory has no writers.
             if not self.read_only or os.access(self.path.parent, os.W_OK) or _has_content(self.path, "-wal"):
                 raise
-            return self._prepare(f"{uri}&immutable=1")
+            return self._open_connection(f"{uri}&immutable=1")
 
-    def _prepare(self, uri: str) -> SqliteConnection:
+    def _open_connection(self, uri: str) -> SqliteConnection:
+        """Return a new connection to the file, with the settings and SQL functions of the ledger."""
         connection = sqlite3.connect(
             uri,
             uri=True,
@@ -317,7 +318,7 @@ class SqliteDatabase:
             connection.execute("PRAGMA temp_store = MEMORY")
             connection.execute("PRAGMA cache_size = -32000")
             connection.execute("SELECT count(*) FROM sqlite_master").fetchone()
-            self._file.remember_file(connection)
+            self._file.check_and_remember_file(connection)
         except BaseException:
             connection.close()
             raise
@@ -325,10 +326,11 @@ class SqliteDatabase:
 
     @contextmanager
     def _translate_errors(self) -> Iterator[None]:
+        """Convert errors of SQLite in the block to errors of ATLAS."""
         try:
             yield
         except (sqlite3.DatabaseError, UnreadableRow) as error:
-            raise self._explain(error) from error
+            raise self._to_store_error(error) from error
         except UnicodeDecodeError as error:  # damaged text in the schema, or in an error message
             raise damage_error(self.path, str(error)) from error
         except UnicodeEncodeError as error:
@@ -336,7 +338,8 @@ class SqliteDatabase:
                 f"{error.object[:40]!r} contains a lone surrogate, which is not valid text; remove it"
             ) from error
 
-    def _explain(self, error: sqlite3.DatabaseError | UnreadableRow) -> Exception:
+    def _to_store_error(self, error: sqlite3.DatabaseError | UnreadableRow) -> Exception:
+        """Return the error to raise for an error of SQLite."""
         problem = self._file.problem()
         if problem is not None:
             return problem
@@ -361,6 +364,7 @@ class SqliteDatabase:
 
 
 def _has_content(path: Path, suffix: str) -> bool:
+    """Return whether the file whose name is a path's with a suffix exists and is not empty."""
     sibling = path.with_name(path.name + suffix)
     return sibling.exists() and sibling.stat().st_size > 0
 
@@ -372,6 +376,7 @@ def _declared_bytes(connection: sqlite3.Connection) -> int:
 
 
 def _uri_path(path: Path) -> str:
+    """Return a path in the form of a SQLite URI."""
     return path.resolve().as_posix().replace("%", "%25").replace("?", "%3f").replace("#", "%23")
 
 

@@ -61,14 +61,15 @@ def marks_file_reader(ledger: Path) -> OldFiles:
         try:
             return read_marks_file(path) if path.exists() else None
         except (InvalidInput, OSError) as error:
-            renamed = _set_aside(path)
+            renamed = _rename_unreadable(path)
             logger.warning("%s. The file was renamed to %s; the ledger's marks are used", error, renamed.name)
             return None
 
     return read
 
 
-def _set_aside(path: Path) -> Path:
+def _rename_unreadable(path: Path) -> Path:
+    """Rename an unreadable file to an unused name, and return its new path."""
     names = (path.with_name(f"{path.stem}.unreadable-{number}{path.suffix}") for number in count(1))
     return path.rename(next(name for name in names if not name.exists()))
 
@@ -86,6 +87,7 @@ def import_files(connection: Connection, read_file: OldFiles) -> None:
 
 
 def _import_file(connection: Connection, collection: str, file_marks: Mapping[str, Marks]) -> None:
+    """Set the marks of a collection to those of its file, as one operation by `FILE_EDITOR`."""
     rows = connection.execute("SELECT record_id FROM pending_marks WHERE collection = ?", (collection,)).fetchall()
     ledger_marks = read_marks(connection, collection)
     pending_ids = {record_id for (record_id,) in rows}  # the ledger's marks are newer than those of the file
@@ -119,9 +121,12 @@ def fill_tables(connection: Connection, pending: Iterable[OldRow], read_file: Ol
 
 
 def _fill_collection(connection: Connection, collection: str, marks: Mapping[str, Marks] | None) -> None:
+    """Write the marks of a collection. Without marks from a file, use the last known ones of the history."""
     if marks is None:
-        marks, lost = _restore_from_history(connection, collection)
-        connection.executemany("INSERT INTO lost_marks VALUES (?, ?)", [(collection, record_id) for record_id in lost])
+        marks, lost_ids = _restore_from_history(connection, collection)
+        connection.executemany(
+            "INSERT INTO lost_marks VALUES (?, ?)", [(collection, record_id) for record_id in lost_ids]
+        )
     write_marks_without_history(connection, collection, marks)
 
 
@@ -139,11 +144,12 @@ def _restore_from_history(connection: Connection, collection: str) -> tuple[dict
     images = {(record_id, state_before): before for record_id, state_before, _, before in rows}
     last_changes = {record_id: (state_after, before) for record_id, _, state_after, before in rows}
     marks = {record_id: images.get((record_id, state), before) for record_id, (state, before) in last_changes.items()}
-    lost = [record_id for record_id, (state, _) in last_changes.items() if (record_id, state) not in images]
-    return {record_id: _decode_marks(text) or NO_MARKS for record_id, text in marks.items()}, lost
+    lost_ids = [record_id for record_id, (state, _) in last_changes.items() if (record_id, state) not in images]
+    return {record_id: _decode_marks(text) or NO_MARKS for record_id, text in marks.items()}, lost_ids
 
 
 def _decode_marks(text: object) -> Marks | None:
+    """Return the marks in a JSON text, or None if the text is malformed."""
     try:
         value: Any = json.loads(text) if isinstance(text, str) else None
         check_json(value, "marks")

@@ -54,12 +54,12 @@ def _link_uses_to_operations(connection: Connection, _: OldFiles) -> None:
     connection.execute("CREATE INDEX events_by_operation ON events (operation) WHERE operation <> ''")
 
 
-def _move_marks_to_ledger(connection: Connection, marks: OldFiles) -> None:
+def _move_marks_to_ledger(connection: Connection, read_marks_file: OldFiles) -> None:
     """Move the marks into the ledger. Version 3 had marks in files, and only pending marks in the ledger."""
     pending = connection.execute("SELECT collection, record_id, marks FROM pending_marks").fetchall()
     connection.execute("DROP TABLE pending_marks")
     _run_script(connection, MARK_TABLES + FILE_TABLES)
-    fill_tables(connection, pending, marks)
+    fill_tables(connection, pending, read_marks_file)
 
 
 def _create_token_table(connection: Connection, _: OldFiles) -> None:
@@ -67,9 +67,9 @@ def _create_token_table(connection: Connection, _: OldFiles) -> None:
     _run_script(connection, TOKEN_TABLE)
 
 
-def _import_marks_files(connection: Connection, marks: OldFiles) -> None:
+def _import_marks_files(connection: Connection, read_marks_file: OldFiles) -> None:
     """Import the marks files for the last time. Up to version 5, users could edit these files."""
-    import_files(connection, marks)
+    import_files(connection, read_marks_file)
 
 
 MIGRATIONS: Mapping[int, Callable[[Connection, OldFiles], None]] = {
@@ -132,14 +132,14 @@ def _migrate_after_copying(database: SqliteDatabase) -> None:
         copy.unlink(missing_ok=True)
 
 
-def migrate(connection: Connection, version: int, marks: OldFiles) -> None:
+def migrate(connection: Connection, version: int, read_marks_file: OldFiles) -> None:
     """Migrate a ledger of an older schema to this version, in the caller's transaction.
 
     Args:
-        marks: Reads the marks files of an older version, which are not part of its ledger.
+        read_marks_file: Reads the marks files of an older version, which are not part of its ledger.
     """
     for step in range(version, SCHEMA_VERSION):
-        MIGRATIONS[step](connection, marks)
+        MIGRATIONS[step](connection, read_marks_file)
     connection.execute(f"PRAGMA user_version = {SCHEMA_VERSION}")
 
 

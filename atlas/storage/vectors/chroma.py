@@ -56,7 +56,7 @@ class ChromaIndex(LocalIndex):
         self._directory = directory / collection
         self._name = collection if NAME.fullmatch(collection) else FORMER_NAME
         self._lock = InterProcessLock(directory.with_name(f"{directory.name}-{collection}.lock"))
-        self._threads = threading.RLock()
+        self._thread_lock = threading.RLock()
         self._system: Any = None
         """ChromaDB's components, which have the files open."""
 
@@ -76,14 +76,14 @@ class ChromaIndex(LocalIndex):
         Args:
             to_write: False for readers, which need the lock too.
         """
-        if _is_forked() or not self._threads.acquire(timeout=timeout_seconds):
+        if _is_forked() or not self._thread_lock.acquire(timeout=timeout_seconds):
             yield False
             return
         try:
             with self._lock.locked(timeout_seconds) as has_lock:
                 yield has_lock
         finally:
-            self._threads.release()
+            self._thread_lock.release()
 
     def checkpoint(self) -> IndexCheckpoint:
         """Return the checkpoint of the last writer. Empty if its write is unfinished, or the checkpoint is damaged."""
@@ -208,11 +208,11 @@ class ChromaIndex(LocalIndex):
 
     def before_fork(self) -> None:
         """Close the files, unless another thread is using them."""
-        if self._threads.acquire(blocking=False):
+        if self._thread_lock.acquire(blocking=False):
             try:
                 self.close()
             finally:
-                self._threads.release()
+                self._thread_lock.release()
 
     def after_fork(self, *, in_child: bool) -> None:
         """Forget the open files in a child process, where ChromaDB's threads do not run."""
@@ -220,7 +220,7 @@ class ChromaIndex(LocalIndex):
             fork_safety.keep_inherited(self._system)
             self._system = self._collection = self._opened_checkpoint = None
             self._writing_mark = ""
-            self._threads = threading.RLock()
+            self._thread_lock = threading.RLock()
 
     @property
     def _checkpoint_path(self) -> Path:

@@ -46,7 +46,7 @@ CREATE TABLE word_tables (
 );
 """
 
-_TABLE = (
+_TABLE_STATEMENTS = (
     """
     CREATE VIEW searchable_{key} AS
         SELECT seq, searchable(document) AS document, searchable(search_text) AS search_text
@@ -81,7 +81,7 @@ _TABLE = (
 def table_statements(key: int, collection: str) -> list[str]:
     """Return the SQL statements that create a collection's keyword table, with a view and triggers."""
     quoted = "'" + collection.replace("'", "''") + "'"
-    return [statement.format(key=key, collection=quoted) for statement in _TABLE]
+    return [statement.format(key=key, collection=quoted) for statement in _TABLE_STATEMENTS]
 
 
 def word_table(connection: Connection, collection: str) -> str | None:
@@ -167,7 +167,7 @@ def read_postings(connection: Connection, table: str, words: Sequence[str]) -> d
     """
     occurrences = f"temp.{table}_occurrences"
     connection.execute(f"CREATE VIRTUAL TABLE IF NOT EXISTS {occurrences} USING fts5vocab(main, {table}, instance)")
-    # One text for each word instead of a row for each occurrence: see `SqliteLedger.matching`.
+    # One text for each word instead of a row for each occurrence: see `read_matching_seqs`.
     rows = connection.execute(
         "SELECT words.value, (SELECT group_concat(occurrence) FROM "
         f"(SELECT (doc << 32) + (col = 'search_text') * {SEARCH_TEXT} + offset AS occurrence "
@@ -230,15 +230,17 @@ def read_records_with(connection: Connection, table: str, phrases: Sequence[Term
 
 
 def _match_any(terms: Sequence[Term]) -> str:
+    """Return the FTS5 query for records with any of the terms."""
     return " OR ".join(f'"{term.text}"' + "*" * term.is_prefix for term in terms)
 
 
 def _drop_table(connection: Connection, table: str) -> None:
-    for part in _table_objects(table):
-        connection.execute(f"DROP {' IF EXISTS '.join(part.split())}")
+    for schema_object in _table_objects(table):
+        connection.execute(f"DROP {' IF EXISTS '.join(schema_object.split())}")
 
 
 def _table_objects(table: str) -> tuple[str, ...]:
+    """Return the type and name of each schema object of a keyword table, such as `TABLE words_1`."""
     view = table.replace("words", "searchable")
     return f"TABLE {table}", f"VIEW {view}", f"TRIGGER {table}_insert", f"TRIGGER {table}_update"
 

@@ -73,7 +73,7 @@ class RemoteIndex:
         self._name = name
         self._dimension = dimension
         self._query_seconds = seconds
-        self._threads = threading.RLock()
+        self._thread_lock = threading.RLock()
         self._n_locks = 0
         self._has_answered = False
         """True if the service has answered since this process acquired the lease."""
@@ -134,7 +134,7 @@ class RemoteIndex:
         if (
             not self._notes.can_write
             or self._circuit_breaker.is_paused()
-            or not self._threads.acquire(timeout=timeout_seconds)
+            or not self._thread_lock.acquire(timeout=timeout_seconds)
         ):
             yield False
             return
@@ -152,7 +152,7 @@ class RemoteIndex:
                 if not self._n_locks and not self._notes.release_lease():
                     self._resumes_at = time.monotonic() + index_notes.LEASE_SECONDS
         finally:
-            self._threads.release()
+            self._thread_lock.release()
 
     def checkpoint(self) -> IndexCheckpoint:
         """Return the newest checkpoint whose writes are visible in the service. Empty if a write is unfinished."""
@@ -285,7 +285,7 @@ class RemoteIndex:
     def after_fork(self, *, in_child: bool) -> None:
         """Drop the lock in a child process, because only the parent is writing."""
         if in_child:
-            self._threads, self._n_locks = threading.RLock(), 0
+            self._thread_lock, self._n_locks = threading.RLock(), 0
 
     def _acquire_lease(self, timeout_seconds: float) -> bool:
         """Wait for the lease, and return False after the timeout. A locked ledger is treated like another writer."""
