@@ -77,6 +77,6 @@ def local_directory(text: str) -> Path:
     default is the user's state directory.
     """
     address = read_address(text)
-    above = Path(os.environ.get("ATLAS_LOCAL") or platformdirs.user_state_path(DIRECTORY))
+    parent_directory = Path(os.environ.get("ATLAS_LOCAL") or platformdirs.user_state_path(DIRECTORY))
     digest = hashlib.blake2b(str(address).encode(), digest_size=6).hexdigest()
-    return above.expanduser().absolute() / f"{address.schema}-{digest}"
+    return parent_directory.expanduser().absolute() / f"{address.schema}-{digest}"

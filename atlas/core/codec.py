@@ -77,22 +77,26 @@ def decode_strategy(encoded: Any) -> Strategy:
         InvalidInput: A field is missing, unknown or of the wrong type; the message names it.
     """
     strategy = decode(Strategy, encoded, "strategy", strict=True, leave_out=STATISTICS)
-    check_parameters(strategy.parameters)
+    parse_parameters(strategy.parameters)
     return strategy
 
 
-def check_parameters(value: Any) -> tuple[dict[str, str], ...]:
-    """Return the parameters of a strategy, or raise `InvalidInput` unless each has a name."""
+def parse_parameters(value: Any) -> tuple[dict[str, str], ...]:
+    """Return the parameters of a strategy.
+
+    Raises:
+        InvalidInput: The value is not a list of objects of strings, each with a name.
+    """
     if not isinstance(value, list | tuple):
         raise InvalidInput(f"expected a list for parameters, got type {type(value).__name__}")
-    return tuple(_decode_parameter(parameter) for parameter in value)
+    return tuple(_parse_parameter(parameter) for parameter in value)
 
 
-def _decode_parameter(parameter: Any) -> dict[str, str]:
-    is_texts = isinstance(parameter, Mapping) and all(
+def _parse_parameter(parameter: Any) -> dict[str, str]:
+    has_only_strings = isinstance(parameter, Mapping) and all(
         isinstance(text, str) for pair in parameter.items() for text in pair
     )
-    if not is_texts:
+    if not has_only_strings:
         raise InvalidInput(f"expected an object of strings for a parameter, got {parameter!r}"[:300])
     if not parameter.get("name"):
         raise InvalidInput(f"expected an object with a `name` for each parameter, got {parameter!r}"[:300])

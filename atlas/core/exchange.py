@@ -145,12 +145,12 @@ def decode_line(
 
 def _decode_experience(obj: Json) -> ExportedExperience:
     experience = decode_experience(obj.get("experience"))
-    texts = decode(_VectorSource, obj, "line")
+    vector_source = decode(_VectorSource, obj, "line")
     return ExportedExperience(
         experience=experience,
         vectors=_decode_vectors(obj.get("vectors")),
-        embedding_model=texts.embedding_model,
-        content_hash=texts.content_hash,
+        embedding_model=vector_source.embedding_model,
+        content_hash=vector_source.content_hash,
         **decode_history(obj, experience.id),
     )
 
@@ -263,13 +263,13 @@ def _decode_vectors(value: Any) -> Vectors | None:
 
 def _to_vectors(rows: list[list[float]]) -> Vectors:
     try:
-        wide = np.asarray(rows, dtype=np.float64)
+        vectors = np.asarray(rows, dtype=np.float64)
     except OverflowError as error:
         raise InvalidInput("expected numbers from -1 to 1 for vectors, got a number that is too large") from error
-    with np.errstate(over="ignore"):  # one that overflows is infinite, and no length that a vector may have
-        lengths = np.linalg.norm(wide, axis=1)
-    odd = ~((np.abs(lengths - 1) <= LENGTH_TOLERANCE) | (lengths == 0))
-    if odd.any():
-        position = int(np.argmax(odd))
+    with np.errstate(over="ignore"):  # an overflow gives an infinite length, which is refused below
+        lengths = np.linalg.norm(vectors, axis=1)
+    has_wrong_length = ~((np.abs(lengths - 1) <= LENGTH_TOLERANCE) | (lengths == 0))
+    if has_wrong_length.any():
+        position = int(np.argmax(has_wrong_length))
         raise InvalidInput(f"expected length 1 for vectors[{position}], got length {lengths[position]:.3g}")
-    return wide.astype(np.float32)
+    return vectors.astype(np.float32)

@@ -102,14 +102,14 @@ def _parse_item(key: str, value: Any, depth: int) -> Filter:
     return _parse_comparison(key, "$eq", value)
 
 
-def _parse_comparison(key: str, name: str, value: Any) -> Comparison:
-    if name not in COMPARISONS:
-        raise InvalidInput(f"unknown filter operator {name!r} for {key!r}; known: {', '.join(COMPARISONS)}")
-    if name == "$in":
+def _parse_comparison(key: str, operator_name: str, value: Any) -> Comparison:
+    if operator_name not in COMPARISONS:
+        raise InvalidInput(f"unknown filter operator {operator_name!r} for {key!r}; known: {', '.join(COMPARISONS)}")
+    if operator_name == "$in":
         if not isinstance(value, Sequence | set | frozenset) or isinstance(value, str):
             raise InvalidInput(f"expected a list for $in of {key!r}, got {value!r}")
-        return Comparison(key, name, tuple(_parse_scalar(key, item) for item in value))
-    return Comparison(key, name, _parse_scalar(key, value))
+        return Comparison(key, operator_name, tuple(_parse_scalar(key, item) for item in value))
+    return Comparison(key, operator_name, _parse_scalar(key, value))
 
 
 def _parse_scalar(key: str, value: Any) -> Scalar:
@@ -127,15 +127,15 @@ def matches(tree: Filter, metadata: Mapping[str, Any]) -> bool:
         return all(results) if tree.operator == "$and" else any(results)
     value = metadata.get(tree.key)
     values = value if isinstance(value, list | tuple) else [value]
-    return any(value is not None and _matches(value, tree) for value in values)
+    return any(value is not None and _value_matches(value, tree) for value in values)
 
 
-def _matches(value: Any, compare: Comparison) -> bool:
-    if compare.operator == "$in":
-        return any(_are_comparable(value, option) and value == option for option in compare.value)
-    if not _are_comparable(value, compare.value):
+def _value_matches(value: Any, comparison: Comparison) -> bool:
+    if comparison.operator == "$in":
+        return any(_are_comparable(value, option) and value == option for option in comparison.value)
+    if not _are_comparable(value, comparison.value):
         return False
-    return bool(_COMPARISONS[compare.operator](value, compare.value))
+    return bool(_COMPARISONS[comparison.operator](value, comparison.value))
 
 
 def _are_comparable(first: Any, second: Any) -> bool:
@@ -173,21 +173,23 @@ def nearest_name(name: str, existing: Iterable[str]) -> str | None:
     another order, or if `difflib` finds them similar by `MISSPELLING_SIMILARITY`. Names
     that differ only in digits are not near.
     """
-    prefix, bare = _split_prefix(name)
-    by_bare = dict[str, str]()
+    prefix, normalised = _split_prefix(name)
+    names_by_normalised = dict[str, str]()
     for full_name in sorted(existing):
-        other_prefix, other_bare = _split_prefix(full_name)
+        other_prefix, other_normalised = _split_prefix(full_name)
         if other_prefix == prefix:
-            by_bare[other_bare] = full_name
-    if bare in by_bare:
-        return by_bare[bare]
-    if len(bare) < MIN_CHARACTERS:
+            names_by_normalised[other_normalised] = full_name
+    if normalised in names_by_normalised:
+        return names_by_normalised[normalised]
+    if len(normalised) < MIN_CHARACTERS:
         return None
-    similar = [bare_name for bare_name in by_bare if sorted(bare_name) == sorted(bare)]
+    similar = [candidate for candidate in names_by_normalised if sorted(candidate) == sorted(normalised)]
     from difflib import get_close_matches
 
-    similar += get_close_matches(bare, by_bare, n=3, cutoff=MISSPELLING_SIMILARITY)
-    return next((by_bare[name] for name in similar if _strip_digits(name) != _strip_digits(bare)), None)
+    similar += get_close_matches(normalised, names_by_normalised, n=3, cutoff=MISSPELLING_SIMILARITY)
+    return next(
+        (names_by_normalised[name] for name in similar if _strip_digits(name) != _strip_digits(normalised)), None
+    )
 
 
 def _collect_names(tree: Filter) -> Iterator[str]:
@@ -255,8 +257,10 @@ def shared_scope(metadatas: Iterable[Mapping[str, Any]]) -> dict[str, Any]:
     scopes = [scope_of(metadata) for metadata in metadatas]
     if not scopes:
         return {}
-    first, *other_scopes = scopes
-    return {name: value for name, value in first.items() if all(scope.get(name) == value for scope in other_scopes)}
+    first_scope, *other_scopes = scopes
+    return {
+        name: value for name, value in first_scope.items() if all(scope.get(name) == value for scope in other_scopes)
+    }
 
 
 def with_shared_scope(metadata: Mapping[str, Any], sources: Iterable[Mapping[str, Any]]) -> dict[str, Any]:

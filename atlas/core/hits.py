@@ -81,7 +81,9 @@ class Hit(Tabular, Generic[T]):
     def _rows(self) -> Iterator[TableRow]:
         yield {
             "hit": caption_of(self.item),
-            "outcome": ", ".join(label if n == 1 else f"{n} {label}" for label, n in self.outcomes.items() if n),
+            "outcome": ", ".join(
+                label if count == 1 else f"{count} {label}" for label, count in self.outcomes.items() if count
+            ),
             "relevance": f"{self.relevance:.0%}",
             "ranked by": ", ".join(f"{name} {value:+.2f}" for name, value in self.signals.items()),
         }
@@ -124,7 +126,7 @@ class Retrieval(Tabular, Generic[T]):
     """Sentences about the query, for example about a name in the filter that no record has as a key."""
 
     def _caption(self) -> str:
-        return _summary(len(self.hits), self.n_hidden, self.problems + self.notes)
+        return _describe_counts(len(self.hits), self.n_hidden, self.problems + self.notes)
 
     def _rows(self) -> Iterator[TableRow]:
         return (row for hit in self.hits for row in hit._rows())
@@ -190,7 +192,7 @@ class MemoryQueryResult(Tabular):
 
     def _caption(self) -> str:
         problems = [f"{name} failed: {message}" for name, message in self.errors.items()]
-        return _summary(sum(map(len, self.hits.values())), sum(self.n_hidden.values()), problems)
+        return _describe_counts(sum(map(len, self.hits.values())), sum(self.n_hidden.values()), problems)
 
     def _rows(self) -> Iterator[TableRow]:
         for name, hits in self.hits.items():
@@ -234,9 +236,9 @@ class Candidates:
     """
 
 
-def _summary(n_hits: int, n_hidden: int, remarks: Sequence[str]) -> str:
-    hidden = f"{n_hidden:,} not relevant enough" if n_hidden else ""
-    return ". ".join(filter(None, [f"{n_hits:,} {'hit' if n_hits == 1 else 'hits'}", hidden, *remarks]))
+def _describe_counts(n_hits: int, n_hidden: int, remarks: Sequence[str]) -> str:
+    hidden_phrase = f"{n_hidden:,} not relevant enough" if n_hidden else ""
+    return ". ".join(filter(None, [f"{n_hits:,} {'hit' if n_hits == 1 else 'hits'}", hidden_phrase, *remarks]))
 
 
 def check_limit(limit: object, name: str = "k") -> None:

@@ -52,8 +52,8 @@ class IndexAddress:
         host_and_port = f"{host}:{self.port}" if self.port else host
         if self.service is Service.PINECONE:
             return f"pinecone://{host_and_port}"
-        defaults_by_name = {"tenant": (self.tenant, DEFAULT_TENANT), "database": (self.database, DEFAULT_DATABASE)}
-        query = urlencode({name: value for name, (value, default) in defaults_by_name.items() if value != default})
+        values_and_defaults = {"tenant": (self.tenant, DEFAULT_TENANT), "database": (self.database, DEFAULT_DATABASE)}
+        query = urlencode({name: value for name, (value, default) in values_and_defaults.items() if value != default})
         return f"chroma+http{'s' if self.is_secure else ''}://{host_and_port}{f'?{query}' if query else ''}"
 
 
@@ -91,7 +91,7 @@ def read_index_address(text: str) -> IndexAddress | PluginIndexAddress:
 def _split_address(text: str) -> SplitResult:
     try:
         parts = urlsplit(text)
-        port_is_sound = parts.port is None or parts.port > 0
+        is_port_valid = parts.port is None or parts.port > 0
     except ValueError:
         raise InvalidInput(f"expected {FORMS} for ATLAS_INDEX, got no readable host or port") from None
     schemes = ("pinecone", "chroma+http", "chroma+https", "chroma+cloud")
@@ -105,7 +105,7 @@ def _split_address(text: str) -> SplitResult:
         )
     if not parts.hostname:
         raise InvalidInput(f"expected {FORMS} for ATLAS_INDEX, got no host; add it")
-    if not port_is_sound:
+    if not is_port_valid:
         raise InvalidInput("expected a port from 1 to 65535 in ATLAS_INDEX, got port 0; correct it")
     if parts.fragment:
         raise InvalidInput(f"expected {FORMS} for ATLAS_INDEX, got a part after #; remove it")

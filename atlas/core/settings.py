@@ -241,15 +241,17 @@ class Settings:
             InvalidInput: A value has the wrong type, or a variable is unknown.
         """
         environment = os.environ if environ is None else environ
-        texts = {name: environment[name] for name in environment if name.startswith("ATLAS_")}
-        _check_names(texts)
-        store = texts.get("ATLAS_STORE", "")
+        variables = {name: environment[name] for name in environment if name.startswith("ATLAS_")}
+        _check_names(variables)
+        store = variables.get("ATLAS_STORE", "")
         if _is_server_url(store):
-            texts |= {"ATLAS_STORE": "", "ATLAS_SERVER": store}
+            variables |= {"ATLAS_STORE": "", "ATLAS_SERVER": store}
         elif is_address(store):
-            texts |= {"ATLAS_STORE": "", "ATLAS_ADDRESS": store}
-        variables = _option_types().items()
-        values = {option: _parse(name, text, kind) for name, (option, kind) in variables if (text := texts.get(name))}
+            variables |= {"ATLAS_STORE": "", "ATLAS_ADDRESS": store}
+        options = _option_types().items()
+        values = {
+            option: _parse_option(name, text, kind) for name, (option, kind) in options if (text := variables.get(name))
+        }
         if values.get("index"):
             values["index"] = str(read_index_address(values["index"]))
         parse_share("ATLAS_HOLDOUT", values.get("holdout", 0.0))
@@ -375,7 +377,7 @@ _MAY_BE_ZERO = (
 )
 
 
-def _parse(name: str, text: str, kind: Any) -> Any:
+def _parse_option(name: str, text: str, kind: Any) -> Any:
     if kind == tuple[Path, ...]:
         return parse_directories(name, text)
     if kind in (bool, bool | None):
@@ -396,7 +398,7 @@ def _parse(name: str, text: str, kind: Any) -> Any:
 
 
 def _parse_flag(name: str, environ: Mapping[str, str]) -> bool:
-    return bool(environ.get(name)) and bool(_parse(name, environ[name], bool))
+    return bool(environ.get(name)) and bool(_parse_option(name, environ[name], bool))
 
 
 def login_name() -> str:

@@ -90,7 +90,7 @@ def credible_interval(n_succeeded: int, n: int, *, level: float = 0.95) -> Inter
     return Interval(low, high)
 
 
-_CLOSE = 1e-15
+_TOLERANCE = 1e-15
 """Relative change of a continued fraction, or width of a bracket, that counts as converged."""
 
 _MAX_TERMS = 100_000
@@ -111,12 +111,12 @@ def beta_quantile(probability: float, alpha: float, beta: float) -> float:
     if probability in (0.0, 1.0):
         return probability
     low, high, x = 0.0, 1.0, alpha / (alpha + beta)
-    while high - low > _CLOSE and low < x < high:  # Newton's steps, and halves where such a step leaves the bracket
-        excess, density = beta_cdf(x, alpha, beta) - probability, _beta_density(x, alpha, beta)
-        low, high = (low, x) if excess > 0 else (x, high)
-        step = x - excess / density if density else low
+    while high - low > _TOLERANCE and low < x < high:  # Newton's steps, and halves where such a step leaves the bracket
+        difference, density = beta_cdf(x, alpha, beta) - probability, _beta_density(x, alpha, beta)
+        low, high = (low, x) if difference > 0 else (x, high)
+        step = x - difference / density if density else low
         next_value = step if low < step < high else (low + high) / 2
-        if abs(next_value - x) <= _CLOSE * x:
+        if abs(next_value - x) <= _TOLERANCE * x:
             return next_value
         x = next_value
     return x
@@ -151,12 +151,12 @@ def _beta_fraction(x: float, alpha: float, beta: float) -> float:
     value = denominator
     for m in range(1, _MAX_TERMS):
         even_term = m * (beta - m) * x / ((alpha + 2 * m - 1) * (alpha + 2 * m))
-        odd = -(alpha + m) * (alpha + beta + m) * x / ((alpha + 2 * m) * (alpha + 2 * m + 1))
-        before = value
-        for coefficient in (even_term, odd):
+        odd_term = -(alpha + m) * (alpha + beta + m) * x / ((alpha + 2 * m) * (alpha + 2 * m + 1))
+        previous = value
+        for coefficient in (even_term, odd_term):
             numerator, denominator = 1 + coefficient / numerator, 1 / (1 + coefficient * denominator)
             value *= numerator * denominator
-        if abs(value - before) <= _CLOSE * value:
+        if abs(value - previous) <= _TOLERANCE * value:
             break
     return value
 
@@ -172,9 +172,10 @@ class ClusteredRate:
     @property
     def interval(self) -> Interval:
         """The exact 95% interval for the effective number of attempts."""
-        n, k = self.n_effective, self.mean * self.n_effective
-        low = beta_quantile(0.025, k, n - k + 1) if k > 0 else 0.0
-        return Interval(low, beta_quantile(0.975, k + 1, n - k) if k < n else 1.0)
+        n_attempts, n_successes = self.n_effective, self.mean * self.n_effective
+        low = beta_quantile(0.025, n_successes, n_attempts - n_successes + 1) if n_successes > 0 else 0.0
+        high = beta_quantile(0.975, n_successes + 1, n_attempts - n_successes) if n_successes < n_attempts else 1.0
+        return Interval(low, high)
 
     def scaled(self, factor: float) -> ClusteredRate:
         """Return the rate as if it had been measured on `factor` times as many attempts."""
@@ -200,16 +201,18 @@ def clustered_rate(
     outcomes = np.asarray(successes, dtype=float)
     weight_array = np.ones(len(successes)) if weights is None else np.asarray(weights)
     mean = float((outcomes * weight_array).sum() / weight_array.sum())
-    members = np.unique(np.asarray(groups), return_inverse=True)[1]
-    n_groups = int(members.max()) + 1
-    n_most = float(weight_array.sum() ** 2 / (weight_array**2).sum())
-    spread = float((np.bincount(members, weight_array * (outcomes - mean)) ** 2).sum())
-    if n_groups == 1 or not spread:
-        return ClusteredRate(mean=mean, n_effective=min(float(n_groups), n_most))
-    variance = n_groups / (n_groups - 1) * spread / weight_array.sum() ** 2
-    independent = mean * (1 - mean) / (len(outcomes) - 1) * len(outcomes)
-    n_effective = independent / variance * _squared_t_quantile(len(outcomes) - 1) / _squared_t_quantile(n_groups - 1)
-    return ClusteredRate(mean=mean, n_effective=float(min(n_effective, n_most)))
+    group_indices = np.unique(np.asarray(groups), return_inverse=True)[1]
+    n_groups = int(group_indices.max()) + 1
+    max_n_effective = float(weight_array.sum() ** 2 / (weight_array**2).sum())
+    group_variation = float((np.bincount(group_indices, weight_array * (outcomes - mean)) ** 2).sum())
+    if n_groups == 1 or not group_variation:
+        return ClusteredRate(mean=mean, n_effective=min(float(n_groups), max_n_effective))
+    variance = n_groups / (n_groups - 1) * group_variation / weight_array.sum() ** 2
+    independent_variance = mean * (1 - mean) / (len(outcomes) - 1) * len(outcomes)
+    n_effective = (
+        independent_variance / variance * _squared_t_quantile(len(outcomes) - 1) / _squared_t_quantile(n_groups - 1)
+    )
+    return ClusteredRate(mean=mean, n_effective=float(min(n_effective, max_n_effective)))
 
 
 def difference_interval(first: ClusteredRate, second: ClusteredRate) -> tuple[float, float]:
@@ -294,20 +297,21 @@ def estimates(values: Values, groups: Sequence[str], *, seed: int) -> list[Estim
     Source:
         Davison & Hinkley, Bootstrap Methods and their Application, 1997, §3.8 and §5.3.
     """
-    intervals = _intervals(values, groups, seed)
+    intervals = _bootstrap_intervals(values, groups, seed)
     return [
         Estimate(mean=float(mean), interval=interval)
         for mean, interval in zip(values.mean(axis=0), intervals, strict=True)
     ]
 
 
-def _intervals(values: Values, groups: Sequence[str], seed: int) -> Sequence[Interval | None]:
-    names, members = np.unique(np.asarray(groups), return_inverse=True)
+def _bootstrap_intervals(values: Values, groups: Sequence[str], seed: int) -> Sequence[Interval | None]:
+    """Return the bootstrap interval of the mean of each column, or None for fewer than `MIN_GROUPS` groups."""
+    names, group_indices = np.unique(np.asarray(groups), return_inverse=True)
     if len(names) < MIN_GROUPS:
         return [None] * values.shape[1]
     sums = np.zeros((len(names), values.shape[1]))
-    np.add.at(sums, members, values)
+    np.add.at(sums, group_indices, values)
     resamples = np.random.default_rng(seed).multinomial(len(names), [1 / len(names)] * len(names), size=N_RESAMPLES)
-    means = resamples @ sums / (resamples @ np.bincount(members))[:, None]
+    means = resamples @ sums / (resamples @ np.bincount(group_indices))[:, None]
     low, high = np.percentile(means, [2.5, 97.5], axis=0)
-    return [Interval(float(a), float(b)) for a, b in zip(low, high, strict=True)]
+    return [Interval(float(lower), float(upper)) for lower, upper in zip(low, high, strict=True)]

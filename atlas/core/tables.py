@@ -28,7 +28,7 @@ class Tabular:
         raise NotImplementedError
 
     def _repr_html_(self) -> str:
-        return "\n".join(_lines(self._caption(), list(islice(self._rows(), MAX_ROWS + 1))))
+        return "\n".join(_html_lines(self._caption(), list(islice(self._rows(), MAX_ROWS + 1))))
 
 
 def caption_of(item: object) -> str:
@@ -36,7 +36,7 @@ def caption_of(item: object) -> str:
     return item._caption() if isinstance(item, Tabular) else str(getattr(item, "title", item))
 
 
-def _lines(caption: str, rows: list[TableRow]) -> Iterator[str]:
+def _html_lines(caption: str, rows: list[TableRow]) -> Iterator[str]:
     # Jupyter would set formulas between dollars; these two classes keep it from that.
     yield '<table class="tex2jax_ignore mathjax_ignore">'
     yield f'<caption style="text-align: left">{_escape(caption)}</caption>'
@@ -49,7 +49,9 @@ def _lines(caption: str, rows: list[TableRow]) -> Iterator[str]:
 
 
 def _cells(tag: str, values: Iterable[object]) -> str:
-    return "".join(f'<{tag} style="text-align: left; white-space: pre-wrap">{_escape(v)}</{tag}>' for v in values)
+    return "".join(
+        f'<{tag} style="text-align: left; white-space: pre-wrap">{_escape(value)}</{tag}>' for value in values
+    )
 
 
 def _escape(value: object) -> str:

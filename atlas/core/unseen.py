@@ -13,7 +13,7 @@ _UNSEEN = re.compile(
 
 NON_JOINER, JOINER, AS_EMOJI, KEYCAP = "\u200c", "\u200d", "\ufe0f", "\u20e3"
 
-_MORE_EMOJI = "\u203c\u2049\u3030"
+_PUNCTUATION_EMOJI = "\u203c\u2049\u3030"
 """Signs that may be emoji too, but that Unicode counts as punctuation."""
 
 _VIRAMA = 9
@@ -23,7 +23,7 @@ _VIRAMA = 9
 SHORT_ID = 8
 """Number of characters that are shown of an id that ATLAS made."""
 
-_NO_PART_OF_AN_ID = "[]<>≮&\\‹⟨〈«"  # noqa: RUF001
+_FORBIDDEN_IN_ID = "[]<>≮&\\‹⟨〈«"  # noqa: RUF001
 """Characters that could close the brackets or the block around an id, and characters that look like these."""
 
 ID_CHARACTERS = 64
@@ -53,14 +53,14 @@ def shown_id(record_id: str) -> str:
 
 
 def _may_be_in_id(character: str) -> bool:
-    return character.isprintable() and character not in _NO_PART_OF_AN_ID and not has_invisible(character)
+    return character.isprintable() and character not in _FORBIDDEN_IN_ID and not has_invisible(character)
 
 
 def _escape_match(match: re.Match[str]) -> str:
     unseen, text, start = match[0], match.string, match.start()
     before, after = text[max(0, start - 2) : start], text[start + 1 : start + 2]
-    needed = _is_needed_selector(before, after) if unseen == AS_EMOJI else _is_needed_joiner(unseen, before, after)
-    return unseen if needed else unseen.encode("unicode_escape").decode()
+    is_needed = _is_needed_selector(before, after) if unseen == AS_EMOJI else _is_needed_joiner(unseen, before, after)
+    return unseen if is_needed else unseen.encode("unicode_escape").decode()
 
 
 def _is_needed_selector(before: str, after: str) -> bool:
@@ -82,4 +82,4 @@ def _is_letter(character: str) -> bool:
 def _is_emoji(character: str) -> bool:
     if character <= "\x7f":
         return False
-    return unicodedata.category(character)[0] == "S" or character in _MORE_EMOJI
+    return unicodedata.category(character)[0] == "S" or character in _PUNCTUATION_EMOJI

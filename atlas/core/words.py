@@ -53,14 +53,14 @@ FUNCTION_WORDS = frozenset(
 
 def content_words(text: str) -> set[str]:
     """Return the content words of a text in lower case. Stop words and words with digits, such as ids, are left out."""
-    result = set[str]()
+    words = set[str]()
     for token in _WORD.findall(text):
         if any(character.isdigit() for character in token):
             continue
         for part in _CAMEL.sub("_", token).lower().split("_"):
             if 3 <= len(part) <= 24 and part not in STOP_WORDS:
-                result.add(part)
-    return result
+                words.add(part)
+    return words
 
 
 def shortened(text: str, limit: int) -> str:

@@ -101,22 +101,22 @@ class VerbReaders(Readers):
         NoneType: _read_null,
     }
 
-    def _compound(self, form: Any) -> Reader:
-        origin, arguments = get_origin(form) or form, get_args(form)
-        if isinstance(form, TypeVar):
-            return self.reader(form.__bound__ or Any)
+    def _compound_reader(self, declared_type: Any) -> Reader:
+        origin, arguments = get_origin(declared_type) or declared_type, get_args(declared_type)
+        if isinstance(declared_type, TypeVar):
+            return self.reader(declared_type.__bound__ or Any)
         if origin in SEQUENCES:
-            return self._sequence(origin, arguments)
+            return self._sequence_reader(origin, arguments)
         if origin is np.ndarray:
-            return _array(*get_args(arguments[1]))
+            return _array_reader(*get_args(arguments[1]))
         if origin is Callable:
             return _refuse_function
-        return super()._compound(form)
+        return super()._compound_reader(declared_type)
 
-    def _sequence(self, origin: Any, arguments: tuple[Any, ...]) -> Reader:
+    def _sequence_reader(self, origin: Any, arguments: tuple[Any, ...]) -> Reader:
         accepts_text = origin is Sequence and arguments == (str,)  # methods reject a text with a better message
         item_type = arguments[0] if arguments else Any
-        read_items = self._tuple((item_type, ...))
+        read_items = self._tuple_reader((item_type, ...))
         container = {set: set, frozenset: frozenset, AbstractSet: frozenset}.get(origin, list)
 
         def read(value: Any) -> Any:
@@ -126,11 +126,11 @@ class VerbReaders(Readers):
 
         return read
 
-    def _mapping(self, key: Any, form: Any) -> Reader:
-        read_object = super()._mapping(key, form)
-        if key is str:
+    def _mapping_reader(self, key_type: Any, value_type: Any) -> Reader:
+        read_object = super()._mapping_reader(key_type, value_type)
+        if key_type is str:
             return read_object
-        read_pairs = self._sequence(list, (tuple[key, form],))
+        read_pairs = self._sequence_reader(list, (tuple[key_type, value_type],))
 
         def read(value: Any) -> Any:
             return dict(read_pairs(value)) if isinstance(value, list) else read_object(value)
@@ -143,11 +143,11 @@ class VerbReaders(Readers):
             raise Mismatch(f"has the unknown name {unknown[0]!r:.80}; known: {', '.join(names)}")
 
 
-def _array(kind: Any) -> Reader:
+def _array_reader(dtype: Any) -> Reader:
     def read(value: Any) -> Any:
         _check_numbers(value)
         try:
-            return np.asarray(value, dtype=kind)
+            return np.asarray(value, dtype=dtype)
         except (TypeError, ValueError, OverflowError) as error:
             raise wrong_type("an array of numbers", value) from error
 
@@ -163,7 +163,7 @@ def _check_numbers(value: Any) -> None:
 READERS = VerbReaders()
 
 
-def refusal(expected: str, value: Any, name: str) -> InvalidInput:
+def wrong_type_error(expected: str, value: Any, name: str) -> InvalidInput:
     """Return the `InvalidInput` to raise for an argument whose value has the wrong type."""
     return InvalidInput(wrong_type(expected, value).message(name))
 
@@ -202,7 +202,7 @@ def decode_arguments(method: Callable[..., Any], encoded: Any, owner: type, reco
     decoded = {name: READERS.read(hints[name], value, name) for name, value in encoded.items()}
     for name, value in decoded.items():
         if isinstance(value, float) and not math.isfinite(value):
-            raise refusal("a finite number", value, name)
+            raise wrong_type_error("a finite number", value, name)
     for parameter in keyword_parameters:
         changes = READERS.read(dict[str, Any], decoded.pop(parameter.name, {}), parameter.name)
         if clashes := sorted(changes.keys() & {*allowed}):
@@ -223,5 +223,5 @@ def decode_fields(kind: Any, encoded: Mapping[str, Any]) -> dict[str, Any]:
 @cache
 def types_of_arguments(method: Any, owner: Any) -> dict[str, Any]:
     """Return the types of a method's arguments, keyed by name, and the type of its result under `return`."""
-    bound = type_bindings(owner)
-    return {name: bind_type(hint, bound) for name, hint in get_type_hints(method, localns=_LATE_TYPES).items()}
+    bindings = type_bindings(owner)
+    return {name: bind_type(hint, bindings) for name, hint in get_type_hints(method, localns=_LATE_TYPES).items()}

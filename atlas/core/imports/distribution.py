@@ -75,12 +75,12 @@ def extra(name: str, feature: str, error: type[Exception] = ExtraMissing) -> Ite
 
 
 def _foreign_package(missing: ModuleNotFoundError) -> str:
-    """Return the third-party package, such as a plug-in, whose import failed. Empty if ATLAS needs it."""
+    """Return the first third-party package in a traceback, such as a plug-in. Empty if ATLAS itself needs it."""
     modules = (str(frame.f_globals.get("__name__")) for frame, _ in walk_tb(missing.__traceback__))
     packages = (module.partition(".")[0] for module in modules)
-    of_others = (name for name in packages if name not in OWN_MODULES and name not in sys.stdlib_module_names)
-    first = next(of_others, "")
-    return "" if any(first in names for names in EXTRAS.values()) else first
+    foreign_packages = (name for name in packages if name not in OWN_MODULES and name not in sys.stdlib_module_names)
+    package = next(foreign_packages, "")
+    return "" if any(package in names for names in EXTRAS.values()) else package
 
 
 def require_extra(name: str, feature: str, error: type[Exception] = ExtraMissing) -> None:

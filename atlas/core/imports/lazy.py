@@ -17,17 +17,17 @@ def lazy_names(
         modules: The names that the package takes from each module. For type checkers, the package also imports them
             under `TYPE_CHECKING`.
     """
-    origins = {name: module for module, names in modules.items() for name in names}
-    public = sorted(origins)
+    modules_by_name = {name: module for module, names in modules.items() for name in names}
+    public_names = sorted(modules_by_name)
 
-    def imported(name: str) -> Any:
-        if name not in origins:
+    def import_name(name: str) -> Any:
+        if name not in modules_by_name:
             raise AttributeError(f"module {package!r} has no attribute {name!r}")
-        value = getattr(import_module(origins[name]), name)
+        value = getattr(import_module(modules_by_name[name]), name)
         setattr(sys.modules[package], name, value)
         return value
 
-    return public, imported, lambda: public
+    return public_names, import_name, lambda: public_names
 
 
 class LazyModule:

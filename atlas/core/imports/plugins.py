@@ -59,14 +59,14 @@ class Plugin:
             PluginUnusable: The entry point cannot be imported, it fails, or its result is not of this kind.
         """
         try:
-            plugged = self.point.load()(*args, **kwargs)
+            result = self.point.load()(*args, **kwargs)
         except AtlasError:
             raise
         except Exception as error:
             raise self.unusable_error(f"{type(error).__name__}: {error}") from error
-        if not isinstance(plugged, kind):
-            raise self.unusable_error(f"expected the plug-in to make a {kind.__name__}, got {type(plugged).__name__}")
-        return plugged
+        if not isinstance(result, kind):
+            raise self.unusable_error(f"expected the plug-in to make a {kind.__name__}, got {type(result).__name__}")
+        return result
 
     def unusable_error(self, reason: str) -> PluginUnusable:
         """Return an error with the distribution and a reason."""

@@ -20,7 +20,7 @@ _SCRIPTS = {
 }
 """Characters that identify a language, in order of precedence: Japanese texts contain Chinese characters too."""
 
-_MIN_OF_SCRIPT = 0.2
+_MIN_SCRIPT_SHARE = 0.2
 """Minimum share of a text's letters in a script. A Chinese word has fewer letters than an English one."""
 
 _FUNCTION_WORDS = {
@@ -55,16 +55,18 @@ def detect_languages(texts: Sequence[str]) -> tuple[str, ...]:
     """Return the languages of some texts, the most frequent first. English if none is recognised."""
     counts = Counter(filter(None, map(language_of, texts)))
     min_count = MIN_SHARE * len(texts)
-    return tuple(language for language, n in counts.most_common() if n >= min_count) or (ENGLISH,)
+    return tuple(language for language, count in counts.most_common() if count >= min_count) or (ENGLISH,)
 
 
 def language_of(text: str) -> str:
     """Return the code of a text's language, such as `de`, or an empty string if it is not recognised."""
     n_letters = sum(map(str.isalpha, text))
     for language, script in _SCRIPTS.items():
-        if len(script.findall(text)) > _MIN_OF_SCRIPT * n_letters:
+        if len(script.findall(text)) > _MIN_SCRIPT_SHARE * n_letters:
             return language
     words = [word.lower() for word in _LATIN.findall(text)]
-    counts = {language: sum(word in known for word in words) for language, known in _FUNCTION_WORDS.items()}
-    best, second = sorted(counts.values(), reverse=True)[:2]
-    return max(counts, key=lambda language: counts[language]) if best > second else ""
+    counts = {
+        language: sum(word in function_words for word in words) for language, function_words in _FUNCTION_WORDS.items()
+    }
+    highest, second_highest = sorted(counts.values(), reverse=True)[:2]
+    return max(counts, key=lambda language: counts[language]) if highest > second_highest else ""

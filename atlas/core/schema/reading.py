@@ -142,7 +142,7 @@ class Readers:
     def __init__(self) -> None:
         self._readers: dict[Any, Reader] = {}
 
-    def read(self, form: Any, value: Any, noun: str) -> Any:
+    def read(self, declared_type: Any, value: Any, noun: str) -> Any:
         """Decode a JSON value as a type.
 
         Args:
@@ -152,52 +152,58 @@ class Readers:
             InvalidInput: The value is not of this type. The message names its path.
         """
         try:
-            return self.reader(form)(value)
+            return self.reader(declared_type)(value)
         except Mismatch as error:
             raise InvalidInput(error.message(noun)) from None
 
-    def reader(self, form: Any) -> Reader:
+    def reader(self, declared_type: Any) -> Reader:
         """Return the reader of a type, or raise `TypeError` if JSON cannot contain its values."""
-        reader = self._readers.get(form)
+        reader = self._readers.get(declared_type)
         if reader is None:
-            reader = self._readers[form] = self.scalars.get(form) or self._compound(form)
+            reader = self._readers[declared_type] = self.scalars.get(declared_type) or self._compound_reader(
+                declared_type
+            )
         return reader
 
-    def _compound(self, form: Any) -> Reader:
+    def _compound_reader(self, declared_type: Any) -> Reader:
         """Return the reader of a type that has parts."""
-        origin, arguments = get_origin(form) or form, get_args(form)
+        origin, arguments = get_origin(declared_type) or declared_type, get_args(declared_type)
         if is_dataclass(origin):
-            return self._dataclass(form, origin)
+            return self._dataclass_reader(declared_type, origin)
         if origin in (Union, UnionType):
-            return self._union([part for part in arguments if part is not NoneType], NoneType in arguments)
+            return self._union_reader([part for part in arguments if part is not NoneType], NoneType in arguments)
         if origin is Literal:
             return _literal_reader(arguments)
         if origin is tuple:
-            return self._tuple(arguments or (Any, ...))
+            return self._tuple_reader(arguments or (Any, ...))
         if origin in (Mapping, dict):
-            return self._mapping(*(arguments or (str, Any)))
-        raise TypeError(f"expected a type with a JSON form, got {form}; see the types that {type(self)} lists")
+            return self._mapping_reader(*(arguments or (str, Any)))
+        raise TypeError(f"expected a type with a JSON form, got {declared_type}; see the types that {type(self)} lists")
 
-    def _dataclass(self, form: Any, kind: Any) -> Reader:
-        expected: list[_Field] = []
+    def _dataclass_reader(self, declared_type: Any, dataclass_type: Any) -> Reader:
+        """Return the reader of a dataclass.
+
+        The reader resolves the fields at its first call, because they may refer to the class itself.
+        """
+        expected_fields: list[_Field] = []
 
         def read(value: Any) -> Any:
-            if not expected:  # not before the first call, as a dataclass may refer to itself
-                expected.extend(self._fields(form, kind))
+            if not expected_fields:
+                expected_fields.extend(self._fields(declared_type, dataclass_type))
             if not isinstance(value, dict):
                 raise wrong_type("an object", value)
-            self._check_names(value, expected)
+            self._check_names(value, expected_fields)
             values = {}
-            for field in expected:
+            for field in expected_fields:
                 if field.name in value or field.is_required:
                     values[field.name] = read_part(field.read, value.get(field.name, field.if_missing), field.path)
-            return kind(**values)
+            return dataclass_type(**values)
 
         return read
 
-    def _fields(self, form: Any, kind: Any) -> list[_Field]:
-        hints = types_of_fields(form)
-        return [_make_field(field, self.reader(hints[field.name])) for field in fields(kind) if field.init]
+    def _fields(self, declared_type: Any, dataclass_type: Any) -> list[_Field]:
+        hints = types_of_fields(declared_type)
+        return [_make_field(field, self.reader(hints[field.name])) for field in fields(dataclass_type) if field.init]
 
     def _check_names(self, value: Json, expected: Sequence[_Field]) -> None:
         """Raise `Mismatch` for unknown names.
@@ -205,7 +211,7 @@ class Readers:
         By default they are accepted, because records of newer versions may have more.
         """
 
-    def _union(self, parts: list[Any], is_optional: bool) -> Reader:
+    def _union_reader(self, parts: list[Any], is_optional: bool) -> Reader:
         readers = [self.reader(part) for part in parts]
 
         def read(value: Any) -> Any:
@@ -221,19 +227,21 @@ class Readers:
 
         return read
 
-    def _tuple(self, forms: tuple[Any, ...]) -> Reader:
-        if forms[-1] is not Ellipsis:
-            return _tuple_reader([self.reader(form) for form in forms])
-        reader = self.reader(forms[0])
-        return lambda values: tuple(read_part(reader, value, f"[{n}]") for n, value in enumerate(as_list(values)))
+    def _tuple_reader(self, item_types: tuple[Any, ...]) -> Reader:
+        if item_types[-1] is not Ellipsis:
+            return _fixed_tuple_reader([self.reader(item_type) for item_type in item_types])
+        reader = self.reader(item_types[0])
+        return lambda values: tuple(
+            read_part(reader, value, f"[{index}]") for index, value in enumerate(as_list(values))
+        )
 
-    def _mapping(self, key: Any, form: Any) -> Reader:
-        read_key, read_item = self.reader(key), self.reader(form)
+    def _mapping_reader(self, key_type: Any, value_type: Any) -> Reader:
+        read_key, read_item = self.reader(key_type), self.reader(value_type)
 
         def read(value: Any) -> Json:
             if not isinstance(value, Mapping):
                 raise wrong_type("an object", value)
-            if form is Any:
+            if value_type is Any:
                 return dict(value)
             return {read_key(name): read_part(read_item, item, f".{name:.40}") for name, item in value.items()}
 
@@ -256,6 +264,7 @@ def _make_field(field: Field[Any], read: Reader) -> _Field:
 
 
 def _or_null(error: Mismatch) -> Mismatch:
+    """Return the error with `or null` added to the expected type, if the error is about the value as a whole."""
     if error.path or not error.expected:
         return error
     return Mismatch(error.problem, expected=f"{error.expected.replace(' or ', ', ')} or null")
@@ -270,12 +279,12 @@ def _literal_reader(choices: tuple[Any, ...]) -> Reader:
     return read
 
 
-def _tuple_reader(readers: list[Reader]) -> Reader:
+def _fixed_tuple_reader(readers: list[Reader]) -> Reader:
     def read(values: Any) -> tuple[Any, ...]:
         if len(as_list(values)) != len(readers):
             raise Mismatch(f"a list of {len(values)}", expected=f"a list of {len(readers)} parts")
         pairs = zip(readers, values, strict=True)
-        return tuple(read_part(reader, value, f"[{n}]") for n, (reader, value) in enumerate(pairs))
+        return tuple(read_part(reader, value, f"[{index}]") for index, (reader, value) in enumerate(pairs))
 
     return read
 
@@ -283,24 +292,26 @@ def _tuple_reader(readers: list[Reader]) -> Reader:
 def type_bindings(declared: Any) -> dict[Any, Any]:
     """Return the types bound to the type variables of a class and its bases, keyed by variable."""
     origin = get_origin(declared) or declared
-    bound = dict(zip(getattr(origin, "__parameters__", ()), get_args(declared), strict=False))
+    bindings = dict(zip(getattr(origin, "__parameters__", ()), get_args(declared), strict=False))
     for base in getattr(origin, "__orig_bases__", ()):
-        bound |= {variable: bind_type(form, bound) for variable, form in type_bindings(base).items()}
-    return bound
+        bindings |= {
+            variable: bind_type(declared_type, bindings) for variable, declared_type in type_bindings(base).items()
+        }
+    return bindings
 
 
-def bind_type(declared: Any, bound: Mapping[Any, Any]) -> Any:
-    """Return a type with its type variables replaced."""
+def bind_type(declared: Any, bindings: Mapping[Any, Any]) -> Any:
+    """Return a type with its type variables replaced by the types that `bindings` assigns to them."""
     if isinstance(declared, TypeVar):
-        return bound.get(declared, declared)
+        return bindings.get(declared, declared)
     variables = getattr(declared, "__parameters__", ())
     if not variables or not get_args(declared):
         return declared
-    return declared[tuple(bound.get(variable, variable) for variable in variables)]
+    return declared[tuple(bindings.get(variable, variable) for variable in variables)]
 
 
 @cache
 def types_of_fields(declared: Any) -> dict[str, Any]:
     """Return the types of a dataclass's fields, keyed by name."""
-    bound, hints = type_bindings(declared), get_type_hints(get_origin(declared) or declared)
-    return {name: bind_type(hint, bound) for name, hint in hints.items()}
+    bindings, hints = type_bindings(declared), get_type_hints(get_origin(declared) or declared)
+    return {name: bind_type(hint, bindings) for name, hint in hints.items()}

@@ -8,7 +8,7 @@ from dataclasses import replace
 from datetime import UTC, datetime
 from typing import Any
 
-from atlas.core.codec import check_parameters, decode_strategy, encode_strategy
+from atlas.core.codec import decode_strategy, encode_strategy, parse_parameters
 from atlas.core.errors import InvalidInput
 from atlas.core.filters import scope_of, with_shared_scope
 from atlas.core.json_values import check_text, dump
@@ -54,7 +54,7 @@ def validate(strategy: Strategy, now: datetime) -> Strategy:
         check_text(text, f"the strategy's {name}")
     title = (strategy.title.strip() or strategy.situation.strip().splitlines()[0])[:TITLE_CHARACTERS]
     made_at = strategy.created_at or now
-    return replace(strategy, title=title, parameters=check_parameters(strategy.parameters), created_at=made_at)
+    return replace(strategy, title=title, parameters=parse_parameters(strategy.parameters), created_at=made_at)
 
 
 FIELDS = frozenset(["derived_by", "domain", "sources", "content", "search_text"])

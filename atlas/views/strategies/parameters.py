@@ -6,7 +6,7 @@ import json
 import re
 from collections.abc import Mapping, Sequence
 
-from atlas.core.codec import check_parameters
+from atlas.core.codec import parse_parameters
 from atlas.core.errors import InvalidInput
 
 HOW = "`name (type): what it is`, one a line"
@@ -55,7 +55,7 @@ def _read(line: str) -> dict[str, str]:
             parameter = json.loads(line)
         except json.JSONDecodeError as error:
             raise InvalidInput(f"expected JSON in a line that begins with {{, got {line[:80]!r}") from error
-        return check_parameters([parameter])[0]
+        return parse_parameters([parameter])[0]
     matched = _LINE.fullmatch(line)
     if matched is None:
         raise InvalidInput(f"expected {HOW}, got {line[:80]!r}")

@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
-from atlas.core.codec import check_parameters
+from atlas.core.codec import parse_parameters
 from atlas.core.errors import InvalidInput
 from atlas.core.json_values import check_json
 from atlas.core.types import Strategy, Trajectory
@@ -231,7 +231,7 @@ def _check_complete(answer: dict[str, Any]) -> dict[str, Any]:
     missing = [name for name in _TEXT_FIELDS if not answer.get(name, "").strip()]
     if missing:
         raise InvalidInput(f"a reusable strategy needs a {' and a '.join(missing)}")
-    names = [parameter["name"] for parameter in check_parameters(answer.get("parameters", []))]
+    names = [parameter["name"] for parameter in parse_parameters(answer.get("parameters", []))]
     repeated = sorted({name for name in names if names.count(name) > 1})
     if repeated:
         raise InvalidInput(f"expected each parameter once, got these several times: {', '.join(repeated)}")
