@@ -144,13 +144,13 @@ class HostMiddleware:
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Answer one request."""
-        problem = self._problem(scope) if scope["type"] in ("http", "websocket") else None
+        problem = self._find_problem(scope) if scope["type"] in ("http", "websocket") else None
         if problem is not None:
-            await _refuse(problem, scope, receive, send)
+            await _send_problem(problem, scope, receive, send)
         else:
             await self._app(scope, receive, send)
 
-    def _problem(self, scope: Scope) -> Problem | None:
+    def _find_problem(self, scope: Scope) -> Problem | None:
         """Return the problem of a request that is rejected, or None for a request that is accepted."""
         host, origin = header(scope, b"host"), header(scope, b"origin")
         if host_name(host) not in self._hosts:
@@ -186,7 +186,7 @@ class ProxyRejectionMiddleware:
                 "this server was started with --no-token, for its own machine alone, but a proxy passed this request "
                 "on; start it without --no-token"
             )
-            await _refuse(Problem(403, "Passed on by a proxy", detail), scope, receive, send)
+            await _send_problem(Problem(403, "Passed on by a proxy", detail), scope, receive, send)
         else:
             await self._app(scope, receive, send)
 
@@ -210,17 +210,21 @@ class PathDispatcher:
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Answer one request."""
         path = scope.get("path", "")
-        prefix = next((start for start in self._apps_by_prefix if path == start or path.startswith(f"{start}/")), None)
+        prefix = next(
+            (candidate for candidate in self._apps_by_prefix if path == candidate or path.startswith(f"{candidate}/")),
+            None,
+        )
         if scope["type"] not in ("http", "websocket") or prefix is None:
             await self._app(scope, receive, send)
         else:
-            root = scope.get("root_path", "")
+            root_path = scope.get("root_path", "")
             if (record := record_of(scope)) is not None:
                 record.route = prefix
-            inner = {**scope, "app_root_path": root, "root_path": root + prefix}
+            inner_scope = {**scope, "app_root_path": root_path, "root_path": root_path + prefix}
             if path == prefix:
-                inner["path"] = f"{path}/"  # routers redirect otherwise, which some clients do not follow for a POST
-            await self._apps_by_prefix[prefix](inner, receive, send)
+                # Routers redirect otherwise, which some clients do not follow for a POST.
+                inner_scope["path"] = f"{path}/"
+            await self._apps_by_prefix[prefix](inner_scope, receive, send)
 
 
 class BodyLimitMiddleware:
@@ -256,7 +260,8 @@ def access_problem(error: AtlasError) -> Problem:
     return Problem(401, "No valid key", problem.detail) if isinstance(error, NotAllowed) else problem
 
 
-async def _refuse(problem: Problem, scope: Scope, receive: Receive, send: Send) -> None:
+async def _send_problem(problem: Problem, scope: Scope, receive: Receive, send: Send) -> None:
+    """Send a problem as the response to a request, or close a websocket with its title."""
     if scope["type"] == "websocket":
         await send({"type": "websocket.close", "code": 1008, "reason": problem.title})
     else:
@@ -285,6 +290,6 @@ def header(scope: Scope, name: bytes) -> str:
 
 def host_name(host: str) -> str:
     """Return a host without its port. An IPv6 address with a port is in brackets."""
-    bare, _, port = host.rpartition(":")
-    has_port = bool(bare) and port.isdigit() and (":" not in bare or bare.endswith("]"))
-    return (bare if has_port else host).strip("[]").lower()
+    name, _, port = host.rpartition(":")
+    has_port = bool(name) and port.isdigit() and (":" not in name or name.endswith("]"))
+    return (name if has_port else host).strip("[]").lower()

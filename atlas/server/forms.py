@@ -21,7 +21,7 @@ def token_form(file: str, problem: str = "", status: int = 200) -> HTMLResponse:
         problem: Why the last attempt failed.
     """
     parts = [*(["problem"] if problem else []), "token"]
-    return _page("enter the token", parts, status, problem=problem, file=file)
+    return _render_page("enter the token", parts, status, problem=problem, file=file)
 
 
 def login_page(problem: str = "", status: int = 200, *, has_sign_in: bool, has_keys: bool) -> HTMLResponse:
@@ -33,20 +33,20 @@ def login_page(problem: str = "", status: int = 200, *, has_sign_in: bool, has_k
         has_keys: Whether there is any active key.
     """
     asks_for_key = has_keys or not has_sign_in
-    ways = {"sign in": has_sign_in, "or": has_sign_in and asks_for_key, "key": asks_for_key}
+    is_part_shown = {"sign in": has_sign_in, "or": has_sign_in and asks_for_key, "key": asks_for_key}
     title = " or ".join(["sign in"] * has_sign_in + ["enter a key"] * asks_for_key)
-    parts = [part for part, is_shown in {"problem": bool(problem), **ways}.items() if is_shown]
-    return _page(title, parts, status, problem=problem)
+    parts = [part for part, is_shown in {"problem": bool(problem), **is_part_shown}.items() if is_shown]
+    return _render_page(title, parts, status, problem=problem)
 
 
 def ended_link_page(problem: str) -> HTMLResponse:
     """Return the page that is shown for a link that has ended."""
-    return _page("this link does not work", ["problem"], 401, problem=problem)
+    return _render_page("this link does not work", ["problem"], 401, problem=problem)
 
 
 def outage_page(problem: str) -> HTMLResponse:
     """Return the page that is shown while the access files cannot be read."""
-    return _page("not available now", ["problem"], 503, problem=problem)
+    return _render_page("not available now", ["problem"], 503, problem=problem)
 
 
 def guest_page(name: str) -> HTMLResponse:
@@ -55,15 +55,15 @@ def guest_page(name: str) -> HTMLResponse:
     Args:
         name: The user's current name, an untrusted text.
     """
-    return _page("open a copy", ["link"], name=name)
+    return _render_page("open a copy", ["link"], name=name)
 
 
 def logout_page() -> HTMLResponse:
     """Return the page on which a user confirms a logout."""
-    return _page("leave", ["leave"])
+    return _render_page("leave", ["leave"])
 
 
-def _page(title: str, parts: list[str], status: int = 200, **texts: str) -> HTMLResponse:
+def _render_page(title: str, parts: list[str], status: int = 200, **texts: str) -> HTMLResponse:
     page = _PART.sub(lambda match: match[2] if match[1] in parts else "", _FILE.read_text(encoding="utf-8"))
     escaped = {name: html.escape(text) for name, text in {"title": title, **texts}.items()}
     return HTMLResponse(Template(page).substitute(escaped), status)

@@ -66,12 +66,12 @@ class LoginMiddleware:
             await self._app(scope, receive, send)
             return
         try:
-            answer = await self._answer(scope, receive)
+            answer = await self._select_app(scope, receive)
         except AtlasError as error:
             answer = _outage_response(scope, error)
         await answer(scope, receive, send)
 
-    async def _answer(self, scope: Scope, receive: Receive) -> ASGIApp:
+    async def _select_app(self, scope: Scope, receive: Receive) -> ASGIApp:
         """Return the application that answers a request: the pages, a form or a redirect."""
         path, is_request = scope["path"], scope["type"] == "http"
         if is_request and path == ENTER:
@@ -84,7 +84,7 @@ class LoginMiddleware:
             return self._log_out(scope)
         if self._sessions.stores.token and _is_page(scope) and TOKEN in Request(scope).query_params:
             return self._open_token_url(Request(scope, receive))
-        if not self._sessions.has_session(**self._browser(scope)):
+        if not self._sessions.has_session(**self._credentials(scope)):
             return self._respond_unauthenticated(scope, receive)
         if path.startswith(UPLOADS) and not self._may_write(scope):
             return Response("A viewer may not upload files; ask an administrator for the role writer.", 403)
@@ -92,15 +92,15 @@ class LoginMiddleware:
 
     async def _log_in(self, request: Request) -> Response:
         if request.method != "POST":
-            return self._form(request)
+            return self._login_form(request)
         body = b""
         async for chunk in request.stream():
             body += chunk
             if len(body) > _FORM_BYTES:
-                return self._form(request, "The text is too long for a key; copy the key again.", 413)
+                return self._login_form(request, "The text is too long for a key; copy the key again.", 413)
         try:
             key = parse_qs(body.decode()).get("key", [""])[0].strip()
-            token = self._sessions.begin_with_secret(key, **self._browser(request.scope))
+            token = self._sessions.begin_with_secret(key, **self._credentials(request.scope))
         except (NotAllowed, UnicodeDecodeError) as error:
             return self._refuse(request, str(error), error)
         return self._redirect_with_session(request, token)
@@ -109,31 +109,33 @@ class LoginMiddleware:
         """Start a session for a URL that contains the token, and redirect to the URL without the token."""
         if not self._sessions.stores.is_token(secret := request.query_params[TOKEN]):
             return self._refuse(request, FOREIGN_TOKEN_PROBLEM)
-        session = self._sessions.begin_with_secret(secret, **self._browser(request.scope))
-        rest = request.url.remove_query_params(TOKEN)
-        answer = self._redirect_with_session(request, session, f"{rest.path}?{rest.query}".rstrip("?"))
+        session = self._sessions.begin_with_secret(secret, **self._credentials(request.scope))
+        url_without_token = request.url.remove_query_params(TOKEN)
+        answer = self._redirect_with_session(
+            request, session, f"{url_without_token.path}?{url_without_token.query}".rstrip("?")
+        )
         answer.headers.update({"Referrer-Policy": "no-referrer", "Cache-Control": "no-store"})
         return answer
 
     def _open_link(self, request: Request) -> Response:
         """Open a demonstration link. A user with a session has to confirm, because opening it ends the session."""
-        secret, browser = request.url.path.removeprefix(LINK), self._browser(request.scope)
+        secret, credentials = request.url.path.removeprefix(LINK), self._credentials(request.scope)
         try:
-            if request.method != "POST" and (name := self._sessions.find_replaced_user(secret, **browser)):
+            if request.method != "POST" and (name := self._sessions.find_replaced_user(secret, **credentials)):
                 return forms.guest_page(name)
-            return self._redirect_with_session(request, self._sessions.begin_for_link(secret, **browser))
+            return self._redirect_with_session(request, self._sessions.begin_for_link(secret, **credentials))
         except NotAllowed as error:
             if wait := self._sessions.stores.record_refusal(client_address(request.scope), str(error), error):
-                return _waiting_form(forms.ended_link_page, wait)
+                return _too_many_attempts_form(forms.ended_link_page, wait)
             return forms.ended_link_page(str(error))
 
     def _log_out(self, scope: Scope) -> Response:
         """End the session. If the request comes from another site, return a form in which the user has to confirm."""
-        browser = self._browser(scope)
+        credentials = self._credentials(scope)
         is_wanted = scope["method"] == "POST" or header(scope, b"sec-fetch-site") in ("same-origin", "none")
-        if not is_wanted and self._sessions.has_session(**browser):
+        if not is_wanted and self._sessions.has_session(**credentials):
             return forms.logout_page()
-        self._sessions.end(browser["token"])
+        self._sessions.end(credentials["token"])
         return RedirectResponse(ENTER, 303)
 
     def _start_authenticated_session(self, request: Request, identity: Identity, location: str = "/") -> Response:
@@ -143,7 +145,7 @@ class LoginMiddleware:
             A redirect to the pages, or the login form if the user is refused.
         """
         try:
-            token = self._sessions.begin_for_person(identity, **self._browser(request.scope))
+            token = self._sessions.begin_for_person(identity, **self._credentials(request.scope))
         except NotAllowed as error:
             return self._refuse_sign_in(request, f"{identity.name}: {error}", error)
         except AtlasError as error:  # the provider's callback is answered outside `__call__`
@@ -152,8 +154,8 @@ class LoginMiddleware:
 
     def _refuse(self, request: Request, problem: str, error: Exception | None = None) -> Response:
         if wait := self._sessions.stores.record_refusal(client_address(request.scope), problem, error):
-            return _waiting_form(lambda sentence: self._form(request, sentence), wait)
-        return self._form(request, problem, 401)
+            return _too_many_attempts_form(lambda sentence: self._login_form(request, sentence), wait)
+        return self._login_form(request, problem, 401)
 
     def _refuse_sign_in(self, request: Request, problem: str, error: Exception | None = None) -> Response:
         """Return the login form after a refused sign-in, and record the refusal.
@@ -161,7 +163,7 @@ class LoginMiddleware:
         The refusal does not count as a wrong key, because other users may share the address.
         """
         self._sessions.stores.record_refusal(client_address(request.scope), problem, error, is_guess=False)
-        return self._form(request, problem, 401)
+        return self._login_form(request, problem, 401)
 
     def _may_write(self, scope: Scope) -> bool:
         return any(actor.role >= Role.WRITER for actor in actors_of_connection(self._sessions, scope).values())
@@ -184,7 +186,7 @@ class LoginMiddleware:
             request, identity, f"{request.url.path}?{request.url.query}".rstrip("?")
         )
 
-    def _form(self, request: Request, problem: str = "", status: int = 200) -> Response:
+    def _login_form(self, request: Request, problem: str = "", status: int = 200) -> Response:
         if self._sessions.stores.token:
             return forms.token_form(token_file_name(request.scope["server"][1]), problem, status)
         try:
@@ -200,11 +202,11 @@ class LoginMiddleware:
         answer.set_cookie(self._sessions.cookie, token, httponly=True, samesite="lax", secure=is_secure)
         return answer
 
-    def _browser(self, scope: Scope) -> _Browser:
-        return _browser(scope, self._sessions.cookie)
+    def _credentials(self, scope: Scope) -> _Credentials:
+        return _read_credentials(scope, self._sessions.cookie)
 
 
-class _Browser(TypedDict):
+class _Credentials(TypedDict):
     """The credentials that a browser has sent."""
 
     token: str
@@ -216,14 +218,14 @@ class _Browser(TypedDict):
 
 def actors_of_connection(sessions: Sessions, scope: Scope) -> Mapping[str, Actor]:
     """Return the actors of a connection's session, keyed by store name. Empty if it has no session."""
-    browser = _browser(scope, sessions.cookie)
+    credentials = _read_credentials(scope, sessions.cookie)
     try:
-        return sessions.actors_of(browser["token"]) if sessions.has_session(**browser) else {}
+        return sessions.actors_of(credentials["token"]) if sessions.has_session(**credentials) else {}
     except StoreUnavailable:  # the next request will report it
         return {}
 
 
-def _waiting_form(form: Callable[[str], Response], seconds: float) -> Response:
+def _too_many_attempts_form(form: Callable[[str], Response], seconds: float) -> Response:
     """Return a form that shows how long the address has to wait after too many wrong keys."""
     error = TooManyRequests(WRONG_KEYS, seconds)
     answer = form(f"{error}.")
@@ -243,13 +245,13 @@ def _is_page(scope: Scope) -> bool:
     return is_read and scope["path"].count("/") == 1 and "." not in scope["path"]
 
 
-def _browser(scope: Scope, cookie: str) -> _Browser:
+def _read_credentials(scope: Scope, cookie: str) -> _Credentials:
     """Return the credentials of a request's browser."""
     identity = forwarding.identity(scope)
-    return {"token": _token(scope, cookie), "proxy_user_id": identity.id if identity is not None else ""}
+    return {"token": _session_token(scope, cookie), "proxy_user_id": identity.id if identity is not None else ""}
 
 
-def _token(scope: Scope, cookie: str) -> str:
+def _session_token(scope: Scope, cookie: str) -> str:
     """Return the session token, or an empty string."""
     for name, value in scope["headers"]:
         if name == b"cookie":

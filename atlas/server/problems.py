@@ -97,5 +97,5 @@ def unknown_names_message(unknown: Sequence[str], known: Sequence[str], *, kind:
         target: The tool or route that was called.
     """
     quoted = " and ".join(f"{name!r:.80}" for name in unknown[:3])
-    no = f"is no {kind}" if len(unknown) == 1 else f"are no {kind}s"
-    return f"{quoted} {no} of {target}; it takes {', '.join(known) or 'none'}"
+    predicate = f"is no {kind}" if len(unknown) == 1 else f"are no {kind}s"
+    return f"{quoted} {predicate} of {target}; it takes {', '.join(known) or 'none'}"

@@ -20,23 +20,23 @@ def run_repeatedly(work: Callable[[], object], *, pause_seconds: float, name: st
         pause_seconds: Time before each call.
         name: Name of the thread.
     """
-    is_over = threading.Event()
+    is_stopped = threading.Event()
 
-    def rounds() -> None:
-        reported = ""
-        while not is_over.wait(pause_seconds):
+    def repeat_work() -> None:
+        last_error = ""
+        while not is_stopped.wait(pause_seconds):
             try:
                 work()
-                reported = ""
+                last_error = ""
             except Exception as error:  # the thread must survive any error of a round
-                if repr(error) != reported:
+                if repr(error) != last_error:
                     logger.exception("%s failed, and will be retried", name)
-                reported = repr(error)
+                last_error = repr(error)
 
-    thread = threading.Thread(target=rounds, name=name, daemon=True)
+    thread = threading.Thread(target=repeat_work, name=name, daemon=True)
     thread.start()
     try:
         yield
     finally:
-        is_over.set()
+        is_stopped.set()
         thread.join(2.0)

@@ -90,14 +90,14 @@ class Sessions:
         """
         if self.stores.is_token(secret):
             self.stores.first.audit.add_event(TOKEN_ENTERED, who=self.stores.owner_actor(self.stores.first).name)
-            return self._start("owner", self.stores.owner_actors, token, proxy_user_id)
+            return self._start_session("owner", self.stores.owner_actors, token, proxy_user_id)
         store, key = self.stores.authenticate_key(secret)
         if key.scope:
             raise NotAllowed(
                 "a key with a scope is for agents, but the pages show the whole store; use a key without a scope"
             )
         store.audit.add_event(ENTERED, who=key.name)
-        return self._start(f"key {key.id}", partial(store.key_actors, key.id), token, proxy_user_id)
+        return self._start_session(f"key {key.id}", partial(store.key_actors, key.id), token, proxy_user_id)
 
     def begin_for_link(self, secret: str, *, token: str = "", proxy_user_id: str = "") -> str:
         """Start a session for a link, and return its token. An existing session for the link is reused.
@@ -113,7 +113,7 @@ class Sessions:
         if self._is_session_of_link(link, token, proxy_user_id):
             return token
         store.audit.add_event(LINK_OPENED, who=link.name)
-        return self._start(_link_holder(link), partial(store.link_actors, link.id), token, proxy_user_id)
+        return self._start_session(_link_holder(link), partial(store.link_actors, link.id), token, proxy_user_id)
 
     def find_replaced_user(self, secret: str, *, token: str = "", proxy_user_id: str = "") -> str:
         """Return the name of the user who would be logged out by opening a link. Empty if no session would end.
@@ -141,7 +141,9 @@ class Sessions:
             NotAllowed: There is no store that the user may see.
         """
         person_id = self.stores.sign_in(identity)
-        return self._start(f"person {person_id}", partial(self.stores.person_actors, person_id), token, proxy_user_id)
+        return self._start_session(
+            f"person {person_id}", partial(self.stores.person_actors, person_id), token, proxy_user_id
+        )
 
     def end(self, token: str) -> None:
         """End a session."""
@@ -167,9 +169,11 @@ class Sessions:
         session = self._sessions.get(token)
         return session is not None and session.holder == _link_holder(link) and self.has_session(token, proxy_user_id)
 
-    def _start(self, holder: str, actors: Callable[[], Mapping[str, Actor]], old_token: str, proxy_user_id: str) -> str:
+    def _start_session(
+        self, holder: str, actors: Callable[[], Mapping[str, Actor]], old_token: str, proxy_user_id: str
+    ) -> str:
         token, now = secrets.token_urlsafe(32), self.monotonic()
-        started = _Session(holder=holder, actors=actors, expires_at=now + self.seconds, proxy_user_id=proxy_user_id)
+        new_session = _Session(holder=holder, actors=actors, expires_at=now + self.seconds, proxy_user_id=proxy_user_id)
         with self._lock:
             self._sessions.pop(old_token, None)
             self._drop([token for token, session in self._sessions.items() if session.expires_at <= now])
@@ -177,7 +181,7 @@ class Sessions:
                 [token for token, session in self._sessions.items() if session.holder == holder][: 1 - MAX_PER_USER]
             )
             self._drop([*self._sessions][: 1 - MAX_SESSIONS])
-            self._sessions[token] = started
+            self._sessions[token] = new_session
         return token
 
     def _drop(self, tokens: Sequence[str]) -> None:

@@ -65,18 +65,18 @@ def make_sign_in(provider: Provider, on_authenticated: AuthenticatedHandler, on_
         try:
             answer: Response = await oauth.oidc.authorize_redirect(request, base_url + CALLBACK)
         except Exception as error:  # noqa: BLE001 - whatever a provider answers
-            logger.warning("the provider cannot be reached: %s", _join_lines(error))
+            logger.warning("the provider cannot be reached: %s", _on_one_line(error))
             return on_refused(request, f"the provider at {provider.issuer} cannot be asked; try again later")
         return answer
 
     async def callback(request: Request) -> Response:
         try:
             token = await oauth.oidc.authorize_access_token(request)
-            identity = _identity(await _claims(oauth.oidc, token, provider.claim), provider)
+            identity = _to_identity(await _read_claims(oauth.oidc, token, provider.claim), provider)
         except Exception as error:  # noqa: BLE001 - a token that cannot be read never grants access
             # anyone can forge an error in the URL, so it is not shown
-            logger.warning("a sign-in was refused: %s", _join_lines(error))
-            return on_refused(request, _reason(error))
+            logger.warning("a sign-in was refused: %s", _on_one_line(error))
+            return on_refused(request, _refusal_reason(error))
         return on_authenticated(request, identity)
 
     return Starlette(
@@ -103,7 +103,7 @@ class _PinnedClient(StarletteOAuth2App):  # type: ignore[misc]  # the package ha
         return {**metadata, _ALGORITHMS_KEY: [name for name in ALGORITHMS if name in announced] or ["RS256"]}
 
 
-async def _claims(client: StarletteOAuth2App, token: Mapping[str, Any], groups: str) -> Mapping[str, Any]:
+async def _read_claims(client: StarletteOAuth2App, token: Mapping[str, Any], groups: str) -> Mapping[str, Any]:
     """Return the claims of a token, completed from the userinfo endpoint if the groups are missing.
 
     Args:
@@ -121,7 +121,7 @@ async def _claims(client: StarletteOAuth2App, token: Mapping[str, Any], groups: 
     return {**userinfo, **{name: value for name, value in claims.items() if value is not None}}
 
 
-def _identity(claims: Mapping[str, Any], provider: Provider) -> Identity:
+def _to_identity(claims: Mapping[str, Any], provider: Provider) -> Identity:
     groups = claims.get(provider.claim) or ()
     if not claims["sub"]:
         raise ValueError("expected a `sub` in the token, got an empty one")
@@ -140,11 +140,11 @@ def _identity(claims: Mapping[str, Any], provider: Provider) -> Identity:
     return identity
 
 
-def _join_lines(error: Exception) -> str:
+def _on_one_line(error: Exception) -> str:
     return " ".join(str(error).split())[:_MESSAGE_CHARACTERS]
 
 
-def _reason(error: Exception) -> str:
+def _refusal_reason(error: Exception) -> str:
     """Return the reason for a failed sign-in, without text from the URL or the token."""
     if isinstance(error, UnsupportedAlgorithmError):
         return (

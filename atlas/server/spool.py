@@ -76,14 +76,14 @@ class TraceSpool:
 
     def add_spans(self, writer: Actor, spans: Sequence[SpanRequest]) -> list[str]:
         """Store spans durably. Return one problem for each trace whose spans were rejected."""
-        by_trace: dict[str, list[Json]] = {}
+        requests_by_trace: dict[str, list[Json]] = {}
         for span in spans:
-            by_trace.setdefault(span.trace, []).append(span.request)
+            requests_by_trace.setdefault(span.trace, []).append(span.request)
         problems: list[str] = []
         folder = self._folder / hashlib.sha256(writer.name.encode()).hexdigest()[:16]
         with self._lock():
             folder.mkdir(exist_ok=True)
-            for trace, requests in by_trace.items():
+            for trace, requests in requests_by_trace.items():
                 path = folder / f"{trace}.jsonl"
                 header = {"writer": writer.name, "is_reviewed": writer.is_reviewed, "scope": dict(writer.scope)}
                 text = "".join(f"{json.dumps(header | {'request': request})}\n" for request in requests)
@@ -97,7 +97,7 @@ class TraceSpool:
 
     def n_incomplete(self) -> int:
         """Return the number of incomplete traces."""
-        return len(self._files())
+        return len(self._incomplete_files())
 
     def n_refused(self) -> int:
         """Return the number of traces that could not become attempts. They are kept for a week."""
@@ -109,13 +109,13 @@ class TraceSpool:
         A trace that cannot be stored is retried at the next call. An unreadable trace is logged and set aside, and
         removed after `KEPT_SECONDS`.
         """
-        if not (self._files() or self._refused_files()):
+        if not (self._incomplete_files() or self._refused_files()):
             return 0
         with self._lock():
             for path in self._refused_files():
                 if time.time() - path.stat().st_mtime > KEPT_SECONDS:
                     path.unlink(missing_ok=True)
-            return sum(self._store_if_complete(memory, path) for path in self._files())
+            return sum(self._store_if_complete(memory, path) for path in self._incomplete_files())
 
     def store_complete_traces_in(self, open_memory: Callable[[], MemorySystem]) -> None:
         """Convert complete traces to attempts. `open_memory` is called only if the spool contains traces."""
@@ -127,20 +127,20 @@ class TraceSpool:
         if idle < self._quiet_seconds:
             return False
         try:
-            spooled = _read(path)
+            spooled = _read_trace(path)
             if not spooled.has_root and idle < self._longest_seconds:
                 return False
             if not spooled.trace.is_of_agent:
                 logger.info("trace %s has no attribute of an agent or a model, and is dropped", spooled.trace.id)
                 path.unlink()
                 return False
-            attempt = _attempt(spooled.trace)
+            attempt = _to_attempt(spooled.trace)
         except Exception as error:  # noqa: BLE001 - the other traces are still stored
             _set_aside(path, error)
             return False
         try:
             with acting(spooled.writer):
-                _store(memory, attempt, spooled.trace)
+                _store_attempt(memory, attempt, spooled.trace)
         except (InvalidInput, NotAllowed) as error:
             _set_aside(path, error)
             return False
@@ -150,7 +150,7 @@ class TraceSpool:
         path.unlink()
         return True
 
-    def _files(self) -> list[Path]:
+    def _incomplete_files(self) -> list[Path]:
         return sorted(self._folder.glob("*/*.jsonl"))
 
     def _refused_files(self) -> list[Path]:
@@ -163,22 +163,22 @@ class TraceSpool:
             yield
 
 
-def _read(path: Path) -> SpooledTrace:
+def _read_trace(path: Path) -> SpooledTrace:
     """Read the trace in a file.
 
     Raises:
         InvalidInput: The file contains no trace.
     """
-    lines = [line for raw in path.read_bytes().split(b"\n") if (line := _parse_line(raw))]
+    lines = [line for raw_line in path.read_bytes().split(b"\n") if (line := _parse_line(raw_line))]
     if not lines:
         raise InvalidInput("expected at least one span in the file, got none")
-    received = [each for line in lines for each in decode_spans(line["request"], logger.warning)]
-    by_id = {each.span.id: each for each in received}
-    [trace] = group_into_traces(by_id.values())
+    requests = [request for line in lines for request in decode_spans(line["request"], logger.warning)]
+    requests_by_span = {request.span.id: request for request in requests}
+    [trace] = group_into_traces(requests_by_span.values())
     return SpooledTrace(
         writer=_writer(lines[-1]),
         trace=trace,
-        has_root=any(not each.span.parent for each in received),
+        has_root=any(not request.span.parent for request in requests),
     )
 
 
@@ -187,10 +187,10 @@ def _writer(line: Json) -> Actor:
     return Actor(line["writer"], Role.WRITER, line["is_reviewed"], scope=tuple(scope))
 
 
-def _parse_line(raw: bytes) -> Any:
+def _parse_line(raw_line: bytes) -> Any:
     """Return a parsed line, or None for a partial line, whose spans the server never acknowledged."""
     try:
-        return json.loads(raw) if raw.strip() else None
+        return json.loads(raw_line) if raw_line.strip() else None
     except ValueError:
         return None
 
@@ -202,35 +202,35 @@ def _set_aside(path: Path, error: Exception) -> None:
     path.rename(path.with_name(path.name + _REFUSED_SUFFIX))
 
 
-def _attempt(trace: Trace) -> Trajectory:
+def _to_attempt(trace: Trace) -> Trajectory:
     """Return a trace as an attempt, without secrets, with the ids of its spans."""
     scrubbed = scrub_record(trace.attempt(), Counter())
     assert isinstance(scrubbed, Trajectory)
     return replace(scrubbed, metadata={**scrubbed.metadata, SPANS: sorted(span.id for span in trace.spans)})
 
 
-def _store(memory: MemorySystem, attempt: Trajectory, trace: Trace) -> None:
+def _store_attempt(memory: MemorySystem, attempt: Trajectory, trace: Trace) -> None:
     """Store an attempt under its own id, as an import does, or add later spans to it.
 
     Later spans of another writer become an attempt of that writer.
     """
     stored = memory.experience.get(attempt.id)
-    late = trace if stored is None else _drop_known_spans(stored, trace)
-    if stored is not None and late.spans and not _is_own(memory, stored.id):
-        attempt = replace(_attempt(late), id=stable_id(trace.source, trace.id, actor_name("")))
+    late_trace = trace if stored is None else _drop_known_spans(stored, trace)
+    if stored is not None and late_trace.spans and not _is_own(memory, stored.id):
+        attempt = replace(_to_attempt(late_trace), id=stable_id(trace.source, trace.id, actor_name("")))
         stored = memory.experience.get(attempt.id)
-        late = late if stored is None else _drop_known_spans(stored, late)
+        late_trace = late_trace if stored is None else _drop_known_spans(stored, late_trace)
     if stored is None:
         memory.experience.as_operation("store").restore_many([as_exported(attempt)])
-    elif late.spans:
-        _add_steps(memory, stored, _attempt(late))
+    elif late_trace.spans:
+        _add_steps(memory, stored, _to_attempt(late_trace))
 
 
 def _drop_known_spans(stored: Experience, trace: Trace) -> Trace:
     """Return a trace without the spans that a stored attempt contains. An imported attempt counts as containing all."""
-    known = stored.metadata.get(SPANS)
-    late = [] if known is None else [span for span in trace.spans if span.id not in known]
-    return replace(trace, spans=late, name=trace.name or "late spans")
+    known_span_ids = stored.metadata.get(SPANS)
+    late_spans = [] if known_span_ids is None else [span for span in trace.spans if span.id not in known_span_ids]
+    return replace(trace, spans=late_spans, name=trace.name or "late spans")
 
 
 def _is_own(memory: MemorySystem, experience_id: str) -> bool:

@@ -48,19 +48,23 @@ class Api(FastAPI):
         schemas = document["components"]["schemas"]
         schemas["Problem"] = TypeAdapter(Problem).json_schema()
         document["components"]["schemas"] = {**verbs.RESULTS.named, **schemas}
-        _require_fields_of_answers(document)
+        _require_response_fields(document)
         return document
 
 
-def _require_fields_of_answers(document: dict[str, Any]) -> None:
-    """Mark all fields of response types as required, because a response has every field, even if it is empty."""
+def _require_response_fields(document: dict[str, Any]) -> None:
+    """Mark all fields of response types as required, because a response has every field, even if it is empty.
+
+    Types that requests use, directly or in other types, are left unchanged.
+    """
     operations = [operation for methods in document["paths"].values() for operation in methods.values()]
-    schemas, pending = document["components"]["schemas"], json.dumps([each.get("requestBody") for each in operations])
-    of_requests: set[str] = set()
-    while new := {*_REFERENCE.findall(pending)} - of_requests:
-        of_requests |= new
-        pending = json.dumps([schemas[name] for name in new])
-    for name in verbs.RESULTS.named.keys() - of_requests:
+    schemas = document["components"]["schemas"]
+    text = json.dumps([operation.get("requestBody") for operation in operations])
+    request_schemas: set[str] = set()
+    while new_schemas := {*_REFERENCE.findall(text)} - request_schemas:
+        request_schemas |= new_schemas
+        text = json.dumps([schemas[name] for name in new_schemas])
+    for name in verbs.RESULTS.named.keys() - request_schemas:
         schemas[name]["required"] = [*schemas[name]["properties"]]
 
 
@@ -93,14 +97,14 @@ def _routes(kinds: tuple[str, ...]) -> Api:
         responses=PROBLEMS,
         generate_unique_id_function=lambda route: route.name,  # generated clients name their functions so
     )
-    checked = [Depends(record_route), Depends(check_query)]
+    checks = [Depends(record_route), Depends(check_query)]
     key = Depends(HTTPBearer(auto_error=False, description="A key: atlas keys add NAME"))
     # A request is compared with each route until one matches, so those of agents come first.
     for router in (records.searches, context.router, attempts.router):
-        api.include_router(router, dependencies=[key, *checked])
-    api.include_router(health.router, dependencies=checked)
+        api.include_router(router, dependencies=[key, *checks])
+    api.include_router(health.router, dependencies=checks)
     for routes in (traces, history, changes, verbs, access, review, records):
-        api.include_router(routes.router, dependencies=[key, *checked])
+        api.include_router(routes.router, dependencies=[key, *checks])
     api.add_exception_handler(AtlasError, _problem_response)
     api.add_exception_handler(RequestValidationError, _validation_response)
     api.add_exception_handler(HTTPException, _plain_response)

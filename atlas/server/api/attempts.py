@@ -30,11 +30,11 @@ def store_attempt(
     If a request with the same `Idempotency-Key` was stored before, its response is returned again.
     """
     if idempotency_key is None:
-        return _response(memory, memory.store(attempt.trajectory("")))
+        return _to_response(memory, memory.store(attempt.trajectory("")))
     attempt_id = uuid5(_ATTEMPT_NAMESPACE, f"{actor_name(memory.storage.settings.actor)}\n{idempotency_key}").hex
-    return _response(memory, memory.store_once(attempt.trajectory(attempt_id)))
+    return _to_response(memory, memory.store_once(attempt.trajectory(attempt_id)))
 
 
-def _response(memory: MemorySystem, stored: dict[str, Any]) -> StoreResponse:
+def _to_response(memory: MemorySystem, stored: dict[str, Any]) -> StoreResponse:
     [operation] = memory.history(1, where=Operations(kind="store", of=stored["experience"]))
     return StoreResponse(**stored, operation=operation.id, is_waiting=is_under_review())

@@ -42,29 +42,29 @@ async def changes(
     A client that lost its connection resumes with `Last-Event-ID`. The stream ends with an event `refused` when its key
     is revoked or expires.
     """
-    begin = int(last_event_id) if last_event_id else since
-    return StreamingResponse(_events(request, memory, begin), media_type="text/event-stream")
+    first_revision = int(last_event_id) if last_event_id else since
+    return StreamingResponse(_events(request, memory, first_revision), media_type="text/event-stream")
 
 
 async def _events(request: Request, memory: MemorySystem, since: int | None) -> AsyncIterator[str]:
-    seen = await anyio.to_thread.run_sync(memory.revision) if since is None else since
+    last_revision = await anyio.to_thread.run_sync(memory.revision) if since is None else since
     sent_at = time.monotonic()
-    yield f": following from revision {seen}\n\n"
+    yield f": following from revision {last_revision}\n\n"
     while not await request.is_disconnected():
-        if refused := await anyio.to_thread.run_sync(_refusal, request):
+        if refused := await anyio.to_thread.run_sync(_refusal_reason, request):
             yield f"event: refused\ndata: {json.dumps(refused)}\n\n"
             return
-        revision, event = await anyio.to_thread.run_sync(_event, memory, seen)
+        revision, event = await anyio.to_thread.run_sync(_next_event, memory, last_revision)
         if event:
             yield event
-            seen, sent_at = revision, time.monotonic()
+            last_revision, sent_at = revision, time.monotonic()
         elif time.monotonic() - sent_at > QUIET_SECONDS:
             yield ": nothing new\n\n"
             sent_at = time.monotonic()
         await anyio.sleep(POLL_SECONDS)
 
 
-def _refusal(request: Request) -> str:
+def _refusal_reason(request: Request) -> str:
     """Return the reason why the key of a stream is no longer valid, or an empty string."""
     try:
         request.state.authenticator.authenticate(request.headers.get("authorization", ""))
@@ -73,7 +73,7 @@ def _refusal(request: Request) -> str:
     return ""
 
 
-def _event(memory: MemorySystem, since: int) -> tuple[int, str]:
+def _next_event(memory: MemorySystem, since: int) -> tuple[int, str]:
     """Return the current revision, and an event with the changes since an earlier one, or '' without changes."""
     with memory.storage.reading():
         revision = memory.revision()

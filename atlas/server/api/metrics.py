@@ -31,19 +31,19 @@ class MetricsEndpoint:
         """Answer one request."""
         try:
             actor = self._authenticator.authenticate_and_limit(scope)
-            answer = await self._answer(actor)
+            answer = await self._respond(actor)
         except AtlasError as error:
             answer = access_problem(error).response(getattr(error, "headers", {}))
         await answer(scope, receive, send)
 
-    async def _answer(self, actor: Actor) -> Response:
+    async def _respond(self, actor: Actor) -> Response:
         try:
             with acting(actor):
                 refuse_in_scope("read the metrics")
             own_store = (
                 ""
                 if actor.is_owner
-                else next(each.name for each in self._authenticator.stores if each.directory == actor.store)
+                else next(store.name for store in self._authenticator.stores if store.directory == actor.store)
             )
             text = await run_in_threadpool(self._text, own_store)
         except AtlasError as error:

@@ -132,11 +132,11 @@ def list_records(
     cursor: Annotated[str, Query(pattern=r"^\d{0,9}$")] = "",
 ) -> Page:
     """Return records ordered by the time they were added."""
-    memory_records, passing, offset = find_memory(served, memory), _filter(where), int(cursor or 0)
-    notes = memory_records.filter_notes(passing)
+    memory_records, parsed_filter, offset = find_memory(served, memory), _parse_filter(where), int(cursor or 0)
+    notes = memory_records.filter_notes(parsed_filter)
     with served.storage.reading():
-        rows = memory_records.browse(passing, descending=order == "newest", limit=limit, offset=offset)
-        n_records = memory_records.count(passing)
+        rows = memory_records.browse(parsed_filter, descending=order == "newest", limit=limit, offset=offset)
+        n_records = memory_records.count(parsed_filter)
         records = memory_records.get_many([row["id"] for row in rows])
     next_offset = offset + len(rows)
     return Page(
@@ -177,13 +177,13 @@ def edit_record(
     records = find_memory(served, memory)
     with records.collection.reading():
         before, moment = _record_response(records, record_id, set()), records.collection.moment()
-    tags = [tag.strip() for tag in (if_match or "*").split(",")]
-    if "*" not in tags and before.etag not in tags:
+    etags = [etag.strip() for etag in (if_match or "*").split(",")]
+    if "*" not in etags and before.etag not in etags:
         raise RecordChanged(f"{memory} {record_id} has changed since it was read; read it again, and repeat the edit")
-    expected = {} if "*" in tags else {record_id: moment}
-    scoped = records.as_operation("edit" if changes.fields else "mark", unchanged_since=expected)
+    expected = {} if "*" in etags else {record_id: moment}
+    records_in_operation = records.as_operation("edit" if changes.fields else "mark", unchanged_since=expected)
     with send_secret_counts(answer):
-        _write(served, scoped, before, changes)
+        _write_changes(served, records_in_operation, before, changes)
     after = _record_response(records, record_id, set())
     answer.headers["ETag"] = after.etag
     return after
@@ -208,13 +208,13 @@ def _record_response(records: Memory[Any], record_id: str, fields: AbstractSet[s
             usage=records.usage([record_id])[record_id],
             etag=_etag(record, marks),
             uses=records.collection.uses([record_id]).get(record_id, []) if "uses" in fields else None,
-            rate=_rate(records, record_id) if "rate" in fields else None,
+            rate=_strategy_rate(records, record_id) if "rate" in fields else None,
             links=_links(records, record_id) if "links" in fields else None,
             versions=_versions(records, record_id) if "versions" in fields else None,
         )
 
 
-def _write(served: LazyMemory, records: Any, before: RecordResponse, changes: EditInput) -> None:
+def _write_changes(served: LazyMemory, records: Any, before: RecordResponse, changes: EditInput) -> None:
     """Write the new fields of a record, then its marks. If the marks are rejected, the fields are rolled back."""
     if changes.fields:
         records.edit(before.record.id, **decode_fields(type(before.record), changes.fields))
@@ -255,7 +255,7 @@ def _links(records: Memory[Any], record_id: str) -> LinkGraph:
     return records.linked(record_id)
 
 
-def _rate(records: Memory[Any], record_id: str) -> StrategyRate:
+def _strategy_rate(records: Memory[Any], record_id: str) -> StrategyRate:
     """Return the success rate of a strategy.
 
     Raises:
@@ -272,7 +272,7 @@ def _versions(records: Memory[Any], record_id: str) -> list[RecordVersion]:
     return [RecordVersion.from_version(version) for version in records.versions(record_id)]
 
 
-def _filter(text: str) -> dict[str, Any]:
+def _parse_filter(text: str) -> dict[str, Any]:
     try:
         where = json.loads(text)
     except (ValueError, RecursionError) as error:

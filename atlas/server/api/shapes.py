@@ -63,8 +63,8 @@ class TaskInput(RequestBody):
 
     def task(self) -> Task:
         """Return the task as a `Task`."""
-        judged = VerificationSpec(**self.verification.model_dump())
-        return Task(self.id, self.domain, self.description, self.context, judged)
+        verification = VerificationSpec(**self.verification.model_dump())
+        return Task(self.id, self.domain, self.description, self.context, verification)
 
 
 class ContextRequest(RequestBody):
@@ -269,10 +269,10 @@ class _OrPluginRecord:
     """
 
     def __get_pydantic_core_schema__(self, source: Any, handler: GetCoreSchemaHandler) -> core_schema.CoreSchema:
-        described = handler(source)
-        as_it_is = core_schema.wrap_serializer_function_ser_schema(lambda value, _: value, schema=described)
-        metadata: Any = {"pydantic_js_annotation_functions": [lambda _, to_json: to_json(described)]}
-        return core_schema.any_schema(metadata=metadata, serialization=as_it_is)
+        described_schema = handler(source)
+        serialization = core_schema.wrap_serializer_function_ser_schema(lambda value, _: value, schema=described_schema)
+        metadata: Any = {"pydantic_js_annotation_functions": [lambda _, to_json: to_json(described_schema)]}
+        return core_schema.any_schema(metadata=metadata, serialization=serialization)
 
 
 Record = Annotated[Experience | Strategy | CodeConcept | JournalEntry, _OrPluginRecord()]

@@ -52,31 +52,31 @@ async def take_traces(request: Request, memory: LoadedMemory) -> Response:
     They are stored durably before the response. Half a minute after its last span, a trace becomes an attempt of
     unknown outcome. Configure an exporter with `OTEL_EXPORTER_OTLP_TRACES_ENDPOINT`.
     """
-    kind = request.headers.get("content-type", "").partition(";")[0].strip().lower()
+    media_type = request.headers.get("content-type", "").partition(";")[0].strip().lower()
     body = _unpack(await request.body(), request.headers.get("content-encoding", "").strip().lower())
-    problems = await run_in_threadpool(_store_spans, memory, body, kind)
-    answer: dict[str, Any] = {}
+    problems = await run_in_threadpool(_store_spans, memory, body, media_type)
+    content: dict[str, Any] = {}
     if problems:
-        answer = {"partialSuccess": {"rejectedSpans": str(len(problems)), "errorMessage": "; ".join(problems[:5])}}
-    if kind == PROTOBUF:
-        return Response(ParseDict(answer, ExportTraceServiceResponse()).SerializeToString(), media_type=PROTOBUF)
-    return JSONResponse(answer)
+        content = {"partialSuccess": {"rejectedSpans": str(len(problems)), "errorMessage": "; ".join(problems[:5])}}
+    if media_type == PROTOBUF:
+        return Response(ParseDict(content, ExportTraceServiceResponse()).SerializeToString(), media_type=PROTOBUF)
+    return JSONResponse(content)
 
 
-def _store_spans(memory: MemorySystem, body: bytes, kind: str) -> list[str]:
+def _store_spans(memory: MemorySystem, body: bytes, media_type: str) -> list[str]:
     check_role(Role.WRITER, "send traces")
     problems: list[str] = []
-    spans = list(split_by_span(_decode_request(body, kind), problems.append))
+    spans = list(split_by_span(_decode_request(body, media_type), problems.append))
     name, scope = actor_name(memory.storage.settings.actor), tuple(actor_scope().items())
     writer = Actor(name, Role.WRITER, is_under_review(), scope=scope)
     return problems + (TraceSpool(memory.storage.path).add_spans(writer, spans) if spans else [])
 
 
-def _decode_request(body: bytes, kind: str) -> Any:
-    if kind == JSON:
+def _decode_request(body: bytes, media_type: str) -> Any:
+    if media_type == JSON:
         return parse_json(body)
-    if kind != PROTOBUF:
-        raise InvalidInput(f"traces should come as {JSON} or {PROTOBUF}, but the content type is {kind[:80]!r}")
+    if media_type != PROTOBUF:
+        raise InvalidInput(f"traces should come as {JSON} or {PROTOBUF}, but the content type is {media_type[:80]!r}")
     message = ExportTraceServiceRequest()
     try:
         message.ParseFromString(body)
@@ -91,13 +91,13 @@ def _unpack(body: bytes, encoding: str) -> bytes:
         return body
     if encoding != "gzip":
         raise InvalidInput(f"the content encoding should be gzip or none, but is {encoding[:40]!r}")
-    unpacker = zlib.decompressobj(wbits=31)
+    decompressor = zlib.decompressobj(wbits=31)
     try:
-        unpacked = unpacker.decompress(body, MAX_UNPACKED_BYTES)
+        unpacked = decompressor.decompress(body, MAX_UNPACKED_BYTES)
     except zlib.error as error:
         raise InvalidInput(f"the body should be gzip, but cannot be unpacked: {error}") from error
-    if unpacker.unconsumed_tail:
+    if decompressor.unconsumed_tail:
         raise TooLarge(MAX_UNPACKED_BYTES)
-    if not unpacker.eof:
+    if not decompressor.eof:
         raise InvalidInput("the gzip body is truncated; send it again")
     return unpacked

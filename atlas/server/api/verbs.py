@@ -35,7 +35,7 @@ class AsciiResponse(JSONResponse):
         return json.dumps(content, separators=(",", ":"), allow_nan=False).encode("ascii")
 
 
-def _call(verb: Verb, owner: str, served: ServedMemory, encoded: Any) -> Response:
+def _call_verb(verb: Verb, owner: str, served: ServedMemory, encoded: Any) -> Response:
     """Call a method and return its result. The number of replaced secrets is sent as a header."""
     check_role(verb.role, f"call `{verb.name}`")
     if verb.is_store_wide:
@@ -45,10 +45,10 @@ def _call(verb: Verb, owner: str, served: ServedMemory, encoded: Any) -> Respons
     name = verb.name
     if not served.is_model_ready:
         name, arguments = _to_keyword_call(verb, arguments)
-    bound = inspect.signature(getattr(target, name)).bind(**arguments)
+    bound_arguments = inspect.signature(getattr(target, name)).bind(**arguments)
     answer = AsciiResponse(None)
     with send_secret_counts(answer):
-        result = getattr(target, name)(*bound.args, **bound.kwargs)
+        result = getattr(target, name)(*bound_arguments.args, **bound_arguments.kwargs)
     answer.body = answer.render(encode(result))
     answer.headers["content-length"] = str(len(answer.body))
     return answer
@@ -63,34 +63,34 @@ def _to_keyword_call(verb: Verb, arguments: dict[str, Any]) -> tuple[str, dict[s
     return verb.name, arguments | ({"by_words": True} if verb.name == "build_context" else {})
 
 
-def _add(verb: Verb, owners: tuple[str, ...]) -> None:
+def _add_route(verb: Verb, owners: tuple[str, ...]) -> None:
     """Add the route of a verb."""
     endpoint: Callable[..., Response]
     if owners == (SYSTEM,):
 
         def endpoint(opened: LazyServedMemory, arguments: Arguments = NO_ARGUMENTS) -> Response:
-            return _call(verb, SYSTEM, opened, arguments)
+            return _call_verb(verb, SYSTEM, opened, arguments)
     else:
 
         def endpoint(memory: str, opened: LazyServedMemory, arguments: Arguments = NO_ARGUMENTS) -> Response:
-            return _call(verb, memory, opened, arguments)
+            return _call_verb(verb, memory, opened, arguments)
 
         endpoint.__annotations__["memory"] = Literal[owners]
 
-    described = inspect.getdoc(verb.method(owners[0])) or ""
+    description = inspect.getdoc(verb.method(owners[0])) or ""
     router.post(
         f"/{verb.name}" if owners == (SYSTEM,) else f"/{{memory}}/{verb.name}",
         response_class=AsciiResponse,
         name=f"call_{verb.name}" if owners == (SYSTEM,) else f"call_{verb.name}_of_memory",
-        description=described,
+        description=description,
         openapi_extra={
-            "requestBody": {"content": {"application/json": {"schema": _schema(verb, owners)}}},
+            "requestBody": {"content": {"application/json": {"schema": _arguments_schema(verb, owners)}}},
             "responses": {"200": {"content": {"application/json": {"schema": _result_schema(verb, owners)}}}},
         },
     )(endpoint)
 
 
-def _schema(verb: Verb, owners: tuple[str, ...]) -> dict[str, Any]:
+def _arguments_schema(verb: Verb, owners: tuple[str, ...]) -> dict[str, Any]:
     """Return the OpenAPI schema of a verb's arguments."""
     parameters = {
         name: parameter
@@ -106,4 +106,4 @@ def _result_schema(verb: Verb, owners: tuple[str, ...]) -> dict[str, Any]:
 
 
 for _verb in VERBS:
-    _add(_verb, _verb.owners)
+    _add_route(_verb, _verb.owners)

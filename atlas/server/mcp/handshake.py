@@ -77,7 +77,11 @@ def handshake_reply(line: bytes, *, announces_changes: bool) -> dict[str, Any] |
                 "clientInfo": {"name": str(), "version": str()},
             },
         } if version in VERSIONS:
-            result = {"protocolVersion": version, "serverInfo": _SERVER, **_offer(announces_changes=False)}
+            result = {
+                "protocolVersion": version,
+                "serverInfo": _SERVER,
+                **_capabilities_and_instructions(announces_changes=False),
+            }
         case {
             "jsonrpc": "2.0",
             "id": str() | int() as request_id,
@@ -90,7 +94,7 @@ def handshake_reply(line: bytes, *, announces_changes: bool) -> dict[str, Any] |
                 "cacheScope": "private",
                 "ttlMs": 0,
                 "_meta": {f"{_META}serverInfo": _SERVER},
-                **_offer(announces_changes=announces_changes),
+                **_capabilities_and_instructions(announces_changes=announces_changes),
             }
         case _:
             return None
@@ -104,7 +108,7 @@ def _is_stateless(meta: dict[str, Any]) -> bool:
     return False
 
 
-def _offer(*, announces_changes: bool) -> dict[str, Any]:
+def _capabilities_and_instructions(*, announces_changes: bool) -> dict[str, Any]:
     """Return the server's capabilities and instructions."""
     capability = {"listChanged": announces_changes}
     capabilities = {

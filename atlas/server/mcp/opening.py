@@ -23,12 +23,12 @@ class MemoryOpener:
         self._is_opened = threading.Event()
         self._opened: MemorySystem | None = None
         self._error: AtlasError | None = None
-        self._warming: WarmUp | None = None
+        self._warm_up: WarmUp | None = None
 
     @property
     def is_model_ready(self) -> bool:
         """True if the embedding model is ready for searches."""
-        return self._warming is not None and self._warming.is_done
+        return self._warm_up is not None and self._warm_up.is_done
 
     def begin(self) -> None:
         """Start the thread."""
@@ -64,8 +64,8 @@ class MemoryOpener:
 
         try:
             self._opened = open_memory(settings=self._settings)
-            self._warming = WarmUp(self._opened)
-            self._warming.begin()
+            self._warm_up = WarmUp(self._opened)
+            self._warm_up.begin()
         except AtlasError as error:
             self._error = error
         finally:

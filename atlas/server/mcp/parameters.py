@@ -59,11 +59,11 @@ def wrong_arguments_message(
         schema: JSON schema of the arguments, as `simplify_schema` returns it.
     """
     paths = dict.fromkeys(tuple(problem["loc"][:2]) for problem in error.errors())
-    problems = dict.fromkeys(_problem(schema["properties"], arguments, path) for path in paths)
+    problems = dict.fromkeys(_describe_problem(schema["properties"], arguments, path) for path in paths)
     return f"{'; '.join([*problems][:MAX_PROBLEMS])}. Correct the arguments and call `{tool}` again"
 
 
-def _problem(properties: Mapping[str, Any], arguments: Mapping[str, Any], path: tuple[int | str, ...]) -> str:
+def _describe_problem(properties: Mapping[str, Any], arguments: Mapping[str, Any], path: tuple[int | str, ...]) -> str:
     name, *rest = path
     schema = properties[str(name)]
     if name not in arguments:

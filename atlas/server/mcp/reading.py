@@ -74,8 +74,8 @@ def recall_by_words(
     min_trust: str = "",
 ) -> str:
     """Run `recall` with keywords only."""
-    asked, where = query_task(task, domain=domain, tools=tools), scope_metadata(scope or {})
-    block = memory.build_context(asked, budget_tokens, where=where, by_words=True, min_trust=min_trust)
+    described_task, where = query_task(task, domain=domain, tools=tools), scope_metadata(scope or {})
+    block = memory.build_context(described_task, budget_tokens, where=where, by_words=True, min_trust=min_trust)
     return f"{_block_text(block)}\n\n{NOT_READY}"
 
 
@@ -90,12 +90,12 @@ def search(
 ) -> str:
     """Call to search one memory. One line per hit: `[id] outcome relevance · first words`."""
     if like:
-        return _similar(memory, query, like, where, among, k, cursor)
+        return _search_similar(memory, query, like, where, among, k, cursor)
     if not query:
         raise InvalidInput("`search` takes a `query`, or the id of a record as `like`, but got neither")
-    skipped = _parse_cursor(cursor)
-    retrieval = known_kinds()[among].records(memory).retrieve(query, k + skipped + 1, where=where)
-    return _page(retrieval, among, skipped, k)
+    n_skipped = _parse_cursor(cursor)
+    retrieval = known_kinds()[among].records(memory).retrieve(query, k + n_skipped + 1, where=where)
+    return _format_page(retrieval, among, n_skipped, k)
 
 
 def search_by_words(
@@ -110,19 +110,19 @@ def search_by_words(
     """Run `search` with keywords only. A search for similar records needs no model."""
     if like or not query:
         return search(memory, query, where, among, k, cursor, like)
-    skipped = _parse_cursor(cursor)
-    retrieval = known_kinds()[among].records(memory).retrieve_words(query, k + skipped + 1, where=where)
-    return f"{_page(retrieval, among, skipped, k)}\n{NOT_READY}"
+    n_skipped = _parse_cursor(cursor)
+    retrieval = known_kinds()[among].records(memory).retrieve_words(query, k + n_skipped + 1, where=where)
+    return f"{_format_page(retrieval, among, n_skipped, k)}\n{NOT_READY}"
 
 
-def _similar(
+def _search_similar(
     memory: MemorySystem, query: str, like: str, where: dict[str, Any] | None, among: str, k: int, cursor: str
 ) -> str:
     if query:
         raise InvalidInput("`search` takes a `query` or `like`, but got both; leave one out")
-    skipped, reference = _parse_cursor(cursor), find_record(memory, like, among)
-    hits = reference.memory.similar(reference.id, k + skipped + 1, where=where)
-    return _page(Retrieval(hits=hits, n_hidden=0, threshold=0.0), among, skipped, k)
+    n_skipped, reference = _parse_cursor(cursor), find_record(memory, like, among)
+    hits = reference.memory.similar(reference.id, k + n_skipped + 1, where=where)
+    return _format_page(Retrieval(hits=hits, n_hidden=0, threshold=0.0), among, n_skipped, k)
 
 
 def read(
@@ -146,8 +146,8 @@ def record_json(reference: RecordReference, max_characters: int) -> str:
         raise NotAllowed(f"[{reference.name} {shown_id(reference.id)}] is in quarantine; ask a curator to release it")
     text = json.dumps(_drop_empty_fields(reference.memory.get(reference.id)), ensure_ascii=False, indent=1)
     n_cut = len(text) - max_characters
-    cut = f"\n… {n_cut:,} more characters; read it alone, or with a larger max_tokens" if n_cut > 0 else ""
-    return f"[{reference.name} {shown_id(reference.id)}]\n{text[:max_characters]}{cut}"
+    cut_note = f"\n… {n_cut:,} more characters; read it alone, or with a larger max_tokens" if n_cut > 0 else ""
+    return f"[{reference.name} {shown_id(reference.id)}]\n{text[:max_characters]}{cut_note}"
 
 
 def history(
@@ -160,23 +160,23 @@ def history(
     return "\n".join(map(_describe_operation, memory.history(limit, where=where))) or "Nothing was done yet."
 
 
-def _page(retrieval: Retrieval[Any], among: str, skipped: int, k: int) -> str:
-    lines = [_line(hit, among) for hit in retrieval.hits[skipped : skipped + k]]
+def _format_page(retrieval: Retrieval[Any], among: str, n_skipped: int, k: int) -> str:
+    lines = [_format_hit(hit, among) for hit in retrieval.hits[n_skipped : n_skipped + k]]
     if retrieval.n_hidden:
         lines.append(f"{retrieval.n_hidden} hidden below {retrieval.threshold:.2f}")
-    if len(retrieval.hits) > skipped + k:
-        lines.append(f"next: cursor={skipped + k}")
+    if len(retrieval.hits) > n_skipped + k:
+        lines.append(f"next: cursor={n_skipped + k}")
     return "\n".join([*(lines or ["Nothing has to do with this query."]), *retrieval.notes])
 
 
 def _block_text(block: ContextBlock) -> str:
-    left_out = [omission_line(omission) for omission in block.omitted if omission.id]
-    further = f"; {len(left_out) - MAX_OMITTED} more" if len(left_out) > MAX_OMITTED else ""
-    notes = [f"\n(Left out: {'; '.join(left_out[:MAX_OMITTED])}{further})"] if left_out else []
+    omission_lines = [omission_line(omission) for omission in block.omitted if omission.id]
+    and_more = f"; {len(omission_lines) - MAX_OMITTED} more" if len(omission_lines) > MAX_OMITTED else ""
+    notes = [f"\n(Left out: {'; '.join(omission_lines[:MAX_OMITTED])}{and_more})"] if omission_lines else []
     notes += [f"\n({name} could not be asked: {message})" for name, message in block.errors.items()]
     if block.assignment is not None and block.assignment.is_held_out:
         return HOLDOUT_ANSWER
-    return "".join([block.text or EMPTY_BLOCK_TEXTS[bool(left_out)], *notes])
+    return "".join([block.text or EMPTY_BLOCK_TEXTS[bool(omission_lines)], *notes])
 
 
 def _parse_cursor(cursor: str) -> int:
@@ -185,7 +185,7 @@ def _parse_cursor(cursor: str) -> int:
     return int(cursor or 0)
 
 
-def _line(hit: Hit[Any], among: str) -> str:
+def _format_hit(hit: Hit[Any], among: str) -> str:
     outcome = f"{hit.item.outcome.label} " if isinstance(hit.item, Experience) else ""
     summary = " ".join(known_kinds()[among].summary(hit.item).split())[:LINE_CHARACTERS]
     return f"[{shown_id(hit.item.id)}] {outcome}{hit.relevance:.2f} · {summary}"

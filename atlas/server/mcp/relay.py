@@ -75,10 +75,12 @@ class Relay:
 
     @asynccontextmanager
     async def _connect(self) -> AsyncIterator[Client]:
-        at = endpoint(self._address, self._key)
+        remote_endpoint = endpoint(self._address, self._key)
         async with (
-            httpx2.AsyncClient(headers=at.headers, timeout=TIMEOUT_SECONDS, trust_env=not at.is_local) as http,
-            Client(streamable_http_client(f"{at.address}/mcp/", http_client=http)) as remote,
+            httpx2.AsyncClient(
+                headers=remote_endpoint.headers, timeout=TIMEOUT_SECONDS, trust_env=not remote_endpoint.is_local
+            ) as http,
+            Client(streamable_http_client(f"{remote_endpoint.address}/mcp/", http_client=http)) as remote,
         ):
             yield remote
 

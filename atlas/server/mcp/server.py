@@ -114,13 +114,12 @@ def _bind_memory(tool: Callable[..., str], open_memory: MemoryProvider) -> Calla
     """Return a tool with its first parameter, the memory, bound. ATLAS errors become `ToolError`."""
 
     @wraps(tool, assigned=("__name__", "__qualname__", "__module__"))
-    def bound(**arguments: Any) -> str:
+    def bound_tool(**arguments: Any) -> str:
         try:
             served = open_memory()
+            available_tool = tool if served.is_model_ready else KEYWORD_VARIANTS.get(tool, tool)
             with counting_secrets() as counts:
-                answer = (tool if served.is_model_ready else KEYWORD_VARIANTS.get(tool, tool))(
-                    served.memory, **arguments
-                )
+                answer = available_tool(served.memory, **arguments)
             return f"{answer} {describe_counts(counts)}" if counts else answer
         except AtlasError as error:
             raise ToolError(str(error)) from error
@@ -128,7 +127,7 @@ def _bind_memory(tool: Callable[..., str], open_memory: MemoryProvider) -> Calla
     # imported when the memory is opened
     signature = inspect.signature(tool, eval_str=True, locals={"MemorySystem": Any})
     parameters = [parameter for name, parameter in signature.parameters.items() if name != "memory"]
-    bound.__signature__ = signature.replace(parameters=parameters)  # type: ignore[attr-defined]
-    bound.__annotations__ = {parameter.name: parameter.annotation for parameter in parameters} | {"return": str}
-    bound.__doc__ = inspect.cleandoc(tool.__doc__ or "")
-    return bound
+    bound_tool.__signature__ = signature.replace(parameters=parameters)  # type: ignore[attr-defined]
+    bound_tool.__annotations__ = {parameter.name: parameter.annotation for parameter in parameters} | {"return": str}
+    bound_tool.__doc__ = inspect.cleandoc(tool.__doc__ or "")
+    return bound_tool

@@ -46,18 +46,18 @@ def store_attempt(
 ) -> str:
     """Call after a task, whether it went well or not."""
     actor = actor_name(memory.storage.settings.actor)
-    facts = {**_metadata(metadata, scope), **({"solution": solution} if solution else {})}
-    named = "\n".join([actor, attempt_id, *([dump(scope_of(facts))] if scope else [])])
-    trajectory_id = uuid5(_ATTEMPTS, named).hex if attempt_id else new_id()
+    attempt_metadata = {**_with_scope(metadata, scope), **({"solution": solution} if solution else {})}
+    id_source = "\n".join([actor, attempt_id, *([dump(scope_of(attempt_metadata))] if scope else [])])
+    trajectory_id = uuid5(_ATTEMPTS, id_source).hex if attempt_id else new_id()
     if used is not None:
-        facts["used"] = group_by_memory([find_record(memory, record_id) for record_id in used])
+        attempt_metadata["used"] = group_by_memory([find_record(memory, record_id) for record_id in used])
     stored = memory.store_once(
         Trajectory(
             task=Task(task_id, domain, task),
-            steps=tuple(_step(step) for step in steps),
+            steps=tuple(_to_step(step) for step in steps),
             outcome=Outcome(success=success, error_info=error or None),
             agent_id=actor,
-            metadata=facts,
+            metadata=attempt_metadata,
             id=trajectory_id,
         )
     )
@@ -92,7 +92,7 @@ def note(
         content,
         generation=generation,
         links=linked,
-        metadata=_metadata(metadata, scope),
+        metadata=_with_scope(metadata, scope),
     )
     if entry_id is None:
         return f"Not noted: {memory.journal.rejected().why(content)}"
@@ -119,7 +119,7 @@ def add_strategy(
             title=title,
             rationale=rationale,
             sources=ids,
-            metadata=_metadata(None, scope),
+            metadata=_with_scope(None, scope),
         )
     )
     return f"Added strategy {shown_id(added)}.{_added_note(bank.operation_id)}"
@@ -145,10 +145,10 @@ def report_outcomes(
     reason: Reason = "",
 ) -> str:
     """Call when you learn later how attempts ended, such as from tests or from the user."""
-    ids = {find_record(memory, each, "experience").id: success for each, success in outcomes.items()}
-    scoped = memory.experience.as_operation("outcome", reason)
-    n_changed = scoped.report_outcomes(ids)
-    return f"Set {n_changed} of {len(outcomes)} outcomes.{_undo_hint(scoped.operation_id) if n_changed else ''}"
+    ids = {find_record(memory, record_id, "experience").id: success for record_id, success in outcomes.items()}
+    experience = memory.experience.as_operation("outcome", reason)
+    n_changed = experience.report_outcomes(ids)
+    return f"Set {n_changed} of {len(outcomes)} outcomes.{_undo_hint(experience.operation_id) if n_changed else ''}"
 
 
 def mark(
@@ -171,8 +171,9 @@ def mark(
     references = [find_record(memory, record_id) for record_id in ids]
     n_changed, operation_id = 0, None
     for name, record_ids in group_by_memory(references).items():
-        scoped = known_kinds()[name].records(memory).as_operation("mark", operation_id=operation_id)
-        n_changed, operation_id = n_changed + scoped.change_marks(record_ids, **changes), scoped.operation_id
+        memory_in_operation = known_kinds()[name].records(memory).as_operation("mark", operation_id=operation_id)
+        n_changed += memory_in_operation.change_marks(record_ids, **changes)
+        operation_id = memory_in_operation.operation_id
     return f"Marked {n_changed} of {len(references)} records.{_undo_hint(operation_id) if n_changed else ''}"
 
 
@@ -186,12 +187,12 @@ def edit(
     from atlas.verbs.values import decode_fields  # imported late, because clients wait for the list of tools
 
     reference = find_record(memory, id)
-    scoped: Any = reference.memory.as_operation("edit", reason)
-    scoped.collection.check_may_change([reference.id])
-    before = scoped.get(reference.id)
-    if scoped.edit(reference.id, **decode_fields(type(before), changes)) == before:
+    memory_in_operation: Any = reference.memory.as_operation("edit", reason)
+    memory_in_operation.collection.check_may_change([reference.id])
+    before = memory_in_operation.get(reference.id)
+    if memory_in_operation.edit(reference.id, **decode_fields(type(before), changes)) == before:
         return f"The {reference.name} {shown_id(reference.id)} has these values already."
-    return f"Changed {reference.name} {shown_id(reference.id)}.{_undo_hint(scoped.operation_id)}"
+    return f"Changed {reference.name} {shown_id(reference.id)}.{_undo_hint(memory_in_operation.operation_id)}"
 
 
 def forget(
@@ -201,12 +202,12 @@ def forget(
 ) -> str:
     """Call to delete records of yours that are wrong or no longer needed."""
     references = group_by_memory([find_record(memory, record_id) for record_id in ids])
-    scoped, operation_id = {}, None
+    memories, operation_id = {}, None
     for name, record_ids in references.items():
-        scoped[name] = known_kinds()[name].records(memory).as_operation("forget", reason, operation_id=operation_id)
-        scoped[name].collection.check_may_change(record_ids)  # of all memories, before anything is deleted
-        operation_id = scoped[name].operation_id
-    n_deleted = sum(scoped[name].forget(record_ids) for name, record_ids in references.items())
+        memories[name] = known_kinds()[name].records(memory).as_operation("forget", reason, operation_id=operation_id)
+        memories[name].collection.check_may_change(record_ids)  # of all memories, before anything is deleted
+        operation_id = memories[name].operation_id
+    n_deleted = sum(memories[name].forget(record_ids) for name, record_ids in references.items())
     return f"Forgot {n_deleted} {'record' if n_deleted == 1 else 'records'}.{_undo_hint(operation_id)}"
 
 
@@ -220,7 +221,7 @@ def undo(
     return f"Undone. To do it again: undo {undone.id[:8]}."
 
 
-def _metadata(metadata: Mapping[str, Any] | None, scope: Mapping[str, str] | None) -> dict[str, Any]:
+def _with_scope(metadata: Mapping[str, Any] | None, scope: Mapping[str, str] | None) -> dict[str, Any]:
     """Return the metadata of a new record, with the scope added.
 
     Raises:
@@ -234,7 +235,7 @@ def _metadata(metadata: Mapping[str, Any] | None, scope: Mapping[str, str] | Non
     return {**(metadata or {}), **scope_metadata(scope or {})}
 
 
-def _step(step: str | dict[str, Any]) -> Step:
+def _to_step(step: str | dict[str, Any]) -> Step:
     if isinstance(step, str):
         return Step(action=step)
     texts = {name: str(step[name]) for name in ("thought", "action", "observation") if step.get(name) is not None}

@@ -53,10 +53,10 @@ class RequestRate:
             return 0.0
         now = self._monotonic()
         with self._lock:
-            n_left, at = self._buckets.pop(sender, (float(self._per_minute), now))
-            n_left = min(self._per_minute, n_left + (now - at) * self._per_minute / 60)
-            wait = 0.0 if n_left >= 1 else (1 - n_left) * 60 / self._per_minute
-            self._buckets[sender] = (n_left if wait else n_left - 1, now)
+            n_tokens, refilled_at = self._buckets.pop(sender, (float(self._per_minute), now))
+            n_tokens = min(self._per_minute, n_tokens + (now - refilled_at) * self._per_minute / 60)
+            wait = 0.0 if n_tokens >= 1 else (1 - n_tokens) * 60 / self._per_minute
+            self._buckets[sender] = (n_tokens if wait else n_tokens - 1, now)
             if len(self._buckets) > MAX_SENDERS:
                 self._buckets.popitem(last=False)
             return wait
@@ -123,8 +123,8 @@ class ConcurrencyLimitMiddleware:
             return
         if self._n_concurrent >= self._max_concurrent:
             message = f"this server is at its maximum of {self._n_concurrent:,} concurrent requests; retry in 1 second"
-            busy = TooManyRequests(message, 1.0)
-            await problem_of(busy).response(busy.headers)(scope, receive, send)
+            error = TooManyRequests(message, 1.0)
+            await problem_of(error).response(error.headers)(scope, receive, send)
             return
         is_counted = True
         self._n_concurrent += 1

@@ -85,7 +85,7 @@ class _TextFormatter(logging.Formatter):
         """Return a record as a line, followed by the traceback if there is one."""
         current_id = request_id.get() or getattr(record, _FIELDS, {}).get("request_id", "")
         suffix = f" [{current_id}]" if current_id else ""
-        line = f"{_time(record)} {record.levelname} {_escape_control_characters(record.getMessage())}{suffix}"
+        line = f"{_format_time(record)} {record.levelname} {_escape_control_characters(record.getMessage())}{suffix}"
         return f"{line}\n{self.formatException(record.exc_info)}" if record.exc_info else line
 
 
@@ -95,7 +95,7 @@ class _JsonFormatter(logging.Formatter):
     def format(self, record: logging.LogRecord) -> str:
         """Return a record as one line of JSON."""
         entry: dict[str, Any] = {
-            "time": _time(record),
+            "time": _format_time(record),
             "level": record.levelname.lower(),
             "logger": record.name,
             "message": record.getMessage(),
@@ -113,5 +113,5 @@ def _escape_control_characters(text: str) -> str:
     return "".join(char if char.isprintable() else char.encode("unicode_escape").decode() for char in text)
 
 
-def _time(record: logging.LogRecord) -> str:
+def _format_time(record: logging.LogRecord) -> str:
     return time.strftime("%Y-%m-%dT%H:%M:%S", time.gmtime(record.created)) + f".{int(record.msecs):03d}Z"

@@ -76,13 +76,11 @@ class Metrics:
         Args:
             store: Name of the store to include, empty for all.
         """
-        described = CollectorRegistry()
-        described.register(
-            _StoreCollector(
-                {name: store_by_name for name, store_by_name in self._stores.items() if store in ("", name)}
-            )
+        store_registry = CollectorRegistry()
+        store_registry.register(
+            _StoreCollector({name: open_store for name, open_store in self._stores.items() if store in ("", name)})
         )
-        return generate_latest(self._registry) + generate_latest(described)
+        return generate_latest(self._registry) + generate_latest(store_registry)
 
 
 class _StoreCollector(Collector):
@@ -103,7 +101,7 @@ class _StoreCollector(Collector):
         }
         for store_name, open_store in self._stores.items():
             try:
-                values = list(_values(open_store()))
+                values = list(_read_values(open_store()))
             except AtlasError as error:
                 logger.warning("the metrics of the store %s cannot be read: %s", store_name, error)
                 is_up.add_metric((store_name,), 0)
@@ -129,9 +127,9 @@ _METRICS: dict[str, tuple[type[GaugeMetricFamily | CounterMetricFamily], str, tu
 """Kind, description and labels (besides the store) of metrics, keyed by name."""
 
 
-def _values(store: OpenedStore) -> Iterator[tuple[str, tuple[str, ...], float]]:
+def _read_values(store: OpenedStore) -> Iterator[tuple[str, tuple[str, ...], float]]:
     """Yield the metrics of a store: name, labels (besides the store), and value."""
-    storage, expenses = store.memory.storage, store.spent
+    storage, token_usage = store.memory.storage, store.spent
     spool = TraceSpool(storage.path)
     yield "atlas_store_revision", (), store.memory.revision()
     for name, kind in searchable_kinds().items():
@@ -146,6 +144,6 @@ def _values(store: OpenedStore) -> Iterator[tuple[str, tuple[str, ...], float]]:
     yield "atlas_traces_refused", (), spool.n_refused()
     for labels, n_jobs in sorted(count_jobs(storage.path).items()):
         yield "atlas_jobs", labels, n_jobs
-    yield "atlas_language_model_calls", (), expenses.n_calls
-    yield "atlas_language_model_tokens", ("read",), expenses.tokens - expenses.output_tokens
-    yield "atlas_language_model_tokens", ("written",), expenses.output_tokens
+    yield "atlas_language_model_calls", (), token_usage.n_calls
+    yield "atlas_language_model_tokens", ("read",), token_usage.tokens - token_usage.output_tokens
+    yield "atlas_language_model_tokens", ("written",), token_usage.output_tokens

@@ -36,7 +36,7 @@ class RequestTraces:
         ):  # otherwise exporting a span would create another one
             return
         context = TraceContextTextMapPropagator().extract({"traceparent": record.traceparent})
-        began = int(record.started_at * _NANOSECONDS)
+        started_at = int(record.started_at * _NANOSECONDS)
         span = self._tracer.start_span(
             f"{record.method} {record.route}",
             context,
@@ -49,11 +49,11 @@ class RequestTraces:
                 "atlas.actor": record.actor.name if record.actor else "",
                 "atlas.role": record.role,
             },
-            start_time=began,
+            start_time=started_at,
         )
         if record.status >= 500 or not record.status:
             span.set_status(Status(StatusCode.ERROR))
-        span.end(began + int(record.seconds * _NANOSECONDS))
+        span.end(started_at + int(record.seconds * _NANOSECONDS))
 
     def close(self) -> None:
         """Send pending spans."""
