@@ -91,10 +91,10 @@ class ArtefactFile(ABC, Generic[T]):
         source_ledger_id = _ledger_id(header)
         if self._shared is None:
             with lock_cache_of_ledger(self.path.parent, source_ledger_id):
-                _write(self.path, header, arrays)
+                _write_file(self.path, header, arrays)
             return
         with lock_cache(self.path.parent):
-            _write(self.path, header, arrays, partial(self._publish, self._shared, ledger_id=source_ledger_id))
+            _write_file(self.path, header, arrays, partial(self._publish, self._shared, ledger_id=source_ledger_id))
 
     def is_published_since(self, previous: Publication | None) -> bool:
         """Return whether another server has published a result of this job since `previous`."""
@@ -126,11 +126,11 @@ class ArtefactFile(ABC, Generic[T]):
         shared = self._shared
         if shared is None:
             return
-        published, file_time = shared.publication(self.name), self._file_time()
-        if published is None and file_time:
+        publication, file_time = shared.publication(self.name), self._file_time()
+        if publication is None and file_time:
             self._publish_or_drop(shared)
-        elif published is not None and published.is_whole and published.version != file_time:
-            self._fetch(shared, published.version)
+        elif publication is not None and publication.is_whole and publication.version != file_time:
+            self._fetch(shared, publication.version)
 
     def _fetch(self, shared: SharedState, version: int) -> None:
         with lock_cache(self.path.parent):  # read inside the lock, because a purge may have deleted it
@@ -138,12 +138,12 @@ class ArtefactFile(ABC, Generic[T]):
             if content is None:
                 return
 
-            def fill(file: Path) -> None:
+            def write_content(file: Path) -> None:
                 file.write_bytes(content)
                 os.utime(file, ns=(version, version))
 
             try:
-                _write_atomically(self.path, fill)
+                _write_atomically(self.path, write_content)
             except StoreUnavailable as error:
                 logger.warning("the result of another server cannot be loaded: %s", error)
 
@@ -178,7 +178,7 @@ def load_artefact(path: Path, decode: Callable[[Mapping[str, Any], Mapping[str, 
         with path.open("rb") as file, zipfile.ZipFile(file) as archive:
             if damaged := archive.testzip():  # numpy would continue, and fail with arbitrary errors
                 raise zipfile.BadZipFile(f"the part {damaged} is damaged")
-            arrays = {name.removesuffix(".npy"): _array(archive.read(name)) for name in archive.namelist()}
+            arrays = {name.removesuffix(".npy"): _parse_array(archive.read(name)) for name in archive.namelist()}
         header = json.loads(arrays.pop("header").tobytes())
         if header.pop("version") != VERSION:
             return None
@@ -190,7 +190,7 @@ def load_artefact(path: Path, decode: Callable[[Mapping[str, Any], Mapping[str, 
         return None
 
 
-def _array(content: bytes) -> npt.NDArray[Any]:
+def _parse_array(content: bytes) -> npt.NDArray[Any]:
     array: npt.NDArray[Any] = np.lib.format.read_array(io.BytesIO(content), allow_pickle=False)
     return array
 
@@ -201,7 +201,7 @@ def save_artefact(path: Path, header: Mapping[str, Any], **arrays: npt.NDArray[A
     Raises:
         StoreUnavailable: The directory cannot be written; the current file is kept.
     """
-    _write(path, header, arrays)
+    _write_file(path, header, arrays)
 
 
 @contextmanager
@@ -222,7 +222,7 @@ def _ledger_id(header: Mapping[str, Any]) -> str:
     return str(header.get("ledger_id") or header.get("moment", {}).get("ledger_id", ""))
 
 
-def _write(
+def _write_file(
     path: Path,
     header: Mapping[str, Any],
     arrays: Mapping[str, npt.NDArray[Any]],
@@ -231,21 +231,21 @@ def _write(
     """Write a file. If `before_replace` raises, the file is not replaced."""
     text = json.dumps({**header, "version": VERSION}, ensure_ascii=False).encode("utf-8", "surrogatepass")
 
-    def fill(temporary: Path) -> None:
+    def write_content(temporary: Path) -> None:
         with temporary.open("wb") as file:
             np.savez(file, header=np.frombuffer(text, np.uint8), **arrays)  # type: ignore[arg-type]
         before_replace(temporary)
 
-    _write_atomically(path, fill)
+    _write_atomically(path, write_content)
 
 
-def _write_atomically(path: Path, fill: Callable[[Path], None]) -> None:
-    """Write a file atomically, with content from `fill`."""
+def _write_atomically(path: Path, write_content: Callable[[Path], None]) -> None:
+    """Write a file atomically, with content from `write_content`."""
     temporary = temporary_path(path)
     try:
         make_directory_in(path.parent.parent, path.parent.name)
         create_private(temporary, mode=file_mode(path.parent))
-        fill(temporary)
+        write_content(temporary)
         temporary.replace(path)
     except OSError as error:
         raise StoreUnavailable(

@@ -55,10 +55,12 @@ class CompressionResult:
 
     def origin_text(self, concepts: Collection[CodeConcept]) -> str:
         """Return the numbers of programs and attempts that concepts come from, such as `4 programs and 1 attempt`."""
-        kinds = {is_workflow(concept) for concept in concepts}
-        counts = {False: (self.n_programs, "program"), True: (self.n_attempts, "attempt")}
-        kind_counts = [counts[kind] for kind in sorted(kinds)]
-        return " and ".join(f"{n:,} {noun}{'' if n == 1 else 's'}" for n, noun in kind_counts)
+        counts = list[tuple[int, str]]()
+        if not all(map(is_workflow, concepts)):
+            counts.append((self.n_programs, "program"))
+        if any(map(is_workflow, concepts)):
+            counts.append((self.n_attempts, "attempt"))
+        return " and ".join(f"{count:,} {noun}{'' if count == 1 else 's'}" for count, noun in counts)
 
     def rewritings_with(self, concept_id: str) -> list[Rewriting]:
         """Return the programs that use a concept."""
@@ -66,11 +68,13 @@ class CompressionResult:
 
     def with_callees(self, ids: Collection[str]) -> list[CodeConcept]:
         """Return the concepts with these ids and all their callees, ordered so that callees come first."""
-        needed = set(ids)
+        needed_ids = set(ids)
         for learned in reversed(self.learned):
-            if learned.concept.id in needed:
-                needed.update(learned.concept.calls)
-        return [learned.concept for learned in self.learned if learned.concept.id in needed and not learned.is_known]
+            if learned.concept.id in needed_ids:
+                needed_ids.update(learned.concept.calls)
+        return [
+            learned.concept for learned in self.learned if learned.concept.id in needed_ids and not learned.is_known
+        ]
 
 
 class CompressionFile(ArtefactFile[CompressionResult]):

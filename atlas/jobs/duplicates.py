@@ -111,7 +111,7 @@ class DuplicatesResult:
         return self.status.message if self.status is not None and self.status.state == "failed" else ""
 
 
-_Moment = tuple[str, int, int]
+_ResultKey = tuple[str, int, int]
 """Ledger id, revision of the ledger, and modification time of the result's file."""
 
 
@@ -121,7 +121,7 @@ class LiveDuplicates(LiveResult[Duplicates]):
     def __init__(self, memory: MemorySystem, worker: Worker, max_synchronous: int = MAX_SYNCHRONOUS) -> None:
         super().__init__(memory, worker)
         self.max_synchronous = max_synchronous
-        self._result: tuple[_Moment, DuplicatesResult] | None = None
+        self._result: tuple[_ResultKey, DuplicatesResult] | None = None
 
     def latest(self) -> DuplicatesResult:
         """Return the result of the latest search. In a large store, the first call starts a search."""
@@ -145,29 +145,29 @@ class LiveDuplicates(LiveResult[Duplicates]):
         return self.memory.experience.collection_name
 
     def _search_now(self) -> DuplicatesResult:
-        moment = self._current_moment(0)
-        if self._result is None or self._result[0] != moment:
+        key = self._current_key(0)
+        if self._result is None or self._result[0] != key:
             duplicates = find_duplicates(self.memory.storage, self._collection)
-            self._result = (moment, self._split_groups(duplicates, n_changed=0))
+            self._result = (key, self._split_groups(duplicates, n_changed=0))
         return self._result[1]
 
     def _search_by_worker(self) -> DuplicatesResult:
         status, saved = self.status(), self.saved()
-        moment, loaded = self._current_moment(saved.written_at), saved.result
+        key, duplicates = self._current_key(saved.written_at), saved.result
         is_done = status is not None and status.state == "done"
-        if loaded is None or loaded.ledger_id != moment[0]:
-            is_other = loaded is not None and (status is None or is_done)  # from another store or model
-            status = self._start_search() if is_other or status is None else status
+        if duplicates is None or duplicates.ledger_id != key[0]:
+            is_of_other_store = duplicates is not None and (status is None or is_done)  # from another store or model
+            status = self._start_search() if is_of_other_store or status is None else status
             return DuplicatesResult(status=None if status.state == "done" else status)
-        if self._result is None or self._result[0] != moment:
-            n_since = n_changed(self.memory.storage, self._collection, loaded.revision)
-            self._result = (moment, self._split_groups(loaded, n_changed=n_since))
+        if self._result is None or self._result[0] != key:
+            n_changed_since = n_changed(self.memory.storage, self._collection, duplicates.revision)
+            self._result = (key, self._split_groups(duplicates, n_changed=n_changed_since))
         return replace(self._result[1], status=None if is_done else status)
 
     def _start_search(self) -> JobStatus:
         return self._submit(DuplicatesJob(**self._job_arguments, collection=self._collection))
 
-    def _current_moment(self, written_at: int) -> _Moment:
+    def _current_key(self, written_at: int) -> _ResultKey:
         ledger = self.memory.storage.ledger
         return ledger.position(self._collection).ledger_id, ledger.revision(), written_at
 
@@ -175,15 +175,17 @@ class LiveDuplicates(LiveResult[Duplicates]):
         """Return the groups split by outcome and then by solution, without deleted records, largest first."""
         ids = [record_id for group in duplicates.groups for record_id in group.ids]
         outcomes = self.memory.experience.column("outcome", {"id": {"$in": ids}})
-        groups = [part for group in duplicates.groups for part in _split_by_label(group, outcomes)]
+        groups = [subgroup for group in duplicates.groups for subgroup in _split_by_label(group, outcomes)]
         repeated = [
             group
             for group in groups
             if len({duplicates.digests.get(record_id, record_id) for record_id in group.ids}) > 1
         ]
         return DuplicatesResult(
-            groups=_sorted_ids([part for group in groups for part in _split_by_label(group, duplicates.digests)]),
-            repeated=_sorted_ids(repeated),
+            groups=_ids_largest_first(
+                [subgroup for group in groups for subgroup in _split_by_label(group, duplicates.digests)]
+            ),
+            repeated=_ids_largest_first(repeated),
             n_changed=n_changed,
             is_known=True,
         )
@@ -191,15 +193,15 @@ class LiveDuplicates(LiveResult[Duplicates]):
 
 def _split_by_label(group: DuplicateGroup, labels: Mapping[str, str]) -> Iterator[DuplicateGroup]:
     """Yield the members of a group by label, for each label with several. Members without a label are left out."""
-    members: dict[str, list[str]] = {}
+    ids_by_label: dict[str, list[str]] = {}
     for record_id in group.ids:
         if record_id in labels:
-            members.setdefault(labels[record_id], []).append(record_id)
-    for ids in members.values():
+            ids_by_label.setdefault(labels[record_id], []).append(record_id)
+    for ids in ids_by_label.values():
         if len(ids) > 1:
             yield replace(group, ids=tuple(ids))
 
 
-def _sorted_ids(groups: Sequence[DuplicateGroup]) -> Groups:
+def _ids_largest_first(groups: Sequence[DuplicateGroup]) -> Groups:
     ordered = sorted(groups, key=lambda group: (-len(group.ids), -group.similarity_min, group.ids))
     return tuple(group.ids for group in ordered)

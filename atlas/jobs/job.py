@@ -74,10 +74,10 @@ class StoreJob(ABC):
             PlanOutdated: The store was restored, re-embedded or purged during the job.
         """
         store = Path(self.store)
-        target = Path(self.output)
+        output = Path(self.output)
         file = self.file()
-        with open_database_store(store) as server:
-            shared = server.ledger.shared if server is not None and target == store / CACHE else None
+        with open_database_store(store) as database_store:
+            shared = database_store.ledger.shared if database_store is not None and output == store / CACHE else None
             if shared is None:
                 file.save(self.make(on_progress, file))
                 return

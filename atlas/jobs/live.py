@@ -40,7 +40,7 @@ class LiveResult(ABC, Generic[T]):
         self.worker = worker
         self._job: Job | None = None
         self._saved: SavedResult[T] = SavedResult()
-        self._scratch: tempfile.TemporaryDirectory[str] | None = None
+        self._temporary_directory: tempfile.TemporaryDirectory[str] | None = None
         self._lock = RLock()
 
     @abstractmethod
@@ -79,9 +79,9 @@ class LiveResult(ABC, Generic[T]):
     def close(self) -> None:
         """Delete the temporary results of a read-only store."""
         with self._lock:
-            if self._scratch is not None:
-                self._scratch.cleanup()
-                self._scratch = None
+            if self._temporary_directory is not None:
+                self._temporary_directory.cleanup()
+                self._temporary_directory = None
 
     def _submit(self, job: Job) -> JobStatus:
         """Submit a job in place of the current job, unless both are equal."""
@@ -101,8 +101,8 @@ class LiveResult(ABC, Generic[T]):
 
     def _newest_file(self) -> ArtefactFile[T]:
         """Return the store's file, or the one in the temporary directory if that is newer."""
-        scratch = [Path(self._scratch.name)] if self._scratch is not None else []
-        return max([self._stored_file(), *map(self.file, scratch)], key=lambda file: file.written_at)
+        temporary_directories = [Path(self._temporary_directory.name)] if self._temporary_directory is not None else []
+        return max([self._stored_file(), *map(self.file, temporary_directories)], key=lambda file: file.written_at)
 
     def _stored_file(self) -> ArtefactFile[T]:
         """Return the store's file, which all servers share."""
@@ -122,6 +122,6 @@ class LiveResult(ABC, Generic[T]):
         if not self.memory.storage.read_only:
             return self._cache_directory
         with self._lock:
-            if self._scratch is None:
-                self._scratch = tempfile.TemporaryDirectory(prefix="atlas-result-")
-            return Path(self._scratch.name)
+            if self._temporary_directory is None:
+                self._temporary_directory = tempfile.TemporaryDirectory(prefix="atlas-result-")
+            return Path(self._temporary_directory.name)

@@ -45,7 +45,7 @@ class LiveMap(LiveResult[MemoryMap]):
         self._maps_by_domain_size: dict[int, MemoryMap] = {}
         self._maps_with_names: dict[tuple[int, str], tuple[MemoryMap, MemoryMap]] = {}
         self._embedded: EmbeddedRecords | None = None  # the last snapshot, for incremental reads
-        self._updater: threading.Thread | None = None
+        self._update_thread: threading.Thread | None = None
         self._work_lock = threading.RLock()  # for reading and comparing vectors, which may be slow
 
     def file(self, directory: Path) -> MapFile:
@@ -66,7 +66,7 @@ class LiveMap(LiveResult[MemoryMap]):
             self._update_in_background(min_domain_size)
         with self._lock:
             memory_map = self._map
-            if memory_map is not None and self._is_other_size(memory_map, min_domain_size):
+            if memory_map is not None and self._has_other_domain_size(memory_map, min_domain_size):
                 memory_map = self._maps_by_domain_size.get(min_domain_size, memory_map)
             return self._with_names(memory_map) if memory_map is not None else None
 
@@ -106,8 +106,8 @@ class LiveMap(LiveResult[MemoryMap]):
 
     def wait(self) -> None:
         """Wait until background updates have finished."""
-        if self._updater is not None:
-            self._updater.join()
+        if self._update_thread is not None:
+            self._update_thread.join()
 
     def _load_newest(self) -> MemoryMap | None:
         """Return the cached map, or a newer saved map. None if there is no map, or if a purge made it invalid."""
@@ -142,7 +142,7 @@ class LiveMap(LiveResult[MemoryMap]):
                 if self._map is not current:
                     return  # the worker has written a new one in the meantime, which the next run updates
                 self._map = memory_map
-            if memory_map is not None and self._is_other_size(memory_map, min_domain_size):
+            if memory_map is not None and self._has_other_domain_size(memory_map, min_domain_size):
                 self._regroup(memory_map, min_domain_size)
 
     def _lock_first_map(self) -> AbstractContextManager[object]:
@@ -162,13 +162,13 @@ class LiveMap(LiveResult[MemoryMap]):
                 _log.warning("the map cannot be updated: %s", error, exc_info=not isinstance(error, AtlasError))
 
         with self._lock:
-            if self._updater is None or not self._updater.is_alive():
-                self._updater = threading.Thread(target=update, name="atlas-map", daemon=True)
-                self._updater.start()
+            if self._update_thread is None or not self._update_thread.is_alive():
+                self._update_thread = threading.Thread(target=update, name="atlas-map", daemon=True)
+                self._update_thread.start()
 
     def _make_first(self) -> MemoryMap | None:
         """Return the first map of a store, or None if it has no experiences."""
-        embedded = self._read()
+        embedded = self._read_embedded()
         if not embedded.ids:
             return None
         if len(embedded.ids) > self.max_synchronous:
@@ -183,7 +183,7 @@ class LiveMap(LiveResult[MemoryMap]):
         """Return the updated map, or None if no experiences are left. Vectors are only read after a change."""
         if not self._is_behind(memory_map):
             return memory_map
-        embedded = self._read()
+        embedded = self._read_embedded()
         fitted = self.current()
         if fitted is not None and (fitted.recipe, fitted.ledger_id) != (memory_map.recipe, memory_map.ledger_id):
             fitted = None
@@ -192,27 +192,27 @@ class LiveMap(LiveResult[MemoryMap]):
     def _regroup(self, memory_map: MemoryMap, min_domain_size: int) -> None:
         """Find the map's domains for another minimum size. They are cached, and updated with the store."""
         previous = self._maps_by_domain_size.get(min_domain_size)
-        grouped = self._update(previous) if previous is not None else None
-        grouped = grouped or regroup(memory_map, self._read(), min_domain_size)
+        regrouped = self._update(previous) if previous is not None else None
+        regrouped = regrouped or regroup(memory_map, self._read_embedded(), min_domain_size)
         with self._lock:
             if self._map is memory_map:
-                remaining = {
+                other_groupings = {
                     size: grouping for size, grouping in self._maps_by_domain_size.items() if size != min_domain_size
                 }
-                retained = dict(list(remaining.items())[1 - MAX_GROUPINGS :])
-                self._maps_by_domain_size = {**retained, min_domain_size: grouped}
+                newest_groupings = dict(list(other_groupings.items())[1 - MAX_GROUPINGS :])
+                self._maps_by_domain_size = {**newest_groupings, min_domain_size: regrouped}
 
     def _is_up_to_date(self, min_domain_size: int) -> bool:
         """Return whether the cached map is up to date."""
         memory_map = self._map
-        if memory_map is not None and self._is_other_size(memory_map, min_domain_size):
+        if memory_map is not None and self._has_other_domain_size(memory_map, min_domain_size):
             memory_map = self._maps_by_domain_size.get(min_domain_size)
         return memory_map is not None and not self._is_behind(memory_map)
 
     def _is_behind(self, memory_map: MemoryMap) -> bool:
         """Return whether experiences, ignoring marks, have changed since the map, or the store was restored."""
-        now = self.memory.storage.ledger.position(COLLECTION)
-        return now.ledger_id != memory_map.ledger_id or now.revision > memory_map.revision
+        position = self.memory.storage.ledger.position(COLLECTION)
+        return position.ledger_id != memory_map.ledger_id or position.revision > memory_map.revision
 
     def _is_large(self) -> bool:
         return self.memory.storage.ledger.has_more_than(COLLECTION, self.max_synchronous)
@@ -225,7 +225,7 @@ class LiveMap(LiveResult[MemoryMap]):
         model = self.memory.storage.model
         return model.name if model is not None else ""
 
-    def _is_other_size(self, memory_map: MemoryMap, min_domain_size: int) -> bool:
+    def _has_other_domain_size(self, memory_map: MemoryMap, min_domain_size: int) -> bool:
         return bool(memory_map.domains) and min_domain_size not in (0, memory_map.recipe.min_domain_size)
 
     def _with_names(self, memory_map: MemoryMap) -> MemoryMap:
@@ -233,16 +233,16 @@ class LiveMap(LiveResult[MemoryMap]):
         names = self.names
         key = (id(memory_map), names.state())
         if key not in self._maps_with_names:
-            retained = list(self._maps_with_names.items())[1 - MAX_GROUPINGS :]
+            newest_entries = list(self._maps_with_names.items())[1 - MAX_GROUPINGS :]
             self._maps_with_names = {
-                **dict(retained),
+                **dict(newest_entries),
                 key: (memory_map, names.apply(memory_map)),
             }  # keeps the object alive, so that its id is not reused
         return self._maps_with_names[key][1]
 
-    def _read(self) -> EmbeddedRecords:
+    def _read_embedded(self) -> EmbeddedRecords:
         """Return the current vectors of the store, reading only those that have changed since the last call."""
         cached, storage = self._embedded, self.memory.storage
-        now = read_embedded(storage, COLLECTION) if cached is None else reread(storage, COLLECTION, cached)
-        self._embedded = now
-        return now
+        embedded = read_embedded(storage, COLLECTION) if cached is None else reread(storage, COLLECTION, cached)
+        self._embedded = embedded
+        return embedded

@@ -131,9 +131,12 @@ def draw_now(
 def load_positions(directory: Path, collection: str) -> MapPositions:
     """Return the positions of a collection's records on the stored map. Empty if there is no map."""
     file, names = MapFile(directory / CACHE, collection), DomainNames(directory, collection)
-    with open_database_store(directory, read_only=True) as server:
-        if server is not None:
-            file, names = file.with_shared_state(server.ledger.shared), DomainNames.of(server, collection)
+    with open_database_store(directory, read_only=True) as database_store:
+        if database_store is not None:
+            file, names = (
+                file.with_shared_state(database_store.ledger.shared),
+                DomainNames.of(database_store, collection),
+            )
         saved = file.load()
         return map_positions(names.apply(saved)) if saved is not None else NO_POSITIONS
 
@@ -142,7 +145,7 @@ def map_positions(memory_map: MemoryMap) -> MapPositions:
     """Return the positions of a map's records, keyed by id."""
     names = {domain.number: domain.name for domain in memory_map.domains}
     rows = zip(memory_map.ids, memory_map.labels.tolist(), memory_map.coordinates.tolist(), strict=True)
-    return {record_id: MapPosition(names.get(label, ""), *at) for record_id, label, at in rows}
+    return {record_id: MapPosition(names.get(label, ""), *coordinates) for record_id, label, coordinates in rows}
 
 
 def _reuse(saved: MemoryMap | None, embedded: EmbeddedRecords, engine: str, min_domain_size: int) -> MemoryMap | None:

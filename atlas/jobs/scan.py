@@ -58,7 +58,7 @@ class LiveScan:
         self._memory = memory
         self._max_synchronous = max_synchronous
         self._states: dict[str, _MemoryState] = {}
-        self._with_signs: dict[tuple[str, str], Finding] = {}
+        self._findings_with_signs: dict[tuple[str, str], Finding] = {}
         """The records with signs of the whole store."""
         self._signs_revisions: list[tuple[str, int]] = []
         """The revisions of the memories at the last search for signs of the whole store."""
@@ -70,7 +70,7 @@ class LiveScan:
         """Return the findings so far. Many new records are scanned in a thread, which the first call starts."""
         with self._lock, acting_on_all_records():
             for name in searchable_kinds():
-                self._list_changed(name)
+                self._queue_changed(name)
             if self._n_left() <= self._max_synchronous:
                 while self._scan_batch():
                     pass
@@ -80,7 +80,7 @@ class LiveScan:
             elif (self._n_left() or is_outdated) and (self._thread is None or not self._thread.is_alive()):
                 self._thread = threading.Thread(target=self._scan_all, name="atlas-scan", daemon=True)
                 self._thread.start()
-            return self._state()
+            return self._current_state()
 
     def wait(self) -> None:
         """Wait until the thread has scanned all records."""
@@ -106,17 +106,18 @@ class LiveScan:
                 logger.warning("the scan of the records stopped: %s", error)
                 return
 
-    def _list_changed(self, name: str) -> None:
+    def _queue_changed(self, name: str) -> None:
+        """Queue the records of a memory that were added or changed since the last call, and drop their findings."""
         records, ledger = searchable_kinds()[name].records(self._memory), self._memory.storage.ledger
-        now = ledger.position(records.collection_name)
+        position = ledger.position(records.collection_name)
         state = self._states.get(name)
-        if state is None or state.ledger_id != now.ledger_id:
-            self._states[name] = _MemoryState(now.ledger_id, now.revision, records.ids(), {})
-        elif state.revision < now.revision:
-            changed = ledger.changed_ids(records.collection_name, state.revision)
-            for record_id in changed:
+        if state is None or state.ledger_id != position.ledger_id:
+            self._states[name] = _MemoryState(position.ledger_id, position.revision, records.ids(), {})
+        elif state.revision < position.revision:
+            changed_ids = ledger.changed_ids(records.collection_name, state.revision)
+            for record_id in changed_ids:
                 state.findings.pop(record_id, None)
-            state.revision, state.pending = now.revision, list(dict.fromkeys([*state.pending, *changed]))
+            state.revision, state.pending = position.revision, list(dict.fromkeys([*state.pending, *changed_ids]))
 
     def _scan_batch(self) -> bool:
         """Check a batch of records of one memory, and return whether there were any records to check."""
@@ -151,16 +152,16 @@ class LiveScan:
             title = searchable_kinds()[name].records(self._memory).titles([record_id]).get(record_id, "")
             without_signs = Finding(memory=name, id=record_id, title=title, score=0.0, reasons=())
             findings[name, record_id] = with_signs(without_signs, reasons)
-        self._with_signs = findings
+        self._findings_with_signs = findings
         self._signs_revisions, self._next_signs_at = revisions, time.monotonic() + SIGNS_SECONDS
 
-    def _state(self) -> ScanState:
-        findings = dict(self._with_signs)
+    def _current_state(self) -> ScanState:
+        findings = dict(self._findings_with_signs)
         for name, state in self._states.items():
             for record_id, finding in state.findings.items():
-                with_store_signs = findings.get((name, record_id))
+                store_finding = findings.get((name, record_id))
                 findings[name, record_id] = with_signs(
-                    finding, with_store_signs.reasons if with_store_signs is not None else ()
+                    finding, store_finding.reasons if store_finding is not None else ()
                 )
         return ScanState(findings=tuple(worst_first([*findings.values()])), n_left=self._n_left())
 

@@ -112,4 +112,4 @@ def _to_error(response: httpx.Response, address: str) -> AtlasError:
 def _replaced_secrets(response: httpx.Response) -> dict[str, int]:
     """Return the number of secrets that the server replaced in the request, keyed by kind."""
     counts = (part.rpartition("=") for part in response.headers.get("Atlas-Scrubbed", "").split(", "))
-    return {kind: int(n) for kind, _, n in counts if n.isdecimal()}
+    return {kind: int(count) for kind, _, count in counts if count.isdecimal()}

@@ -95,14 +95,14 @@ def compress_now(
     on_progress(0, 100, "reading attempts")
     ids = successful_ids(memory, where)
     strategy = strategy or choose_strategy()
-    proposing = strategy.propose(
+    proposal_coroutine = strategy.propose(
         read_attempts(memory, ids[:MAX_ATTEMPTS]),
         memory.concepts.get_many(memory.concepts.ids()),
         progress=lambda stage, share: on_progress(round(100 * share), 100, stage),
         cancelled=cancelled,
     )
     with operation():
-        proposal = run(proposing)
+        proposal = run(proposal_coroutine)
     result = _make_result(proposal, len(ids))
     return replace(
         result,
@@ -132,11 +132,9 @@ def choose_strategy(
 
 def successful_ids(memory: MemorySystem, where: Mapping[str, Any]) -> list[str]:
     """Return the ids of successful attempts that match a filter, newest first, without pending ones."""
-    made_at, waiting = (
-        memory.experience.column("created_at", restrict_to_successes(where)),
-        set(memory.experience.ids(IS_NOT_TRUSTED)),
-    )
-    return sorted(made_at.keys() - waiting, key=lambda record_id: made_at[record_id] or "", reverse=True)
+    created_at = memory.experience.column("created_at", restrict_to_successes(where))
+    trusted_ids = created_at.keys() - set(memory.experience.ids(IS_NOT_TRUSTED))
+    return sorted(trusted_ids, key=lambda record_id: created_at[record_id] or "", reverse=True)
 
 
 def restrict_to_successes(where: Mapping[str, Any]) -> dict[str, Any]:
@@ -164,13 +162,13 @@ def add_concepts(
     concepts = result.with_callees(ids)
     _check_additions(memory, concepts)
     reason = f"found in {result.origin_text(concepts)}"
-    scoped = memory.concepts.as_operation("compress", reason)
-    added = set(scoped.add_many(concepts, reason))
+    concepts_in_operation = memory.concepts.as_operation("compress", reason)
+    added = set(concepts_in_operation.add_many(concepts, reason))
     if with_strategies:
-        strategies = memory.strategies.as_operation("compress", reason, operation_id=scoped.operation_id)
+        strategies = memory.strategies.as_operation("compress", reason, operation_id=concepts_in_operation.operation_id)
         for strategy in new_strategies(memory, [concept for concept in concepts if concept.id in added]):
             strategies.add(strategy)
-    return scoped.operation_id if added else None
+    return concepts_in_operation.operation_id if added else None
 
 
 def new_strategies(memory: MemorySystem, concepts: Sequence[CodeConcept]) -> list[Strategy]:
@@ -180,8 +178,8 @@ def new_strategies(memory: MemorySystem, concepts: Sequence[CodeConcept]) -> lis
     }
     if not strategies:
         return []
-    existing = set(map(content_hash, memory.strategies.get_many(memory.strategies.ids())))
-    return [strategy for key, strategy in strategies.items() if key not in existing]
+    existing_hashes = set(map(content_hash, memory.strategies.get_many(memory.strategies.ids())))
+    return [strategy for hash_of_content, strategy in strategies.items() if hash_of_content not in existing_hashes]
 
 
 class LiveCompression(LiveResult[CompressionResult]):
@@ -210,11 +208,11 @@ class LiveCompression(LiveResult[CompressionResult]):
         return CompressionFile(directory, COLLECTION)
 
 
-def _check_additions(memory: MemorySystem, new: Sequence[CodeConcept]) -> None:
+def _check_additions(memory: MemorySystem, additions: Sequence[CodeConcept]) -> None:
     titles = memory.concepts.column("title")
     ids_by_name = {name: concept_id for concept_id, name in titles.items()}
-    available = {*titles, *(concept.id for concept in new)}
-    for concept in new:
+    available = {*titles, *(concept.id for concept in additions)}
+    for concept in additions:
         if ids_by_name.get(concept.name, concept.id) != concept.id:
             raise InvalidInput(f"another concept is now named {concept.name!r}; compress again, or rename that one")
         if not available.issuperset(concept.calls):

@@ -62,10 +62,9 @@ def _compress_or_report(memory: MemorySystem) -> str:
 
 
 def _failure_sentence(error: Exception) -> str:
-    why = str(error) if isinstance(error, AtlasError) else f"{type(error).__name__}: {error}"
-    return (
-        f"The automatic search of {SystemClock().now().isoformat(timespec='seconds')} failed ({' '.join(why.split())})."
-    )
+    now = SystemClock().now().isoformat(timespec="seconds")
+    reason = str(error) if isinstance(error, AtlasError) else f"{type(error).__name__}: {error}"
+    return f"The automatic search of {now} failed ({' '.join(reason.split())})."
 
 
 def _compress(memory: MemorySystem) -> str:
@@ -74,31 +73,31 @@ def _compress(memory: MemorySystem) -> str:
     settings = memory.storage.settings
     strategy = choose_strategy(path=settings.program_path, seconds=settings.compress_seconds)
     result = compress_now(memory, strategy=strategy)
-    before = notes.read(ADDED_NOTE).get("", "").split()
-    new = select_additions(result, before)
-    operation_id = add_concepts(memory, result, list(new)) if new else None
-    searched = f"The automatic search of {result.made_at} read {result.n_programs:,} programs"
+    earlier_digests = notes.read(ADDED_NOTE).get("", "").split()
+    new_digests = select_additions(result, earlier_digests)
+    operation_id = add_concepts(memory, result, list(new_digests)) if new_digests else None
+    summary = f"The automatic search of {result.made_at} read {result.n_programs:,} programs"
     if operation_id is None:
-        return f"{searched} and added nothing."
-    notes.write({ADDED_NOTE: " ".join(dict.fromkeys([*before, *new.values()]))})
-    n_added = len(new)
+        return f"{summary} and added nothing."
+    notes.write({ADDED_NOTE: " ".join(dict.fromkeys([*earlier_digests, *new_digests.values()]))})
+    n_added = len(new_digests)
     return (
-        f"{searched} and added {n_added:,} {'concept' if n_added == 1 else 'concepts'} (operation {operation_id[:8]})."
+        f"{summary} and added {n_added:,} {'concept' if n_added == 1 else 'concepts'} (operation {operation_id[:8]})."
     )
 
 
-def select_additions(result: CompressionResult, before: Collection[str]) -> dict[str, str]:
+def select_additions(result: CompressionResult, earlier_digests: Collection[str]) -> dict[str, str]:
     """Return the digests of new proven concepts and of the concepts they call, keyed by id.
 
     A concept is left out if it was added before, or if it calls one that was added before and has been removed since.
     """
-    added: dict[str, str] = {}
+    additions: dict[str, str] = {}
     for learned in result.learned:
         if learned.is_proven and not learned.is_known:
             digests = {concept.id: _digest(concept) for concept in result.with_callees([learned.concept.id])}
-            if not set(before).intersection(digests.values()):
-                added |= digests
-    return added
+            if not set(earlier_digests).intersection(digests.values()):
+                additions |= digests
+    return additions
 
 
 def _digest(concept: CodeConcept) -> str:
