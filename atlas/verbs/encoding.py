@@ -17,7 +17,7 @@ import numpy as np
 from atlas.core.errors import InvalidInput
 from atlas.core.json_values import check_json
 from atlas.core.schema.reading import types_of_fields
-from atlas.verbs.values import SEQUENCES, refusal, types_of_arguments
+from atlas.verbs.values import SEQUENCES, types_of_arguments, wrong_type_error
 
 _EXACT_TYPES = {str: "a string", datetime: "a datetime"}
 """Types to which JSON would silently convert other values, with their names in errors."""
@@ -74,9 +74,9 @@ def encode_arguments(
         InvalidInput: A value cannot be encoded.
     """
     signature, hints = inspect.signature(method), types_of_arguments(method, owner)
-    bound = list(signature.bind(*arguments, **keyword_arguments).arguments.items())[1:]
+    named_arguments = list(signature.bind(*arguments, **keyword_arguments).arguments.items())[1:]
     encoded = {}
-    for name, value in bound:
+    for name, value in named_arguments:
         if signature.parameters[name].kind is inspect.Parameter.VAR_KEYWORD:
             field_types = types_of_fields(record_type)
             encoded[name] = {
@@ -103,7 +103,7 @@ def encode_as(declared: Any, value: Any, path: str) -> Any:
     if origin in (Union, UnionType):
         return encode_as(_matching_member(parts, value), value, path)
     if origin in _EXACT_TYPES and not isinstance(value, origin):
-        raise refusal(_EXACT_TYPES[origin], value, path)
+        raise wrong_type_error(_EXACT_TYPES[origin], value, path)
     if is_dataclass(origin) and isinstance(value, origin):  # type: ignore[arg-type]
         return _encode_fields(types_of_fields(declared), value, path)
     return _encode_parts(origin, parts, value, path)
@@ -112,8 +112,8 @@ def encode_as(declared: Any, value: Any, path: str) -> Any:
 def _matching_member(members: Sequence[Any], value: Any) -> Any:
     """Return the member of a union type that a value belongs to, or the first member if none fits."""
     for member in members:
-        kind = get_origin(member) or member
-        if kind in (Any, object) or (isinstance(kind, type) and isinstance(value, kind)):
+        member_type = get_origin(member) or member
+        if member_type in (Any, object) or (isinstance(member_type, type) and isinstance(value, member_type)):
             return member
     return next(member for member in members if member is not NoneType)
 
@@ -131,9 +131,10 @@ def _encode_parts(origin: Any, parts: tuple[Any, ...], value: Any, path: str) ->
     if origin in (tuple, *SEQUENCES) and isinstance(value, Iterable) and not isinstance(value, str | bytes | Mapping):
         values = list(value)
         is_fixed = origin is tuple and len(parts) == len(values) and ... not in parts
-        kinds = parts if is_fixed else repeat(parts[0] if parts else Any)
+        item_types = parts if is_fixed else repeat(parts[0] if parts else Any)
         encoded = [
-            encode_as(kind, part, f"{path}[{n}]") for n, (kind, part) in enumerate(zip(kinds, values, strict=False))
+            encode_as(item_type, part, f"{path}[{index}]")
+            for index, (item_type, part) in enumerate(zip(item_types, values, strict=False))
         ]
         return sorted(encoded) if isinstance(value, AbstractSet) else encoded
     return encode(value)

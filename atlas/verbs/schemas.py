@@ -44,17 +44,17 @@ class Schemas:
 
     def schema_of_any(self, hints: list[Any]) -> Schema:
         """Return the JSON schema of a value that has one of these types."""
-        schemas = [choice for hint in hints for choice in _choices(self.schema_of(hint))]
-        distinct = [schema for n, schema in enumerate(schemas) if schema not in schemas[:n]]
+        schemas = [choice for hint in hints for choice in _alternatives(self.schema_of(hint))]
+        distinct = [schema for index, schema in enumerate(schemas) if schema not in schemas[:index]]
         return distinct[0] if len(distinct) == 1 else {"anyOf": distinct}
 
     def schema_of(self, hint: Any) -> Schema:
         """Return the JSON schema of a type, or raise `TypeError` if its values have no JSON form."""
         if hint in (Any, object):
             return {}
-        return dict(_SCALARS[hint]) if hint in _SCALARS else self._compound(hint)
+        return dict(_SCALARS[hint]) if hint in _SCALARS else self._compound_schema(hint)
 
-    def _compound(self, hint: Any) -> Schema:
+    def _compound_schema(self, hint: Any) -> Schema:
         origin, arguments = get_origin(hint) or hint, get_args(hint)
         if isinstance(hint, TypeVar):
             return self.schema_of(hint.__bound__ or Any)
@@ -67,22 +67,22 @@ class Schemas:
         if origin is np.ndarray:
             return {"type": "array", "items": {"anyOf": [_NUMBER, {"type": "array", "items": _NUMBER}]}}
         if origin in (tuple, *SEQUENCES):
-            return self._sequence(arguments)
+            return self._sequence_schema(arguments)
         if origin in (dict, Mapping):
-            return self._mapping(*(arguments or (str, Any)))
+            return self._mapping_schema(*(arguments or (str, Any)))
         raise TypeError(f"expected a type with a JSON form, got {hint}")
 
-    def _sequence(self, arguments: tuple[Any, ...]) -> Schema:
-        kinds = [argument for argument in arguments if argument is not ...] or [Any]
-        return {"type": "array", "items": self.schema_of_any(kinds)}
+    def _sequence_schema(self, arguments: tuple[Any, ...]) -> Schema:
+        item_types = [argument for argument in arguments if argument is not ...] or [Any]
+        return {"type": "array", "items": self.schema_of_any(item_types)}
 
-    def _mapping(self, key: Any, hint: Any) -> Schema:
-        by_name = {"type": "object", "additionalProperties": self.schema_of(hint)}
-        pairs = {"type": "array", "items": {"type": "array", "items": {}}}
-        return by_name if key is str else {"anyOf": [by_name, pairs]}
+    def _mapping_schema(self, key_type: Any, value_type: Any) -> Schema:
+        object_schema = {"type": "object", "additionalProperties": self.schema_of(value_type)}
+        pairs_schema = {"type": "array", "items": {"type": "array", "items": {}}}
+        return object_schema if key_type is str else {"anyOf": [object_schema, pairs_schema]}
 
     def _reference(self, hint: Any) -> Schema:
-        name = _name(hint)
+        name = _type_name(hint)
         if name not in self.named:
             self.named[name] = {}  # a dataclass may refer to itself
             hints = types_of_fields(hint)
@@ -92,12 +92,12 @@ class Schemas:
         return {"$ref": f"{REFERENCE}{name}"}
 
 
-def _choices(schema: Schema) -> list[Schema]:
+def _alternatives(schema: Schema) -> list[Schema]:
     return schema["anyOf"] if schema.keys() == {"anyOf"} else [schema]
 
 
-def _name(hint: Any) -> str:
+def _type_name(hint: Any) -> str:
     """Return the name of a type, such as `Task`, or `HitOfExperience`."""
     name = (get_origin(hint) or hint).__name__
     name = name[0].upper() + name[1:]
-    return "Of".join([name, *(_name(part) for part in get_args(hint) if hasattr(part, "__name__"))])
+    return "Of".join([name, *(_type_name(part) for part in get_args(hint) if hasattr(part, "__name__"))])
