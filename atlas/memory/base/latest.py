@@ -27,18 +27,18 @@ def newest_rows(store: Collection, where: Mapping[str, Any], limit: int) -> list
     n_scanned = SCAN_FACTOR * max(limit, MIN_LIMIT)
     rows = store.scan(order_by="created_at", descending=True, limit=n_scanned)
     condition = parse_where(where)
-    passing = [row for row in _drop_incomplete_time(rows, n_scanned) if matches(condition, row["metadata"])]
-    if len(rows) == n_scanned and len(passing) < limit:
+    matching_rows = [row for row in _drop_incomplete_time(rows, n_scanned) if matches(condition, row["metadata"])]
+    if len(rows) == n_scanned and len(matching_rows) < limit:
         instants = sorted(store.column("created_at", where).values(), reverse=True)[:limit]
-        passing = store.scan({**where, "created_at": {"$gte": instants[-1]}}) if instants else []
-    last_added_first = passing[::-1]
+        matching_rows = store.scan({**where, "created_at": {"$gte": instants[-1]}}) if instants else []
+    last_added_first = matching_rows[::-1]
     return sorted(last_added_first, key=_created_at, reverse=True)[:limit]
 
 
-def next_sort_key(store: Collection, at: str) -> str:
+def next_sort_key(store: Collection, written_at: str) -> str:
     """Return the sort key of a new record. No existing key is greater, even if the clock was set back."""
-    latest = store.scan(order_by="created_at", descending=True, limit=1)
-    return max([at, *map(_created_at, latest)])
+    latest_rows = store.scan(order_by="created_at", descending=True, limit=1)
+    return max([written_at, *map(_created_at, latest_rows)])
 
 
 def _drop_incomplete_time(rows: Sequence[Row], n_scanned: int) -> list[Row]:

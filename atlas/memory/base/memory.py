@@ -134,18 +134,18 @@ class Memory(Records, ABC, Generic[T]):
             reranked: Whether the reranker is used.
             compares_tokens: Whether tokens are compared, if the store has their vectors.
         """
-        changed = copy(self)
-        changed._store = store or self._store
-        changed.embedder = embedder or self.embedder
-        changed._weights = _as_function(weights)
-        changed._retriever = self._retriever.with_changes(
-            store=changed._store,
-            embedder=changed.embedder,
-            weights=changed._weights,
+        ranked_copy = copy(self)
+        ranked_copy._store = store or self._store
+        ranked_copy.embedder = embedder or self.embedder
+        ranked_copy._weights = _as_function(weights)
+        ranked_copy._retriever = self._retriever.with_changes(
+            store=ranked_copy._store,
+            embedder=ranked_copy.embedder,
+            weights=ranked_copy._weights,
             reranker=self._retriever.reranker if reranked else None,
             compares_tokens=compares_tokens,
         )
-        return changed
+        return ranked_copy
 
     def exclude(self, ids: Sequence[str]) -> Self:
         """Return a copy of this memory whose searches skip these records, to measure the effect of their removal."""
@@ -298,11 +298,11 @@ class Memory(Records, ABC, Generic[T]):
         Call it inside a read transaction.
         """
         excluded = set() if search.with_buried else self._excluded_ids()
-        ranked = self._retriever.find(search, len(excluded))
-        hits = [hit for hit in ranked.hits if hit.item not in excluded]
+        ranked_records = self._retriever.find(search, len(excluded))
+        hits = [hit for hit in ranked_records.hits if hit.item not in excluded]
         rows = self._store.get([hit.item for hit in hits[: self._retriever.n_to_read(search)]])
         return SearchResults(
-            ranked=replace(ranked, hits=hits),
+            ranked=replace(ranked_records, hits=hits),
             items=dict(zip([row["id"] for row in rows], self._records_with_vectors(rows), strict=True)),
             documents={row["id"]: row["document"] for row in rows},
             vectors=self._retriever.vectors(hits, search),
@@ -310,15 +310,15 @@ class Memory(Records, ABC, Generic[T]):
 
     def _finish(self, search: Search, findings: SearchResults[T], *, count_retrieval: bool) -> Retrieval[T]:
         """Return the hits of a search in their final order, and count them as retrieved if requested."""
-        ordered = self._retriever.order_hits(findings.ranked.hits, search, findings.documents, findings.vectors)
-        hits = [hit for hit in ordered.hits if hit.item in findings.items]
+        ordered_hits = self._retriever.order_hits(findings.ranked.hits, search, findings.documents, findings.vectors)
+        hits = [hit for hit in ordered_hits.hits if hit.item in findings.items]
         if count_retrieval:
             self._store.count_retrievals([hit.item for hit in hits])
         return Retrieval(
             hits=[hit.with_item(findings.items[hit.item]) for hit in hits],
             n_hidden=findings.ranked.n_hidden,
             threshold=findings.ranked.threshold,
-            problems=(*ordered.problems, self._store.problem) if self._store.problem else ordered.problems,
+            problems=(*ordered_hits.problems, self._store.problem) if self._store.problem else ordered_hits.problems,
             notes=search.notes,
         )
 
@@ -366,12 +366,12 @@ class Memory(Records, ABC, Generic[T]):
             check_threshold(threshold)
         notes = self.filter_notes(where)
         with self._store.reading():
-            ranked = self._retriever.find_words(query, k, where, threshold, domain)
-            items = self._records_with_vectors(self._store.get([hit.item for hit in ranked.hits]))
+            ranked_records = self._retriever.find_words(query, k, where, threshold, domain)
+            items = self._records_with_vectors(self._store.get([hit.item for hit in ranked_records.hits]))
         return Retrieval(
             hits=[hit_without_signals(item) for item in items],
-            n_hidden=ranked.n_hidden,
-            threshold=ranked.threshold,
+            n_hidden=ranked_records.n_hidden,
+            threshold=ranked_records.threshold,
             by_words=True,
             notes=notes,
         )

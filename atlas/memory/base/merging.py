@@ -80,16 +80,16 @@ def parse_groups(groups: Sequence[Sequence[str]]) -> list[list[str]]:
         InvalidInput: A group has fewer than two records, or a record is in two groups.
     """
     distinct_groups = [list(dict.fromkeys([ids] if isinstance(ids, str) else ids)) for ids in groups]
-    seen: set[str] = set()
+    earlier_ids: set[str] = set()
     for ids in distinct_groups:
         if len(ids) < 2:
             raise InvalidInput(f"expected at least two records in a group to merge, got {len(ids)}; choose more")
-        repeated_id = next((record_id for record_id in ids if record_id in seen), None)
+        repeated_id = next((record_id for record_id in ids if record_id in earlier_ids), None)
         if repeated_id is not None:
             raise InvalidInput(
                 f"expected each record in one group, got {repeated_id!r} in two; remove it from one of them"
             )
-        seen.update(ids)
+        earlier_ids.update(ids)
     return distinct_groups
 
 

@@ -86,27 +86,27 @@ def rank(
 
 def _join_attempts(pairs: Sequence[tuple[Candidate[T], Hit[T]]], prefers_success: bool) -> list[Hit[T]]:
     """Return the hits with similar attempts at a task joined. A group shows its first hit, or its first success."""
-    joined: list[Hit[T]] = []
+    joined_hits: list[Hit[T]] = []
     indices_by_task: dict[str, list[int]] = {}
     for candidate, hit in pairs:
         indices = indices_by_task.setdefault(candidate.task_id, []) if candidate.task_id else []
-        index = next((index for index in indices if _are_similarly_relevant(joined[index], hit)), None)
+        index = next((index for index in indices if _are_similarly_relevant(joined_hits[index], hit)), None)
         if index is None:
-            indices.append(len(joined))
-            joined.append(hit)
+            indices.append(len(joined_hits))
+            joined_hits.append(hit)
             continue
-        group = joined[index]
+        group = joined_hits[index]
         is_first_success = candidate.success and "succeeded" not in group.outcomes
         outcomes = dict(Counter(group.outcomes) + Counter(hit.outcomes))
-        joined[index] = replace(hit if prefers_success and is_first_success else group, outcomes=outcomes)
-    return sorted(joined, key=lambda hit: -hit.rank_value)
+        joined_hits[index] = replace(hit if prefers_success and is_first_success else group, outcomes=outcomes)
+    return sorted(joined_hits, key=lambda hit: -hit.rank_value)
 
 
-def _are_similarly_relevant(first: Hit[Any], second: Hit[Any]) -> bool:
+def _are_similarly_relevant(hit: Hit[Any], other_hit: Hit[Any]) -> bool:
     """Return whether two hits are about equally relevant by both meaning and words."""
-    signals = [sum(hit.signals.get(name, 0.0) for name in QUERY_SIGNALS) for hit in (first, second)]
+    signals = [sum(scored_hit.signals.get(name, 0.0) for name in QUERY_SIGNALS) for scored_hit in (hit, other_hit)]
     return (
-        abs(first.meaning - second.meaning) <= MAX_ATTEMPT_DIFFERENCE
+        abs(hit.meaning - other_hit.meaning) <= MAX_ATTEMPT_DIFFERENCE
         and abs(signals[0] - signals[1]) <= MAX_ATTEMPT_DIFFERENCE
     )
 
@@ -174,13 +174,13 @@ def maximal_marginal_relevance(vectors: Vectors, relevance: Sequence[float], *, 
     """
     max_similarity = np.zeros(len(vectors))
     is_unselected = np.ones(len(vectors), bool)
-    selected = []
+    selected_positions = []
     for _ in range(len(vectors)):
         values = (1 - diversity) * np.asarray(relevance) - diversity * max_similarity
-        selected.append(int(np.argmax(np.where(is_unselected, values, -np.inf))))
-        is_unselected[selected[-1]] = False
-        max_similarity = np.maximum(max_similarity, vectors @ vectors[selected[-1]])
-    return selected
+        selected_positions.append(int(np.argmax(np.where(is_unselected, values, -np.inf))))
+        is_unselected[selected_positions[-1]] = False
+        max_similarity = np.maximum(max_similarity, vectors @ vectors[selected_positions[-1]])
+    return selected_positions
 
 
 def diversify(hits: Sequence[Hit[T]], vectors: Vectors, diversity: float) -> list[Hit[T]]:
@@ -197,16 +197,16 @@ def diversify(hits: Sequence[Hit[T]], vectors: Vectors, diversity: float) -> lis
     values = np.array([hit.rank_value for hit in hits])
     reductions = np.zeros(len(hits))
     is_unselected = np.ones(len(hits), bool)
-    selected = []
+    diversified = []
     for _ in hits:
         best_index = int(np.argmax(np.where(is_unselected, values - reductions, -np.inf)))
-        selected.append(
+        diversified.append(
             replace(hits[best_index], signals={**hits[best_index].signals, "diversity": -float(reductions[best_index])})
         )
         is_unselected[best_index] = False
         is_copy = is_unselected & (vectors @ vectors[best_index] >= NEAR_COPY)
         reductions[is_copy] = diversity * np.maximum(0.0, values[is_copy])
-    return selected
+    return diversified
 
 
 def check_threshold(threshold: float) -> None:

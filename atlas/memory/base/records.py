@@ -398,10 +398,10 @@ def first_vectors(ids: Sequence[str], store: Collection, dimension: int) -> Vect
     Shape (len(ids), dimension).
     """
     vectors = store.first_vectors(ids)
-    missing = np.zeros(dimension, np.float32)
+    missing_vector = np.zeros(dimension, np.float32)
     if not ids:
         return np.zeros((0, dimension), np.float32)
-    return np.stack([vectors.get(record_id, missing) for record_id in ids])
+    return np.stack([vectors.get(record_id, missing_vector) for record_id in ids])
 
 
 def parse_ids(ids: Sequence[str]) -> list[str]:
@@ -435,10 +435,10 @@ def _vectors_by_document(
 ) -> dict[str, EncodedText]:
     """Return the vectors of each document, keyed by document: known, stored, or else computed by the model."""
     stored_vectors = store.vectors_of([text for text in documents if text not in known_vectors])
-    existing = {text: EncodedText(vectors) for text, vectors in {**stored_vectors, **known_vectors}.items()}
-    missing = [text for text in dict.fromkeys(documents) if text not in existing]
-    encoded = encode_texts(embedder, missing, store.projection() if missing else None)
-    return existing | dict(zip(missing, encoded, strict=True))
+    existing_vectors = {text: EncodedText(vectors) for text, vectors in {**stored_vectors, **known_vectors}.items()}
+    missing_texts = [text for text in dict.fromkeys(documents) if text not in existing_vectors]
+    new_vectors = encode_texts(embedder, missing_texts, store.projection() if missing_texts else None)
+    return existing_vectors | dict(zip(missing_texts, new_vectors, strict=True))
 
 
 def _is_filterable(value: Any) -> bool:

@@ -113,9 +113,9 @@ class Retriever:
 
     def with_changes(self, **changes: Any) -> Retriever:
         """Return a copy with some fields replaced, which shares the calibration."""
-        changed = replace(self, **changes)
-        changed._calibration = self._calibration
-        return changed
+        retriever = replace(self, **changes)
+        retriever._calibration = self._calibration
+        return retriever
 
     def prepare(self, search: Search) -> Search:
         """Return a search after checking it, with the vector of its query unless the memory is empty."""
@@ -146,14 +146,14 @@ class Retriever:
             return RankedRecords(hits=[], n_hidden=0, threshold=rules.thresholds.min_relevance(0.0))
         k = search.k + n_withheld
         candidates = self._find_candidates(search, k, rules, n_withheld)
-        ranked = self._rank(candidates, rules, domain=search.domain)
-        best_relevance = _best_relevance(ranked, rules.weights)
+        ranked_hits = self._rank(candidates, rules, domain=search.domain)
+        best_relevance = _best_relevance(ranked_hits, rules.weights)
         is_shown = rules.thresholds.shown_predicate(best_relevance)
-        hits = list(filter(is_shown, ranked))
+        hits = list(filter(is_shown, ranked_hits))
         if search.distinct:  # hidden hits are not duplicates of shown ones
             hits = self._rank(candidates, rules, is_kept=is_shown, distinct=True, domain=search.domain)
-            ranked = self._rank(candidates, rules, distinct=True, domain=search.domain)
-        n_hidden = sum(not is_shown(hit) for hit in ranked[:k])
+            ranked_hits = self._rank(candidates, rules, distinct=True, domain=search.domain)
+        n_hidden = sum(not is_shown(hit) for hit in ranked_hits[:k])
         return RankedRecords(hits=hits, n_hidden=n_hidden, threshold=rules.thresholds.min_relevance(best_relevance))
 
     def find_words(
@@ -228,13 +228,13 @@ class Retriever:
         reranked = RerankedHits(hits)
         if self.reranker is not None:
             reranked = rerank(hits, search.query, documents, self.reranker)
-        ordered = reranked.hits
+        ordered_hits = reranked.hits
         if search.diversity:
             row_by_id = {hit.item: row for row, hit in enumerate(hits[: len(vectors)])}
-            ordered = [hit for hit in ordered if hit.item in row_by_id]
-            rows = [row_by_id[hit.item] for hit in ordered]
-            ordered = diversify(ordered, vectors[rows], search.diversity)
-        return RerankedHits(ordered[: search.k], reranked.problems)
+            ordered_hits = [hit for hit in ordered_hits if hit.item in row_by_id]
+            rows = [row_by_id[hit.item] for hit in ordered_hits]
+            ordered_hits = diversify(ordered_hits, vectors[rows], search.diversity)
+        return RerankedHits(ordered_hits[: search.k], reranked.problems)
 
     def find_neighbours(
         self, vector: Vector, k: int, *, where: Where | None = None, with_buried: bool = False
@@ -311,9 +311,9 @@ class Retriever:
             candidates = self._build_candidates(result)
             if not search.distinct or len(candidates) < n_fetched or n_fetched >= MAX_CANDIDATES:
                 return candidates
-            ranked = self._rank(candidates, rules, distinct=True, domain=search.domain)
-            is_shown = thresholds.shown_predicate(_best_relevance(ranked, weights))
-            n_shown = sum(is_shown(hit) for hit in ranked)
+            ranked_hits = self._rank(candidates, rules, distinct=True, domain=search.domain)
+            is_shown = thresholds.shown_predicate(_best_relevance(ranked_hits, weights))
+            n_shown = sum(is_shown(hit) for hit in ranked_hits)
             if n_shown >= k or not n_shown:  # further candidates are less relevant
                 return candidates
             n_fetched *= 4  # duplicates filled the list, so fetch more candidates

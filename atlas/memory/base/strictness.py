@@ -192,8 +192,8 @@ def strictness_plan(memory: StrictnessMixin, strictness: float, queries: Sequenc
     memories = {name: item for name, item in memory._memories.items() if isinstance(item, Memory)}
     costs = {name: item.level_costs(strictness) for name, item in memories.items()}
     shown_ids = [(query, _shown_ids(memory, query, before), _shown_ids(memory, query, strictness)) for query in queries]
-    compared = [_compare_hits(*row) for row in shown_ids]
-    changed = [query for query in compared if query.n_before != query.n_after]
+    compared_queries = [_compare_hits(*row) for row in shown_ids]
+    changed_queries = [query for query in compared_queries if query.n_before != query.n_after]
     return StrictnessPlan(
         before=before,
         after=strictness,
@@ -205,7 +205,7 @@ def strictness_plan(memory: StrictnessMixin, strictness: float, queries: Sequenc
         n_lost_from_hits=sum(
             len((query.right.keys() & ids_before) - {*ids_after}) for query, ids_before, ids_after in shown_ids
         ),
-        changed=tuple(sorted(changed, key=lambda query: bool(query.n_before and query.n_after))),
+        changed=tuple(sorted(changed_queries, key=lambda query: bool(query.n_before and query.n_after))),
     )
 
 
@@ -223,13 +223,13 @@ def _run_query(memory: StrictnessMixin, task: Task) -> StrictnessQuery:
     query = task.description
     retrieval = memory.experience.retrieve(query, 2 * N_HITS, threshold=0.0, count_retrieval=False)
     hits = [hit for hit in retrieval.hits if hit.item.task.description != query]
-    right = memory._worths_of_right_attempts(task, [hit.item for hit in hits])
+    worth_by_id = memory._worths_of_right_attempts(task, [hit.item for hit in hits])
     return StrictnessQuery(
         query=query,
         hits=tuple(hit.with_item(hit.item.id) for hit in hits),
         best=hits[0].item.task.description if hits else "",
-        right=right,
-        titles={hit.item.id: hit.item.task.description for hit in hits if hit.item.id in right},
+        right=worth_by_id,
+        titles={hit.item.id: hit.item.task.description for hit in hits if hit.item.id in worth_by_id},
     )
 
 
@@ -238,10 +238,10 @@ def _shown_ids(memory: StrictnessMixin, query: StrictnessQuery, strictness: floa
     return [hit.item for hit in memory.experience.shown_hits(query.query, query.hits, strictness)][:N_HITS]
 
 
-def _compare_hits(query: StrictnessQuery, before: Sequence[str], after: Sequence[str]) -> ChangedQuery:
+def _compare_hits(query: StrictnessQuery, ids_before: Sequence[str], ids_after: Sequence[str]) -> ChangedQuery:
     relevance = query.hits[0].relevance if query.hits else 0.0
     return ChangedQuery(
-        query=query.query, best=query.best, relevance=relevance, n_before=len(before), n_after=len(after)
+        query=query.query, best=query.best, relevance=relevance, n_before=len(ids_before), n_after=len(ids_after)
     )
 
 
@@ -252,10 +252,18 @@ def _lost_records(shown_ids: Sequence[tuple[StrictnessQuery, Sequence[str], Sequ
     """
     queries, worths = defaultdict[str, list[str]](list), dict[str, int]()
     titles = dict[str, str]()
-    for query, before, after in shown_ids:
-        best = max((i for i in before if i in query.right), key=query.right.__getitem__, default=None)
-        if best is not None and all(query.right.get(i, -1) < query.right[best] for i in after):
-            queries[best].append(query.query)
-            worths[best], titles[best] = query.right[best], query.titles[best]
-    by_worth = sorted(queries, key=lambda i: (-worths[i], -len(queries[i]), i))
-    return tuple(LostRecord(id=i, title=titles[i], tasks=tuple(queries[i])) for i in by_worth)
+    for query, ids_before, ids_after in shown_ids:
+        best_id = max(
+            (record_id for record_id in ids_before if record_id in query.right),
+            key=query.right.__getitem__,
+            default=None,
+        )
+        if best_id is not None and all(
+            query.right.get(record_id, -1) < query.right[best_id] for record_id in ids_after
+        ):
+            queries[best_id].append(query.query)
+            worths[best_id], titles[best_id] = query.right[best_id], query.titles[best_id]
+    by_worth = sorted(queries, key=lambda record_id: (-worths[record_id], -len(queries[record_id]), record_id))
+    return tuple(
+        LostRecord(id=record_id, title=titles[record_id], tasks=tuple(queries[record_id])) for record_id in by_worth
+    )

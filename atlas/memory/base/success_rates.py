@@ -96,7 +96,7 @@ def find_updater(name: str) -> SuccessRateUpdater:
         return UPDATERS[name]()
     plugin = find_plugin(SUCCESS_UPDATERS, name)
     if plugin is None:
-        names = ", ".join([*UPDATERS, *(added.name for added in installed_plugins(SUCCESS_UPDATERS))])
+        names = ", ".join([*UPDATERS, *(other_plugin.name for other_plugin in installed_plugins(SUCCESS_UPDATERS))])
         raise InvalidInput(f"expected one of {names} for ATLAS_SUCCESS_UPDATER, got {name!r}")
     return plugin.make(SuccessRateUpdater)  # type: ignore[type-abstract]
 
@@ -167,13 +167,13 @@ def trend(outcomes: Sequence[bool]) -> Trend | None:
     if len(outcomes) < MIN_TREND:
         return None
     n_recent = min(MAX_RECENT, len(outcomes) // 2)
-    before, recent = outcomes[:-n_recent], outcomes[-n_recent:]
-    mean_before, variance_before = _mean_and_variance(before)
-    recent_mean, recent_variance = _mean_and_variance(recent)
+    earlier_outcomes, recent_outcomes = outcomes[:-n_recent], outcomes[-n_recent:]
+    mean_before, variance_before = _mean_and_variance(earlier_outcomes)
+    recent_mean, recent_variance = _mean_and_variance(recent_outcomes)
     z = (recent_mean - mean_before) / math.sqrt(variance_before + recent_variance)
     return Trend(
-        before=sum(before) / len(before),
-        recent=sum(recent) / len(recent),
+        before=sum(earlier_outcomes) / len(earlier_outcomes),
+        recent=sum(recent_outcomes) / len(recent_outcomes),
         n_recent=n_recent,
         direction=(z > Z_90) - (z < -Z_90),
     )

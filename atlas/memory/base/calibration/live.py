@@ -156,8 +156,8 @@ class LiveCalibration:
 
         No model is run. Without a stored measurement, the level is `MIN_WORD_SHARE`.
         """
-        if self._latest_measurement is None and (stored := self._read_stored_measurement()):
-            self._set_measurement(stored)
+        if self._latest_measurement is None and (measurement := self._read_stored_measurement()):
+            self._set_measurement(measurement)
         weights = self._apply_strictness(weights)
         level = self._latest_measurement.words_level if self._latest_measurement is not None else MIN_WORD_SHARE
         return RelevanceThresholds(
@@ -297,12 +297,12 @@ class LiveCalibration:
         self_answers = tuple(
             answers.pop(record_id, (0.0, 0.0)) for record_id, answers in zip(texts, own_answers, strict=True)
         )
-        best = tuple(map(_best_answers, answers_by_query))
+        best_answers = tuple(map(_best_answers, answers_by_query))
         return {
-            "answers": best[: len(query_languages)],
+            "answers": best_answers[: len(query_languages)],
             "languages": query_languages,
             "languages_by_words": self._languages_by_words(query_languages, vectors_of_queries),
-            "own_answers": best[len(query_languages) :],
+            "own_answers": best_answers[len(query_languages) :],
             "own_languages": tuple(map(language_of, own_queries)),
             "self_answers": self_answers,
         }

@@ -200,8 +200,8 @@ class LevelMeasurement:
         def relevance_of(similarity: float, words: float) -> float:
             return relevance(sum(weighted_signals(self.scale.rescale(similarity), words, weights)), weights)
 
-        best = [max(starmap(relevance_of, query_answers), default=0.0) for query_answers in answers]
-        return np.array(best, np.float64)
+        best_relevances = [max(starmap(relevance_of, query_answers), default=0.0) for query_answers in answers]
+        return np.array(best_relevances, np.float64)
 
     @property
     def words_level(self) -> float:
