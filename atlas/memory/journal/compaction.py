@@ -303,9 +303,9 @@ def _plan_move(candidate: CompactionCandidate, types: EntryTypes, now: datetime,
 def _describe_worth(candidate: CompactionCandidate, types: EntryTypes, now: datetime) -> str:
     importance = adjust_by_feedback(candidate.entry.importance, candidate.usage)
     recency = recency_of(candidate.entry, types, now)
-    used = f"used {candidate.usage.n_uses}×" if candidate.usage.n_uses else "never used"
+    use_phrase = f"used {candidate.usage.n_uses}×" if candidate.usage.n_uses else "never used"
     return (
-        f"worth {worth(candidate, types, now):.2f}: importance {importance:.2f} × recency {recency:.2f}, {used}, "
+        f"worth {worth(candidate, types, now):.2f}: importance {importance:.2f} × recency {recency:.2f}, {use_phrase}, "
         f"linked from {candidate.n_linking}"
     )
 
@@ -357,13 +357,13 @@ def _is_cold(candidate: CompactionCandidate, types: EntryTypes, now: datetime) -
 
 def _summary_entry(log: EntryLog, draft: SummaryDraft, summary_type: EntryType) -> JournalEntry:
     """Return a drafted summary as an entry with the generation and time of its last source."""
-    [last] = log.get(draft.source_ids[-1:])
+    [last_source] = log.get(draft.source_ids[-1:])
     return JournalEntry(
         id=_summary_id(draft),
         entry_type=SUMMARY,
         content=draft.content,
         generation=draft.last_generation,
-        created_at=last.created_at,
+        created_at=last_source.created_at,
         importance=importance_of(summary_type, draft.content),
         metadata={
             "of_type": draft.entry_type,

@@ -78,12 +78,14 @@ class EntrySelector:
     def pool(self) -> list[JournalEntry]:
         """Return the candidates for a selection by value: the latest and the most important entries."""
         log = self.log
-        latest = [*log.recent(N_RANKED), *log.recent(N_RANKED, [SUMMARY])]
+        latest_entries = [*log.recent(N_RANKED), *log.recent(N_RANKED, [SUMMARY])]
         rows = log.store.scan(order_by="importance", descending=True, limit=N_RANKED)
-        hidden = log.hidden_ids()
-        visible_ids = [row["id"] for row in rows if row["metadata"]["tier"] in PROMPT_TIERS and row["id"] not in hidden]
-        important = log.get(visible_ids)
-        return list({entry.id: entry for entry in [*latest, *important]}.values())
+        hidden_ids = log.hidden_ids()
+        visible_ids = [
+            row["id"] for row in rows if row["metadata"]["tier"] in PROMPT_TIERS and row["id"] not in hidden_ids
+        ]
+        important_entries = log.get(visible_ids)
+        return list({entry.id: entry for entry in [*latest_entries, *important_entries]}.values())
 
     def sort_by_value(self, entries: Sequence[JournalEntry]) -> list[JournalEntry]:
         """Return the entries sorted by value, the most valuable first."""
@@ -99,9 +101,11 @@ class EntrySelector:
                 quota_entries += self.log.recent(count, type_names)
                 continue
             candidates = [*pool, *self._best_observations()] if name == SCORED_TYPE else pool
-            best = self.sort_by_value([entry for entry in candidates if entry.entry_type in type_names])
-            best = sorted(best, key=_score_or_default, reverse=True) if name == SCORED_TYPE else best
-            quota_entries += list({entry.id: entry for entry in best}.values())[:count]
+            best_entries = self.sort_by_value([entry for entry in candidates if entry.entry_type in type_names])
+            best_entries = (
+                sorted(best_entries, key=_score_or_default, reverse=True) if name == SCORED_TYPE else best_entries
+            )
+            quota_entries += list({entry.id: entry for entry in best_entries}.values())[:count]
         return quota_entries
 
     def _best_observations(self) -> list[JournalEntry]:
@@ -109,8 +113,8 @@ class EntrySelector:
         types, tiers = self.types.types_sharing_quota(SCORED_TYPE), list(PROMPT_TIERS)
         where = {"entry_type": {"$in": types}, "tier": {"$in": tiers}, SCORE: {"$gt": DEFAULT_SCORE}}
         rows = self.log.store.scan(where, order_by=SCORE, descending=True, limit=N_RANKED)
-        hidden = self.log.hidden_ids()
-        entries = self.log.get([row["id"] for row in rows if row["id"] not in hidden])
+        hidden_ids = self.log.hidden_ids()
+        entries = self.log.get([row["id"] for row in rows if row["id"] not in hidden_ids])
         return [entry for entry in entries if entry.tier in PROMPT_TIERS]  # a plain store may not support filters
 
 
@@ -161,9 +165,9 @@ def resolve_limit(limit: int | None, token_budget: int | None) -> int | None:
     Raises:
         InvalidInput: A limit is negative.
     """
-    for name, bound in (("limit", limit), ("token_budget", token_budget)):
-        if bound is not None and bound < 0:
-            raise InvalidInput(f"expected 0 or more for {name}, got {bound}")
+    for name, value in (("limit", limit), ("token_budget", token_budget)):
+        if value is not None and value < 0:
+            raise InvalidInput(f"expected 0 or more for {name}, got {value}")
     return LIMIT if limit is None and token_budget is None else limit
 
 

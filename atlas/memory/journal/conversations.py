@@ -109,9 +109,9 @@ class Conversations(Memory[Turn]):
         for entry in entries:
             entry.metadata["created_at"] = entry.metadata[TURN_TIME]
         log = self._log.ensure_operation("store")
-        added = log.store.add_missing(*encode_entries(entries, self._store, self.embedder, {}))
-        log.reindex_texts(added)  # the text of a turn includes its predecessors
-        return added
+        added_ids = log.store.add_missing(*encode_entries(entries, self._store, self.embedder, {}))
+        log.reindex_texts(added_ids)  # the text of a turn includes its predecessors
+        return added_ids
 
     aadd_turns = twin(add_turns)
 
@@ -140,9 +140,9 @@ class Conversations(Memory[Turn]):
 
         Turns dated in the future are left out, because their age is unknown: the clock was set back.
         """
-        latest = self.turns(conversation, self.max_turns)
+        latest_turns = self.turns(conversation, self.max_turns)
         now = self._clock.now()
-        return [turn for turn in reversed(latest) if now - self.ttl <= turn.created_at <= now]
+        return [turn for turn in reversed(latest_turns) if now - self.ttl <= turn.created_at <= now]
 
     awindow = twin(window)
 

@@ -61,11 +61,11 @@ class EntryLog(Log):
         if entry_types is not None:
             where["entry_type"] = {"$in": list(entry_types)}
         with self.store.reading():
-            hidden = set[str]()
+            hidden_ids = set[str]()
             if limit > 0:
-                hidden = self.quarantined_ids() if is_all else self.hidden_ids()
-            rows = newest_rows(self.store, where, limit + len(hidden))
-            return self.get([row["id"] for row in rows if row["id"] not in hidden][: max(limit, 0)])
+                hidden_ids = self.quarantined_ids() if is_all else self.hidden_ids()
+            rows = newest_rows(self.store, where, limit + len(hidden_ids))
+            return self.get([row["id"] for row in rows if row["id"] not in hidden_ids][: max(limit, 0)])
 
     def get(self, ids: Sequence[str]) -> list[JournalEntry]:
         """Return the entries with these ids, in this order. Ids without an entry are skipped."""
@@ -83,9 +83,9 @@ class EntryLog(Log):
 
         These are buried, in quarantine, or written by others and waiting for review.
         """
-        buried, waiting = self.store.ids({"marks.buried": True}), set(self.store.ids(IS_WAITING))
-        visible = self.store.ids({REVIEW_KEY: actor_name("")}) if waiting else ()
-        return {*buried, *self.quarantined_ids(), *waiting.difference(visible)}
+        buried_ids, pending_ids = self.store.ids({"marks.buried": True}), set(self.store.ids(IS_WAITING))
+        own_pending_ids = self.store.ids({REVIEW_KEY: actor_name("")}) if pending_ids else ()
+        return {*buried_ids, *self.quarantined_ids(), *pending_ids.difference(own_pending_ids)}
 
     def quarantined_ids(self) -> set[str]:
         """Return the ids of entries in quarantine, which no search finds."""
@@ -112,12 +112,12 @@ class EntryLog(Log):
         if not new_entries:
             return []
         with self.store.reading():
-            moment, latest = self.store.moment(), self._latest_positions()
-        beginnings = preceding_beginnings(new_entries, latest)
+            moment, latest_positions = self.store.moment(), self._latest_positions()
+        beginnings = preceding_beginnings(new_entries, latest_positions)
         records = [to_entry(entry, beginnings[entry.id]) for entry in new_entries]
-        added = operation_log.store.add_missing(*encode_entries(records, self.store, self.embedder, {}))
-        operation_log.reindex_if_outdated(added, [position.id for position in latest], moment)
-        return added
+        added_ids = operation_log.store.add_missing(*encode_entries(records, self.store, self.embedder, {}))
+        operation_log.reindex_if_outdated(added_ids, [position.id for position in latest_positions], moment)
+        return added_ids
 
     def edit(self, entry_id: str, changes: Mapping[str, Any]) -> JournalEntry:
         """Change an entry and return it, or raise `PlanOutdated` if a concurrent write has changed it."""
@@ -130,7 +130,7 @@ class EntryLog(Log):
         if (changed.content, changed.generation) == (before.content, before.generation):
             self.rewrite([changed_row(row, changed)], moment, "edit")
         else:
-            self.change_and_reindex(moment, "edit", changed={entry_id: to_entry(changed)})
+            self.change_and_reindex(moment, "edit", changed_entries={entry_id: to_entry(changed)})
         return changed
 
     def change(self, entry_id: str, update: Callable[[JournalEntry], JournalEntry], kind: str) -> JournalEntry:
@@ -183,29 +183,29 @@ class EntryLog(Log):
         links_by_id = {entry.id: entry.links for entry in imported if entry.links}
 
         def add_links() -> None:
-            changed = []
+            changed_rows = []
             with self.store.reading():
                 moment = self.store.moment()
                 for row in self.store.get(list(links_by_id)):
                     entry = from_row(row)
-                    new = self._new_links(entry, links_by_id[entry.id])
-                    if new:
-                        changed.append(changed_row(row, replace(entry, links=(*entry.links, *new))))
-            check_may_change(self.store, [row["id"] for row in changed])
-            if changed:
-                self.rewrite(changed, moment, "link")
+                    new_links = self._new_links(entry, links_by_id[entry.id])
+                    if new_links:
+                        changed_rows.append(changed_row(row, replace(entry, links=(*entry.links, *new_links))))
+            check_may_change(self.store, [row["id"] for row in changed_rows])
+            if changed_rows:
+                self.rewrite(changed_rows, moment, "link")
 
         if links_by_id:
             retry(add_links)
 
     def _new_links(self, entry: JournalEntry, links: Sequence[Link]) -> list[Link]:
         """Return those of the given links that neither an entry nor an earlier version of it has."""
-        added = [link for link in dict.fromkeys(links) if link not in entry.links]
-        if not added:
+        new_links = [link for link in dict.fromkeys(links) if link not in entry.links]
+        if not new_links:
             return []
         versions = item_versions(self.store.versions(entry.id), decode_entry)
         old_links = {link for version in versions for link in version.item.links}
-        return [link for link in added if link not in old_links]
+        return [link for link in new_links if link not in old_links]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -35,14 +35,15 @@ def choose_evictions(
         requested_ids: Ids of entries to evict last even without marks or links.
         worth: Function that returns an entry's worth and an explanation.
     """
-    ranked = []
+    ranked_candidates = []
     for age, candidate in enumerate(evictable):
         rank = LAST if candidate.entry.id in requested_ids else _rank(candidate, summarised_ids)
         value, reason = worth(candidate)
-        ranked.append((rank, value, -age, candidate, f"{_REASONS[rank]}; {reason}"))
-    ranked.sort(key=lambda row: row[:3])
+        ranked_candidates.append((rank, value, -age, candidate, f"{_REASONS[rank]}; {reason}"))
+    ranked_candidates.sort(key=lambda row: row[:3])
     return tuple(
-        _plan_eviction(candidate, value, reason) for _, value, _, candidate, reason in ranked[: max(n_to_evict, 0)]
+        _plan_eviction(candidate, value, reason)
+        for _, value, _, candidate, reason in ranked_candidates[: max(n_to_evict, 0)]
     )
 
 

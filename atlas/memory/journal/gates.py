@@ -81,7 +81,7 @@ class Refusals:
         Return a general reason if the entry is not among the latest refused ones.
         """
         texts = (content, scrub_text(content, Counter(), homes=False))
-        reasons = (refused.refusal.reason for refused in self.latest if refused.content in texts)
+        reasons = (entry.refusal.reason for entry in self.latest if entry.content in texts)
         return next(reasons, "it was refused by a gate of the journal")
 
 
@@ -140,9 +140,9 @@ class Gates:
             raise NotFound(f"there is no refused entry {refused_id!r}; rejected() lists them")
         check_own_under_review(self.refused.marks([refused_id]), "accept entries")
         operation_log = log.ensure_operation("store", ACCEPTANCE_REASON)
-        added = operation_log.add([from_row(rows[0])])
+        added_ids = operation_log.add([from_row(rows[0])])
         self.refused.as_operation("store", ACCEPTANCE_REASON, operation_log.store.operation_id).delete([refused_id])
-        return added[0] if added else refused_id
+        return added_ids[0] if added_ids else refused_id
 
     def _find_refusal(
         self, entry: JournalEntry, kind: EntryType, notes: Mapping[str, str], log: EntryLog

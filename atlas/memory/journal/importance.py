@@ -114,14 +114,14 @@ def find_noise(content: str) -> Refusal | None:
     return Refusal(NOISE, f"{n_words} different words; an informative entry needs {MIN_WORDS}")
 
 
-def find_repetition(entry: JournalEntry, earlier: Iterable[JournalEntry]) -> Refusal | None:
+def find_repetition(entry: JournalEntry, earlier_entries: Iterable[JournalEntry]) -> Refusal | None:
     """Return a refusal if an entry is a near-duplicate of an earlier entry, or else None.
 
     Entries with different numbers, such as error codes or scores, are not duplicates. Counters in Protea's template are
     ignored.
     """
     score, numbers = score_of(entry.content, entry.metadata), _significant_numbers(entry.content)
-    for earlier_entry in earlier:
+    for earlier_entry in earlier_entries:
         if numbers != _significant_numbers(earlier_entry.content):
             continue
         overlap_share = _word_overlap_share(entry.content, earlier_entry.content)
@@ -143,13 +143,13 @@ def _word_overlap_share(content: str, other: str) -> float:
     """Return the share of common words of two texts, in [0, 1], or 0 if word order or negations differ."""
     if content == other:
         return 1.0
-    first, second = (_TOKEN.findall(text.lower()) for text in (content, other))
+    words, other_words = (_TOKEN.findall(text.lower()) for text in (content, other))
     if (
-        _count_negations(first) != _count_negations(second)
-        or _jaccard(_bigrams(first), _bigrams(second)) < MIN_COMMON_PAIRS
+        _count_negations(words) != _count_negations(other_words)
+        or _jaccard(_bigrams(words), _bigrams(other_words)) < MIN_COMMON_PAIRS
     ):
         return 0.0
-    return _jaccard(set(first), set(second))
+    return _jaccard(set(words), set(other_words))
 
 
 def _significant_numbers(text: str) -> list[str]:

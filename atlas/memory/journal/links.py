@@ -84,11 +84,11 @@ def read_link_graph(log: EntryLog, entry_id: str, depth: int) -> LinkGraph:
         depths, edges = _reachable_entries(log, entry_id, depth)
         entries = log.get([linked_id for linked_id in depths if linked_id != entry_id])
     edges |= dict.fromkeys(edge for entry in entries for edge in _outgoing_edges(entry))  # adds links at maximum depth
-    existing = {entry_id, *(entry.id for entry in entries)}
+    existing_ids = {entry_id, *(entry.id for entry in entries)}
     return LinkGraph(
         entries=tuple(entries),
-        depths={linked_id: depths[linked_id] for linked_id in depths if linked_id in existing},
-        edges=tuple(edge for edge in edges if {edge.source_id, edge.target_id} <= existing),
+        depths={linked_id: depths[linked_id] for linked_id in depths if linked_id in existing_ids},
+        edges=tuple(edge for edge in edges if {edge.source_id, edge.target_id} <= existing_ids),
     )
 
 
@@ -159,8 +159,8 @@ def link(log: EntryLog, source_id: str, target_id: str, link_type: str) -> Journ
     log.check_exist([source_id, target_id])
     if source_id == target_id:
         raise InvalidInput(f"expected another entry as the target of a link, got the source {source_id!r} itself")
-    added = Link(link_type, target_id)
-    return log.change(source_id, lambda entry: _with_links(entry, [*entry.links, added]), "link")
+    new_link = Link(link_type, target_id)
+    return log.change(source_id, lambda entry: _with_links(entry, [*entry.links, new_link]), "link")
 
 
 def unlink(log: EntryLog, source_id: str, target_id: str, link_type: str | None) -> JournalEntry:
@@ -175,8 +175,8 @@ def unlink(log: EntryLog, source_id: str, target_id: str, link_type: str | None)
 
 def with_refusal(suggestion: LinkSuggestion, entry: JournalEntry) -> JournalEntry:
     """Return an entry with a refused suggestion recorded in its metadata."""
-    refused = f"{suggestion.type}:{suggestion.target_id}"
-    return _append_to_metadata(entry, REFUSED_LINKS, [*refusals_of(entry), refused])
+    refused_link = f"{suggestion.type}:{suggestion.target_id}"
+    return _append_to_metadata(entry, REFUSED_LINKS, [*refusals_of(entry), refused_link])
 
 
 def with_promotion(name: str, entry: JournalEntry) -> JournalEntry:

@@ -77,9 +77,9 @@ class Journal(Memory[JournalEntry]):
             types: Types of entries, or None for the built-in types and the types registered in the store.
         """
         super().__init__(embedder, vector_store, collection_name, weights, clock)
-        refused = MemoryScope(collection=REFUSED_COLLECTION, content_field=self.content_field)
+        refused_scope = MemoryScope(collection=REFUSED_COLLECTION, content_field=self.content_field)
         self._refused = (
-            None if refused_store is None else as_collection(refused_store, self.embedder.dimension, refused)
+            None if refused_store is None else as_collection(refused_store, self.embedder.dimension, refused_scope)
         )
         self.keep_noise = keep_noise
         self.keep_repetitions = keep_repetitions
@@ -281,13 +281,13 @@ class Journal(Memory[JournalEntry]):
             count_retrieval: Whether the entries about the task count as retrieved. Browsing does not count.
         """
         limit = resolve_limit(limit, token_budget)
-        related = list[JournalEntry]()
+        related_entries = list[JournalEntry]()
         vector = None
         for count, where in self._selector.quota_filters():
             search = self._prepare(Search(query=task, k=count, where=where, vector=vector))
             vector = search.vector  # the task is embedded once
-            related += [hit.item for hit in self._search(search, count_retrieval=count_retrieval).hits]
-        return self._selector.choose_for_task(related, limit, token_budget)
+            related_entries += [hit.item for hit in self._search(search, count_retrieval=count_retrieval).hits]
+        return self._selector.choose_for_task(related_entries, limit, token_budget)
 
     acontext_for_task = twin(context_for_task)
 

@@ -73,15 +73,17 @@ class Log:
         kind: str,
         *,
         deleted_ids: Sequence[str] = (),
-        changed: Mapping[str, Entry] = MappingProxyType({}),
+        changed_entries: Mapping[str, Entry] = MappingProxyType({}),
     ) -> None:
         """Delete and change records, and reindex the successors, whose indexed texts quote these records.
 
         Args:
-            changed: The new version of each changed record, keyed by id. Its document is only its own content.
+            changed_entries: The new version of each changed record, keyed by id. Its document is only its own content.
         """
         with self.store.reading():
-            records = find_changed_entries(self.store, self.log_text, deleted_ids=deleted_ids, changed=changed)
+            records = find_changed_entries(
+                self.store, self.log_text, deleted_ids=deleted_ids, changed_entries=changed_entries
+            )
         if records or deleted_ids:
             arguments = encode_entries(records, self.store, self.embedder, {})
             self.ensure_operation(kind).store.update(*arguments, unchanged_since=moment, deleted_ids=deleted_ids)
@@ -93,16 +95,16 @@ class Log:
             with self.store.reading():
                 moment, rows = self.store.moment(), self.store.get(list(ids))
             entries = {row["id"]: Entry(row["id"], self.log_text.content_of(row), row["metadata"]) for row in rows}
-            self.change_and_reindex(moment, "edit", changed=entries)
+            self.change_and_reindex(moment, "edit", changed_entries=entries)
 
         retry(reindex)
 
-    def reindex_if_outdated(self, added: Sequence[str], latest: Sequence[str], moment: Moment) -> None:
+    def reindex_if_outdated(self, added_ids: Sequence[str], predecessor_ids: Sequence[str], moment: Moment) -> None:
         """Reindex added records if their predecessors were changed or deleted during embedding."""
         try:
-            self.store.check_unchanged(latest, moment)
+            self.store.check_unchanged(predecessor_ids, moment)
         except PlanOutdated:
-            self.reindex_texts(added)
+            self.reindex_texts(added_ids)
 
 
 def indexed_text(content: str, beginnings: Sequence[str]) -> str:
@@ -149,7 +151,7 @@ def find_changed_entries(
     log_text: LogText,
     *,
     deleted_ids: Sequence[str] = (),
-    changed: Mapping[str, Entry] = MappingProxyType({}),
+    changed_entries: Mapping[str, Entry] = MappingProxyType({}),
 ) -> list[Entry]:
     """Return the new version of each record whose indexed text changes when records are deleted or changed.
 
@@ -157,16 +159,16 @@ def find_changed_entries(
 
     Args:
         deleted_ids: Ids of deleted records.
-        changed: The new version of each changed record, keyed by id. Its document is only its own content. In the
-            result, the document is the full indexed text.
+        changed_entries: The new version of each changed record, keyed by id. Its document is only its own content. In
+            the result, the document is the full indexed text.
     """
-    changed_ids = {*deleted_ids, *changed}
+    changed_ids = {*deleted_ids, *changed_entries}
     old_groups = {_group_key(row["metadata"], log_text.group_field) for row in store.get_light(list(changed_ids))}
-    new_groups = {entry.id: _group_key(entry.metadata, log_text.group_field) for entry in changed.values()}
+    new_groups = {entry.id: _group_key(entry.metadata, log_text.group_field) for entry in changed_entries.values()}
     order = _read_log_order(store, log_text.group_field, old_groups | {*new_groups.values()})
     new_order = order.sort_by_time(excluded_ids=set(deleted_ids), new_groups=new_groups)
     orders_to_search = (order.sort_by_time(), order.sort_by_insertion(), new_order)
-    successors = set(changed).union(*(_successors(log_order, changed_ids) for log_order in orders_to_search))
+    successors = set(changed_entries).union(*(_successors(log_order, changed_ids) for log_order in orders_to_search))
     rows = store.get([entry_id for entry_id in order.groups if entry_id in successors - set(deleted_ids)])
     predecessors = _predecessors(new_order, [row["id"] for row in rows])
     titles = dict(
@@ -174,10 +176,10 @@ def find_changed_entries(
             store, list({record_id for neighbours in predecessors.values() for record_id in neighbours})
         )
     )
-    titles |= {entry.id: title_of(entry.document) for entry in changed.values()}
+    titles |= {entry.id: title_of(entry.document) for entry in changed_entries.values()}
     entries = []
     for row in rows:
-        entry = changed.get(row["id"])
+        entry = changed_entries.get(row["id"])
         metadata = row["metadata"] if entry is None else entry.metadata
         beginnings = [titles[record_id] for record_id in predecessors[row["id"]] if record_id in titles]
         document = indexed_text(log_text.content_of(row) if entry is None else entry.document, beginnings)

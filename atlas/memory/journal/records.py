@@ -102,13 +102,13 @@ def to_entry(entry: JournalEntry, beginnings: Sequence[str] = ()) -> Entry:
     return Entry(entry.id, indexed_text(entry.content, beginnings), metadata)
 
 
-def with_reserved_keys(metadata: Mapping[str, Any], stored: Mapping[str, Any]) -> dict[str, Any]:
+def with_reserved_keys(metadata: Mapping[str, Any], stored_metadata: Mapping[str, Any]) -> dict[str, Any]:
     """Return a caller's metadata with the reserved keys of the stored entry added.
 
     Raises:
         InvalidInput: A reserved key would change.
     """
-    reserved = {key: stored[key] for key in RESERVED_KEYS if key in stored}
+    reserved = {key: stored_metadata[key] for key in RESERVED_KEYS if key in stored_metadata}
     for key in RESERVED_KEYS:
         if key in metadata and (key not in reserved or metadata[key] != reserved[key]):
             raise InvalidInput(
@@ -130,14 +130,14 @@ def changed_row(row: Mapping[str, Any], entry: JournalEntry) -> dict[str, Any]:
 
 def as_protea(entry: JournalEntry) -> dict[str, Any]:
     """Return an entry as a row of Protea's table, but with ATLAS's id."""
-    written = entry.created_at.astimezone(UTC) if entry.created_at else None
+    written_at = entry.created_at.astimezone(UTC) if entry.created_at else None
     return {
         "id": entry.id,
         "generation": entry.generation,
         "entry_type": entry.entry_type,
         "content": entry.content,
         "metadata": dict(entry.metadata),
-        "timestamp": f"{written:%Y-%m-%d %H:%M:%S}" if written else "",
+        "timestamp": f"{written_at:%Y-%m-%d %H:%M:%S}" if written_at else "",
         "importance": entry.importance,
         "tier": entry.tier,
     }

@@ -36,9 +36,12 @@ def make_reword(journal: Journal | None, conversations_memory: Conversations | N
             document: _remove_beginnings(document, _decode_text(log_text, content), purged_titles)
             for document, content in records
         }
-        changed = {before: after for before, after in texts.items() if after != before}
-        encoded = encode_texts(embedder, list(changed.values()), projection)
-        return {before: (changed[before], encoding) for before, encoding in zip(changed, encoded, strict=True)}
+        reworded_texts = {old_text: new_text for old_text, new_text in texts.items() if new_text != old_text}
+        new_vectors = encode_texts(embedder, list(reworded_texts.values()), projection)
+        return {
+            old_text: (reworded_texts[old_text], encoding)
+            for old_text, encoding in zip(reworded_texts, new_vectors, strict=True)
+        }
 
     return reword
 

@@ -115,15 +115,17 @@ def draft_summaries(
 
 def _draft_summary(entries: Sequence[JournalEntry], encode: Encode, max_sentences: int) -> SummaryDraft:
     generations = [entry.generation for entry in entries]
-    first, last = min(generations), max(generations)
+    first_generation, last_generation = min(generations), max(generations)
     texts = [entry.content for entry in entries]
     errors = recurring_errors(texts)
     points = [text for text in (errors, *central_sentences(texts, encode, max_compared=max_sentences)) if text]
-    heading = f"Generations {first} to {last}, {len(entries)} entries of type {entries[0].entry_type}:"
+    heading = (
+        f"Generations {first_generation} to {last_generation}, {len(entries)} entries of type {entries[0].entry_type}:"
+    )
     return SummaryDraft(
         entry_type=entries[0].entry_type,
-        first_generation=first,
-        last_generation=last,
+        first_generation=first_generation,
+        last_generation=last_generation,
         content=join_lines(heading, points),
         source_ids=tuple(entry.id for entry in entries),
     )
@@ -144,17 +146,22 @@ def central_sentences(
         Centroid-based selection (Radev et al., 2004) over sentence embeddings, ordered by maximal marginal relevance.
     """
     counts = Counter[str]()
-    distinct: dict[frozenset[str], str] = {}
+    sentence_by_words: dict[frozenset[str], str] = {}
     for sentence in chain.from_iterable(map(split_sentences, texts)):
-        original = distinct.setdefault(frozenset(significant_words(sentence)), sentence)
+        original = sentence_by_words.setdefault(frozenset(significant_words(sentence)), sentence)
         counts[original] += 1
-    sentences_with_words = [sentence for words, sentence in distinct.items() if words] or list(distinct.values())
+    sentences_with_words = [sentence for words, sentence in sentence_by_words.items() if words] or list(
+        sentence_by_words.values()
+    )
     sentences = [sentence for sentence in sentences_with_words if not _CODE.match(sentence)] or sentences_with_words
     reasons = [sentence for sentence in sentences if _REASON.match(sentence)]
-    selected = _select_central_and_varied(reasons, encode, n, max_compared)
-    remaining = [sentence for sentence in sentences if sentence not in reasons]
-    selected += _select_central_and_varied(remaining, encode, n - len(selected), max_compared)
-    return [f"{sentence} ({counts[sentence]} like it)" if counts[sentence] > 1 else sentence for sentence in selected]
+    selected_sentences = _select_central_and_varied(reasons, encode, n, max_compared)
+    other_sentences = [sentence for sentence in sentences if sentence not in reasons]
+    selected_sentences += _select_central_and_varied(other_sentences, encode, n - len(selected_sentences), max_compared)
+    return [
+        f"{sentence} ({counts[sentence]} like it)" if counts[sentence] > 1 else sentence
+        for sentence in selected_sentences
+    ]
 
 
 def recurring_errors(texts: Sequence[str]) -> str:
@@ -172,12 +179,12 @@ def _select_central_and_varied(sentences: Sequence[str], encode: Encode, n: int,
     if len(sentences) <= n or n <= 0:
         return list(sentences[: max(n, 0)])
     positions = np.linspace(0, len(sentences) - 1, min(max_sentences, len(sentences))).astype(int)
-    compared = [sentences[position] for position in positions]
-    vectors = encode(compared)
+    compared_sentences = [sentences[position] for position in positions]
+    vectors = encode(compared_sentences)
     centre = vectors.mean(axis=0)
     relevance = (vectors @ (centre / (np.linalg.norm(centre) or 1.0))).tolist()
-    selected = maximal_marginal_relevance(vectors, relevance)[:n]
-    return [compared[position] for position in sorted(selected)]
+    selected_positions = maximal_marginal_relevance(vectors, relevance)[:n]
+    return [compared_sentences[position] for position in sorted(selected_positions)]
 
 
 def split_sentences(text: str) -> list[str]:
@@ -213,10 +220,10 @@ class Summariser:
         number = itertools.count(1)
 
         async def with_progress(draft: SummaryDraft, entries: Sequence[JournalEntry]) -> SummaryDraft:
-            written = await self.write_with_model(draft, entries)
+            new_draft = await self.write_with_model(draft, entries)
             if on_progress:
                 on_progress(next(number), len(drafts))
-            return written
+            return new_draft
 
         with operation():
             return tuple(await asyncio.gather(*map(with_progress, drafts, sources)))
@@ -242,10 +249,10 @@ class Summariser:
 
     async def _ask_for_points(self, entries: Sequence[JournalEntry]) -> list[str]:
         texts = {str(number): entry.content for number, entry in enumerate(entries, 1)}
-        first, last = entries[0], entries[-1]
-        quoted_entries = as_data({"type of the entries": first.entry_type, **texts}, limit=CHARACTERS)
+        first_entry, last_entry = entries[0], entries[-1]
+        quoted_entries = as_data({"type of the entries": first_entry.entry_type, **texts}, limit=CHARACTERS)
         prompt = (
-            f"{len(entries)} entries of one type, generations {first.generation} to {last.generation}, "
+            f"{len(entries)} entries of one type, generations {first_entry.generation} to {last_entry.generation}, "
             f"oldest first:\n{quoted_entries}"
         )
         question = Question(
