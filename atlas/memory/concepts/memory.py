@@ -116,12 +116,12 @@ class ChromaConceptLibrary(Memory[CodeConcept]):
                 concept with the same code, id or name. Concepts added in a batch, such as an import, may share a name.
         """
         concept = self._prepare_new(validate(concept))
-        added = retry(lambda: self._writer.add_alone(concept))
-        if not added:
+        added_ids = retry(lambda: self._writer.add_alone(concept))
+        if not added_ids:
             raise InvalidInput(
                 f"the library already has a concept with the id {concept.id!r}; edit it, or use another id"
             )
-        return added[0]
+        return added_ids[0]
 
     aadd = twin(add)
 
@@ -131,9 +131,11 @@ class ChromaConceptLibrary(Memory[CodeConcept]):
         Raises:
             InvalidInput: A concept is invalid; none was added.
         """
-        valid = [assign_actor_scope(validate(concept)) for concept in concepts]
-        restored = {concept.id: RestoredHistory(marks=NO_MARKS, usage=usage_from_fields(concept)) for concept in valid}
-        return self._writer.add(valid, restored, reason)
+        valid_concepts = [assign_actor_scope(validate(concept)) for concept in concepts]
+        histories = {
+            concept.id: RestoredHistory(marks=NO_MARKS, usage=usage_from_fields(concept)) for concept in valid_concepts
+        }
+        return self._writer.add(valid_concepts, histories, reason)
 
     aadd_many = twin(add_many)
 
@@ -145,12 +147,12 @@ class ChromaConceptLibrary(Memory[CodeConcept]):
 
     def update_primitives(self, loader: PrimitiveLoader) -> list[str]:
         """Update the primitives that `primitive_updates` returns, as one operation, and return their ids."""
-        changed = self.primitive_updates(loader)
-        if changed:
-            arguments = encode_entries([to_entry(concept) for concept in changed], self._store, self.embedder, {})
+        updates = self.primitive_updates(loader)
+        if updates:
+            arguments = encode_entries([to_entry(concept) for concept in updates], self._store, self.embedder, {})
             operation_store = self._store.ensure_operation("edit", "primitives")
             operation_store.update(*arguments)
-        return [concept.id for concept in changed]
+        return [concept.id for concept in updates]
 
     aupdate_primitives = twin(update_primitives)
 
@@ -339,9 +341,9 @@ class ChromaConceptLibrary(Memory[CodeConcept]):
             InvalidInput: A concept is invalid; none was restored.
         """
         exported_by_id = {item.concept.id: item for item in exported}
-        restored = {concept_id: restored_history(item) for concept_id, item in exported_by_id.items()}
+        histories = {concept_id: restored_history(item) for concept_id, item in exported_by_id.items()}
         return self._writer.add(
-            [assign_actor_scope(validate(item.concept)) for item in exported_by_id.values()], restored
+            [assign_actor_scope(validate(item.concept)) for item in exported_by_id.values()], histories
         )
 
     arestore_many = twin(restore_many)

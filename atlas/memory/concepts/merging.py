@@ -107,7 +107,9 @@ def plan_concept_merge(
     return ConceptMergePlan(
         groups=merge_groups,
         relinked_callers=tuple(
-            after for after, before in zip(relinked_callers, outside_callers, strict=True) if after != before
+            relinked_caller
+            for relinked_caller, caller in zip(relinked_callers, outside_callers, strict=True)
+            if relinked_caller != caller
         ),
         broken_callers=tuple(
             _broken_callers(
@@ -176,7 +178,7 @@ def _merge_group(
     )
     lineages = ([concept.id, *lineage(concept.metadata)] for concept in duplicate_concepts)
     hashes = ([duplicate.content_hash, *merged_hashes(duplicate.concept)] for duplicate in duplicates)
-    merged = replace(
+    merged_concept = replace(
         survivor,
         examples=examples,
         found_in=join_distinct(survivor.found_in, *(concept.found_in for concept in duplicate_concepts)),
@@ -188,7 +190,7 @@ def _merge_group(
         },
     )
     return ConceptMergeGroup(
-        merged=_relink(merged, survivors_by_removed_id, candidates),
+        merged=_relink(merged_concept, survivors_by_removed_id, candidates),
         why_kept=_reason_kept(survivor, duplicate_concepts),
         removed=tuple(duplicate_concepts),
         marks=merge_marks([best.marks, *(duplicate.marks for duplicate in duplicates)]),

@@ -44,17 +44,17 @@ def find_updates(
     return updates
 
 
-def plan_update(concept: CodeConcept, latest: CodeConcept, *, was_edited: bool) -> CodeConcept | None:
+def plan_update(concept: CodeConcept, shipped: CodeConcept, *, was_edited: bool) -> CodeConcept | None:
     """Return the updated form of a primitive, or None if the stored one is current or was edited.
 
     Args:
-        latest: The loader's version, with its digest.
+        shipped: The loader's version, with its digest.
         was_edited: Whether the concept has earlier versions. This decides for concepts without a digest, which an
             earlier version of ATLAS loaded.
     """
     loaded_digest = concept.metadata.get(SHIPPED_DIGEST)
     digest = _digest(concept)
-    if latest.metadata[SHIPPED_DIGEST] in (loaded_digest, digest):
+    if shipped.metadata[SHIPPED_DIGEST] in (loaded_digest, digest):
         return None
     is_edited = was_edited if loaded_digest is None else digest != loaded_digest
     if is_edited:
@@ -63,8 +63,8 @@ def plan_update(concept: CodeConcept, latest: CodeConcept, *, was_edited: bool) 
         name: value for name, value in concept.metadata.items() if name.startswith("merged_")
     }
     return replace(
-        latest,
-        metadata={**merge_metadata, **latest.metadata},
+        shipped,
+        metadata={**merge_metadata, **shipped.metadata},
         found_in=concept.found_in,
         composed_of=concept.composed_of,
         created_at=concept.created_at,

@@ -29,7 +29,7 @@ class ConceptWriter:
     def add(
         self,
         concepts: Sequence[CodeConcept],
-        restored: Mapping[str, RestoredHistory],
+        histories: Mapping[str, RestoredHistory],
         reason: str = "",
         *,
         unique_key: str = "",
@@ -46,15 +46,15 @@ class ConceptWriter:
         new_concepts = with_calls(self.store, [concept for concept in dated if concept.id in new_ids])
         operation_store = self.store.ensure_operation("store", reason)
         arguments = encode_entries([to_entry(concept) for concept in new_concepts], self.store, self.embedder, {})
-        return operation_store.add_missing(*arguments, restored, unique_key=unique_key)
+        return operation_store.add_missing(*arguments, histories, unique_key=unique_key)
 
     def add_alone(self, concept: CodeConcept) -> list[str]:
         """Add one concept, and return its id in a list. Raise `PlanOutdated` if a concurrent write took its name."""
         if concept.id not in self.store.existing_ids([concept.id]):
             self._check_hash(concept)
             self._check_name(concept)
-        restored = {concept.id: RestoredHistory(marks=NO_MARKS, usage=usage_from_fields(concept))}
-        return self.add([concept], restored, unique_key="title")
+        histories = {concept.id: RestoredHistory(marks=NO_MARKS, usage=usage_from_fields(concept))}
+        return self.add([concept], histories, unique_key="title")
 
     def edit(self, concept_id: str, changes: Mapping[str, Any]) -> CodeConcept:
         """Edit a concept and return it, or raise `PlanOutdated` if a concurrent write has changed it."""

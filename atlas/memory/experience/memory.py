@@ -106,8 +106,8 @@ class ChromaExperienceMemory(Memory[Experience]):
         total = len(trajectories) if isinstance(trajectories, Sequence) else 0
         view = self if self.operation_id else self.as_operation("store")
         ids: list[str] = []
-        n_done, remaining = 0, iter(trajectories)
-        while batch := list(islice(remaining, STORE_BATCH)):
+        n_done, iterator = 0, iter(trajectories)
+        while batch := list(islice(iterator, STORE_BATCH)):
             experiences = list(map(self._to_experience, batch))
             ids += view._store_batch(experiences, skip_known)
             n_done += len(batch)
@@ -136,8 +136,8 @@ class ChromaExperienceMemory(Memory[Experience]):
         ids, vectors, metadatas, documents = self._encode(experiences, known_vectors)
         for metadata, item in zip(metadatas, new_by_id.values(), strict=True):
             metadata["content_hash"] = item.content_hash or metadata["content_hash"]
-        restored = {record_id: restored_history(item) for record_id, item in new_by_id.items()}
-        return self._store.add_missing(ids, vectors, metadatas, documents, restored)
+        histories = {record_id: restored_history(item) for record_id, item in new_by_id.items()}
+        return self._store.add_missing(ids, vectors, metadatas, documents, histories)
 
     arestore_many = twin(restore_many)
 

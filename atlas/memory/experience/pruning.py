@@ -221,16 +221,20 @@ def plan_prune(
         keep: Ids of records that are kept in any case. They do not change the decisions on other records.
     """
     selected_ids = None if among is None else set(among)
-    existing = [candidate for candidate in candidates if selected_ids is None or candidate.id in selected_ids]
-    judged = [candidate for candidate in existing if criteria.tag is None or criteria.tag in candidate.marks.tags]
+    existing_candidates = [
+        candidate for candidate in candidates if selected_ids is None or candidate.id in selected_ids
+    ]
+    judged = [
+        candidate for candidate in existing_candidates if criteria.tag is None or criteria.tag in candidate.marks.tags
+    ]
     reasons = _all_reasons_to_remove(judged, criteria, now, is_chosen=selected_ids is not None)
-    removed = [candidate for candidate in judged if reasons[candidate.id]]
-    reasons_to_keep = {candidate.id: "it is pinned" for candidate in removed if candidate.marks.pinned}
+    to_remove = [candidate for candidate in judged if reasons[candidate.id]]
+    reasons_to_keep = {candidate.id: "it is pinned" for candidate in to_remove if candidate.marks.pinned}
     if criteria.keep_diverse and vectors is not None:
-        removed_ids = {candidate.id for candidate in removed} - reasons_to_keep.keys()
+        removed_ids = {candidate.id for candidate in to_remove} - reasons_to_keep.keys()
         reasons_to_keep |= _best_of_lost_neighbourhoods(candidates, vectors, removed_ids)
     reasons_to_keep = {
-        candidate.id: EXCLUSION_REASON for candidate in removed if candidate.id in keep
+        candidate.id: EXCLUSION_REASON for candidate in to_remove if candidate.id in keep
     } | reasons_to_keep
     decisions = [
         PruneDecision(
@@ -240,7 +244,7 @@ def plan_prune(
             saved_because=reasons_to_keep.get(candidate.id, ""),
             outcome=Outcome(candidate.success).label,
         )
-        for candidate in removed
+        for candidate in to_remove
     ]
     return PrunePlan(
         criteria=criteria,
@@ -248,10 +252,10 @@ def plan_prune(
         saved=tuple(decision for decision in decisions if decision.saved_because),
         n_total=len(candidates) if n_total is None else n_total,
         n_judged=len(judged),
-        n_gone=0 if selected_ids is None else len(selected_ids) - len(existing),
+        n_gone=0 if selected_ids is None else len(selected_ids) - len(existing_candidates),
         missing=_count_missing_values(judged, criteria),
         moment=moment,
-        usage={candidate.id: candidate.usage for candidate in removed if candidate.id not in reasons_to_keep},
+        usage={candidate.id: candidate.usage for candidate in to_remove if candidate.id not in reasons_to_keep},
     )
 
 
@@ -308,12 +312,16 @@ def _add_surplus_reasons(
     """Add a removal reason to the worst records, until only `max_count` records have none."""
     if criteria.max_count is None:
         return
-    remaining = [candidate for candidate in judged if candidate.marks.pinned or not reasons[candidate.id]]
-    ranked = sorted(
-        (candidate for candidate in remaining if not candidate.marks.pinned and candidate.created_at is not None),
+    remaining_candidates = [candidate for candidate in judged if candidate.marks.pinned or not reasons[candidate.id]]
+    worst_first = sorted(
+        (
+            candidate
+            for candidate in remaining_candidates
+            if not candidate.marks.pinned and candidate.created_at is not None
+        ),
         key=_retention_key,
     )
-    for candidate in ranked[: max(0, len(remaining) - criteria.max_count)]:
+    for candidate in worst_first[: max(0, len(remaining_candidates) - criteria.max_count)]:
         reasons[candidate.id].append(f"over the {criteria.max_count} to keep")
 
 
@@ -332,19 +340,21 @@ def _best_of_lost_neighbourhoods(
     )
     staying_positions = np.flatnonzero([candidate.id not in removed_ids for candidate in candidates])
     is_near_staying = _is_near_any(vectors[lost_positions], vectors[staying_positions])
-    remaining = np.array(lost_positions, np.int64)[~is_near_staying]
-    while len(remaining):
-        block, is_covered = remaining[:BLOCK], np.zeros(len(remaining), bool)
-        is_near = vectors[block] @ vectors[remaining].T >= NEIGHBOUR_SIMILARITY
+    remaining_positions = np.array(lost_positions, np.int64)[~is_near_staying]
+    while len(remaining_positions):
+        block, is_covered = remaining_positions[:BLOCK], np.zeros(len(remaining_positions), bool)
+        is_near = vectors[block] @ vectors[remaining_positions].T >= NEIGHBOUR_SIMILARITY
         for row, index in enumerate(block):
             if not is_covered[row]:
                 neighbours = [
-                    int(remaining[column]) for column in np.flatnonzero(is_near[row] & ~is_covered) if column != row
+                    int(remaining_positions[column])
+                    for column in np.flatnonzero(is_near[row] & ~is_covered)
+                    if column != row
                 ]
                 reasons_to_keep[candidates[index].id] = _describe_neighbourhood(candidates, neighbours)
                 is_covered |= is_near[row]
                 is_covered[row] = True
-        remaining = remaining[~is_covered]
+        remaining_positions = remaining_positions[~is_covered]
     return reasons_to_keep
 
 

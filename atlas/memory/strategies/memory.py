@@ -137,8 +137,8 @@ class ChromaStrategyBank(Memory[Strategy]):
             InvalidInput: The strategy is invalid, or the bank already has a strategy with its id or content.
         """
         valid = self._prepare_new(validate(strategy, self._clock.now()))
-        added = self._store.add_missing(*self._writer.encode(valid))
-        if not added:
+        added_ids = self._store.add_missing(*self._writer.encode(valid))
+        if not added_ids:
             raise self._repetition_error(valid)
         return valid.id
 
@@ -165,11 +165,11 @@ class ChromaStrategyBank(Memory[Strategy]):
             InvalidInput: A strategy of the plan is invalid, or would lose a source or change the time of a stored one.
         """
         now = self._clock.now()
-        added, changed = (
+        new_strategies, changed_strategies = (
             tuple(self._prepare_new(validate(strategy, now)) for strategy in group)
             for group in (plan.added, plan.joined)
         )
-        return self._writer.apply(replace(plan, added=added, joined=changed))
+        return self._writer.apply(replace(plan, added=new_strategies, joined=changed_strategies))
 
     aapply_write = twin(apply_write)
 
@@ -345,8 +345,8 @@ class ChromaStrategyBank(Memory[Strategy]):
         if not exported_by_id:
             return []
         valid = [assign_actor_scope(validate(item.strategy, self._clock.now())) for item in exported_by_id.values()]
-        restored = {strategy_id: restored_history(item) for strategy_id, item in exported_by_id.items()}
-        return self._store.add_missing(*self._writer.encode(*valid), restored)
+        histories = {strategy_id: restored_history(item) for strategy_id, item in exported_by_id.items()}
+        return self._store.add_missing(*self._writer.encode(*valid), histories)
 
     arestore_many = twin(restore_many)
 

@@ -144,32 +144,32 @@ def merge_drafts(
         same_situation: Minimum cosine of two texts of the same situation.
         combine: Function that combines two strategies, unless it finds them different.
     """
-    added: list[Strategy] = []
+    new_strategies: list[Strategy] = []
     vectors: list[Vectors] = []
-    changed: dict[str, Strategy] = {}
+    changed_by_id: dict[str, Strategy] = {}
     for draft in drafts:
-        existing = changed.get(draft.strategy.id) or stored.get(draft.strategy.id)
+        existing = changed_by_id.get(draft.strategy.id) or stored.get(draft.strategy.id)
         if existing is not None:  # the model returned the id of an existing strategy that covers the attempt
-            changed[existing.id] = with_sources(existing, draft.strategy)
+            changed_by_id[existing.id] = with_sources(existing, draft.strategy)
             continue
         if draft.neighbour_id:
-            combined = combine(changed.get(draft.neighbour_id, stored[draft.neighbour_id]), draft.strategy)
+            combined = combine(changed_by_id.get(draft.neighbour_id, stored[draft.neighbour_id]), draft.strategy)
             if combined.strategy is not None:
-                changed[draft.neighbour_id] = combined.strategy
+                changed_by_id[draft.neighbour_id] = combined.strategy
                 continue
             draft = replace(draft, strategy=_with_reason_not_merged(draft.strategy, combined.why_not))
-        nearest = _nearest_joinable(draft, added, vectors)
-        if nearest is not None and float(vectors[nearest] @ draft.vector) >= same_situation:
-            combined = combine(added[nearest], draft.strategy)
+        nearest_position = _nearest_joinable(draft, new_strategies, vectors)
+        if nearest_position is not None and float(vectors[nearest_position] @ draft.vector) >= same_situation:
+            combined = combine(new_strategies[nearest_position], draft.strategy)
             if combined.strategy is not None:
-                added[nearest] = combined.strategy
+                new_strategies[nearest_position] = combined.strategy
                 continue
             draft = replace(draft, strategy=_with_reason_not_merged(draft.strategy, combined.why_not))
-        added.append(draft.strategy)
+        new_strategies.append(draft.strategy)
         vectors.append(draft.vector)
     return MergedDrafts(
-        added=tuple(added),
-        changed=tuple(strategy for strategy in changed.values() if strategy != stored[strategy.id]),
+        added=tuple(new_strategies),
+        changed=tuple(strategy for strategy in changed_by_id.values() if strategy != stored[strategy.id]),
     )
 
 
@@ -178,9 +178,11 @@ def _with_reason_not_merged(strategy: Strategy, why: str) -> Strategy:
     return replace(strategy, metadata={**strategy.metadata, SEPARATION_REASON: why}) if why else strategy
 
 
-def _nearest_joinable(draft: StrategyDraft, added: Sequence[Strategy], vectors: Sequence[Vectors]) -> int | None:
-    """Return the position in `added` of the nearest strategy that may be joined with a draft, or None."""
-    joinable = [position for position, strategy in enumerate(added) if is_joinable(strategy, draft.strategy)]
+def _nearest_joinable(
+    draft: StrategyDraft, new_strategies: Sequence[Strategy], vectors: Sequence[Vectors]
+) -> int | None:
+    """Return the position in `new_strategies` of the nearest strategy that may be joined with a draft, or None."""
+    joinable = [position for position, strategy in enumerate(new_strategies) if is_joinable(strategy, draft.strategy)]
     return max(joinable, key=lambda position: float(vectors[position] @ draft.vector), default=None)
 
 
@@ -229,21 +231,21 @@ class StrategyWriter:
         attempts = [trajectory for trajectory in trajectories if self._should_abstract(trajectory)]
         with operation() as account:
             drafts, problems = self._abstract_all(attempts, sources, on_progress)
-            compared = self._make_drafts(drafts)
+            compared_drafts = self._make_drafts(drafts)
             unmerged: list[str] = []
             combine = partial(self._combine, unmerged=unmerged)
-            merged = merge_drafts(compared.drafts, compared.stored, self.same_situation, combine)
+            merged_drafts = merge_drafts(compared_drafts.drafts, compared_drafts.stored, self.same_situation, combine)
         n_known = sum(trajectory.id in sources for trajectory in attempts)
         return StrategyWritePlan(
-            added=merged.added,
-            joined=merged.changed,
+            added=merged_drafts.added,
+            joined=merged_drafts.changed,
             n_attempts=len(attempts),
             n_known=n_known,
             n_nothing=len(attempts) - n_known - len(drafts) - len(problems),
             problems=tuple(problems),
             unmerged=tuple(unmerged),
             spent=str(account.spent) if account.spent.n_calls else "",
-            retired=tuple(strategy.id for strategy in merged.changed if strategy.id in compared.retired),
+            retired=tuple(strategy.id for strategy in merged_drafts.changed if strategy.id in compared_drafts.retired),
             ids_before=ids,
             moment=moment,
         )
@@ -264,17 +266,17 @@ class StrategyWriter:
             operation_store.update(*joined_entries, unchanged_since=plan.moment)
         return operation_store.add_missing(*added_entries) if plan.added else []
 
-    def _check_sources_kept(self, changed: Sequence[Strategy]) -> None:
+    def _check_sources_kept(self, changed_strategies: Sequence[Strategy]) -> None:
         """Raise an error unless changed strategies keep their sources and `created_at`.
 
         Raises:
             InvalidInput: A strategy lost a source, or its `created_at` changed.
             NotAllowed: A writer would change more than the sources of another actor's strategy.
         """
-        ids = [strategy.id for strategy in changed]
-        stored = {strategy.id: strategy for strategy in self.read(self.store.get(ids))}
-        for strategy in changed:
-            before = stored.get(strategy.id)
+        ids = [strategy.id for strategy in changed_strategies]
+        stored_by_id = {strategy.id: strategy for strategy in self.read(self.store.get(ids))}
+        for strategy in changed_strategies:
+            before = stored_by_id.get(strategy.id)
             if before is None:
                 raise not_found_error("strategy", strategy.id)
             if strategy.created_at != before.created_at:
@@ -287,8 +289,8 @@ class StrategyWriter:
                 )
         reworded = [
             strategy.id
-            for strategy in changed
-            if any(getattr(strategy, field) != getattr(stored[strategy.id], field) for field in KEPT_FIELDS)
+            for strategy in changed_strategies
+            if any(getattr(strategy, field) != getattr(stored_by_id[strategy.id], field) for field in KEPT_FIELDS)
         ]
         check_may_change(self.store, reworded)
 
@@ -364,9 +366,9 @@ class StrategyWriter:
             related_ids = {draft.neighbour_id for draft in drafts if draft.neighbour_id} | {
                 draft.strategy.id for draft in drafts
             }
-            stored = {strategy.id: strategy for strategy in self.read(self.store.get(list(related_ids)))}
-            retired = read_retired(self.store, self.retirement) if stored else {}
-            return ComparedDrafts(drafts=drafts, stored=stored, retired=retired)
+            stored_by_id = {strategy.id: strategy for strategy in self.read(self.store.get(list(related_ids)))}
+            retirement_reasons = read_retired(self.store, self.retirement) if stored_by_id else {}
+            return ComparedDrafts(drafts=drafts, stored=stored_by_id, retired=retirement_reasons)
 
     def _nearest_id(self, vector: Vectors, strategy: Strategy) -> str:
         """Return the id of a stored strategy for the same situation that may be joined with this one, or empty."""

@@ -47,7 +47,7 @@ class ExplainingStrategy(Protocol):
         ...
 
 
-def with_merged_ids(survivor: Experience, merged: Sequence[Experience]) -> Experience:
+def with_merged_ids(survivor: Experience, duplicates: Sequence[Experience]) -> Experience:
     """Return a kept experience with the ids of the merged experiences as `merged_from` in the metadata."""
-    ids = [experience.id for experience in merged]
+    ids = [experience.id for experience in duplicates]
     return replace(survivor, metadata={**survivor.metadata, "merged_from": ids}) if ids else survivor

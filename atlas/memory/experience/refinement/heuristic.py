@@ -128,10 +128,14 @@ def _group_duplicates(is_duplicate: np.ndarray) -> list[list[int]]:
     Args:
         is_duplicate: Whether two items are near-duplicates, shape (n_items, n_items).
     """
-    remaining, groups = list(range(len(is_duplicate))), []
-    while remaining:
-        group = [position for position in remaining if is_duplicate[remaining[0], position] or position == remaining[0]]
-        remaining = [position for position in remaining if position not in group]
+    remaining_positions, groups = list(range(len(is_duplicate))), []
+    while remaining_positions:
+        group = [
+            position
+            for position in remaining_positions
+            if is_duplicate[remaining_positions[0], position] or position == remaining_positions[0]
+        ]
+        remaining_positions = [position for position in remaining_positions if position not in group]
         groups.append(group)
     return groups
 

@@ -96,9 +96,9 @@ class LLMRefineStrategy:
 
 
 def _make_prompt(by_prompt_id: Mapping[str, Experience], context: Task | None) -> str:
-    described = {name: experience_as_text(experience) for name, experience in by_prompt_id.items()}
+    texts = {name: experience_as_text(experience) for name, experience in by_prompt_id.items()}
     task = f"The task at hand:\n{as_data({'task': context.description}, limit=4_000)}" if context else NO_TASK
-    return f"{task}\n\nThe {len(by_prompt_id)} experiences, by id:\n{as_data(described, limit=SET_CHARACTERS)}"
+    return f"{task}\n\nThe {len(by_prompt_id)} experiences, by id:\n{as_data(texts, limit=SET_CHARACTERS)}"
 
 
 def _parse_decisions(
@@ -142,16 +142,20 @@ def _parse_decisions(
 
 
 def _check_merge(
-    decision: Mapping[str, str], merged: Experience, kept_experiences: Mapping[str, Experience], *, mix_outcomes: bool
+    decision: Mapping[str, str],
+    merged_experience: Experience,
+    kept_experiences: Mapping[str, Experience],
+    *,
+    mix_outcomes: bool,
 ) -> None:
     prompt_id, survivor = decision["id"], decision.get("into", "")
     if survivor not in kept_experiences:
         raise InvalidInput(f"expected a kept experience in `into` of {prompt_id!r}, got {survivor!r}")
-    if _WORTH[merged.success] > _WORTH[kept_experiences[survivor].success]:
+    if _WORTH[merged_experience.success] > _WORTH[kept_experiences[survivor].success]:
         raise InvalidInput(
             f"{prompt_id!r} has a better outcome than {survivor!r}; merge the worse attempt into the better one"
         )
-    if not mix_outcomes and merged.success != kept_experiences[survivor].success:
+    if not mix_outcomes and merged_experience.success != kept_experiences[survivor].success:
         raise InvalidInput(f"{prompt_id!r} and {survivor!r} have different outcomes; do not merge such attempts")
 
 
@@ -162,11 +166,11 @@ def _check_no_ids(problem: str, ids: Sequence[str]) -> None:
 
 def _kept_experiences(decisions: Sequence[RefineDecision], by_id: Mapping[str, Experience]) -> list[Experience]:
     merges = [(decision.into, by_id[decision.experience_id]) for decision in decisions if decision.action == "merge"]
-    kept = list[Experience]()
+    survivors = list[Experience]()
     for survivor_id in (decision.experience_id for decision in decisions if decision.action == "keep"):
         duplicates = [experience for target_id, experience in merges if target_id == survivor_id]
-        kept.append(with_merged_ids(by_id[survivor_id], duplicates))
-    return kept
+        survivors.append(with_merged_ids(by_id[survivor_id], duplicates))
+    return survivors
 
 
 def _keep_all(experiences: list[Experience], reason: str, failure: str = "") -> RefinedSet:

@@ -199,14 +199,14 @@ def partition_by_similarity(ids: Sequence[str], vectors: Vectors, size: int) -> 
         vectors: Vectors of the ids, shape (n_ids, dim), rows of unit length.
         size: Maximum number of ids in a set; positive.
     """
-    remaining, sets = list(range(len(ids))), []
-    while remaining:
-        first, *others = remaining
-        similarities = dict(zip(others, vectors[others] @ vectors[first], strict=True))
-        nearest = sorted(others, key=lambda row: -similarities[row])[: size - 1]
-        members = {first, *nearest}
-        sets.append([ids[row] for row in remaining if row in members])
-        remaining = [row for row in remaining if row not in members]
+    remaining_rows, sets = list(range(len(ids))), []
+    while remaining_rows:
+        first_row, *other_rows = remaining_rows
+        similarities = dict(zip(other_rows, vectors[other_rows] @ vectors[first_row], strict=True))
+        nearest_rows = sorted(other_rows, key=lambda row: -similarities[row])[: size - 1]
+        members = {first_row, *nearest_rows}
+        sets.append([ids[row] for row in remaining_rows if row in members])
+        remaining_rows = [row for row in remaining_rows if row not in members]
     return sets
 
 
@@ -259,11 +259,11 @@ def _plan_decisions(
             reason=decisions[record_id].reason,
             into=decisions[record_id].into,
             set_number=number,
-            before=before,
+            before=position_before,
             after=refined_ids.index(record_id) + 1 if record_id in refined_ids else 0,
             is_moved=record_id in refined_ids and refined_ids.index(record_id) != kept_ids.index(record_id),
         )
-        for before, record_id in enumerate(ids, start=1)
+        for position_before, record_id in enumerate(ids, start=1)
     ]
 
 

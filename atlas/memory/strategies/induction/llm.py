@@ -228,9 +228,9 @@ def _check_complete(answer: dict[str, Any]) -> dict[str, Any]:
     check_json(answer, "the answer")
     if not answer["reusable"] or answer.get("known"):
         return answer
-    missing = [name for name in _TEXT_FIELDS if not answer.get(name, "").strip()]
-    if missing:
-        raise InvalidInput(f"a reusable strategy needs a {' and a '.join(missing)}")
+    missing_fields = [name for name in _TEXT_FIELDS if not answer.get(name, "").strip()]
+    if missing_fields:
+        raise InvalidInput(f"a reusable strategy needs a {' and a '.join(missing_fields)}")
     names = [parameter["name"] for parameter in parse_parameters(answer.get("parameters", []))]
     repeated = sorted({name for name in names if names.count(name) > 1})
     if repeated:

@@ -88,10 +88,10 @@ class Generaliser:
 
     def parameters(self, *texts: str) -> tuple[dict[str, str], ...]:
         """Return `name`, `type` and `example` of each placeholder in the generalised texts, in order."""
-        used = dict.fromkeys(re.findall(r"\{(\w+)\}", " ".join(texts)))
+        used_names = dict.fromkeys(re.findall(r"\{(\w+)\}", " ".join(texts)))
         return tuple(
             {"name": name, "type": self._examples[name][0], "example": self._examples[name][1]}
-            for name in used
+            for name in used_names
             if name in self._examples
         )
 
@@ -108,9 +108,9 @@ class Generaliser:
         if kind in self._keep:
             return value
         if kind == "name":
-            first, _, remainder = value.partition(" ")
+            first_word, _, remainder = value.partition(" ")
             if " " in remainder and _SENTENCE_START.search(match.string, 0, match.start()):
-                return f"{first} {self._add_placeholder(kind, 'text', remainder)}"
+                return f"{first_word} {self._add_placeholder(kind, 'text', remainder)}"
         if kind == "quoted":
             return f"{value[0]}{self._add_placeholder('text', 'text', value[1:-1])}{value[-1]}"
         return self._add_placeholder(kind, _TYPES.get(kind, "text"), value)

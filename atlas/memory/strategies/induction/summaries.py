@@ -242,15 +242,16 @@ def _with_count(line: str, n_times: int) -> str:
 
 def _drop_near_duplicates(texts: Iterable[str]) -> list[str]:
     """Return the texts without empty ones and near-duplicates of earlier ones."""
-    distinct: list[str] = []
+    distinct_texts: list[str] = []
     for text in texts:
-        if text and not any(_are_near_duplicates(text, earlier_text) for earlier_text in distinct):
-            distinct.append(text)
-    return distinct
+        if text and not any(_are_near_duplicates(text, earlier_text) for earlier_text in distinct_texts):
+            distinct_texts.append(text)
+    return distinct_texts
 
 
-def _are_near_duplicates(first: str, other: str) -> bool:
-    words, other_words = (set(re.findall(r"\w+", text.lower())) for text in (first, other))
+def _are_near_duplicates(text: str, other_text: str) -> bool:
+    words = set(re.findall(r"\w+", text.lower()))
+    other_words = set(re.findall(r"\w+", other_text.lower()))
     return len(words & other_words) >= MIN_COMMON_WORDS * min(len(words), len(other_words))
 
 
