@@ -184,20 +184,20 @@ class UseCounter:
         result, success = UseCount(), trajectory.outcome.success
         if success is None:
             return result
-        unknown, failures = list(attribution.unknown), list[dict[str, str]]()
+        unknown_ids, failures = list(attribution.unknown), list[dict[str, str]]()
         used_records = [(name, record_id) for name, ids in attribution.used.items() for record_id in ids]
         for name, record_id in used_records:
             try:
                 if full_id := self._count_use(name, record_id, success, trajectory, operation_id):
                     result.used.setdefault(name, []).append(full_id)
             except NotFound:  # deleted after it was retrieved
-                unknown.append(record_id)
+                unknown_ids.append(record_id)
             except Exception as error:  # the uses of other memories are still counted
                 logger.warning("the memory %r could not count the use of %r", name, record_id, exc_info=True)
                 failures.append({name: error_text(error)})
         problems = list(attribution.problems)
-        if unknown:
-            problems.append(f"no record with the id {', '.join(map(repr, unknown))} was retrieved for the task")
+        if unknown_ids:
+            problems.append(f"no record with the id {', '.join(map(repr, unknown_ids))} was retrieved for the task")
         result.errors = join_errors(*failures, *({"used": problem} for problem in problems))
         return result
 
@@ -228,7 +228,7 @@ class UseCounter:
 
 def _attribution_by_memory(values_by_memory: Mapping[Any, Any], retrieved: Ids) -> Attribution:
     """Return the attribution for a mapping from memories, by name or by their label in a block, to lists of ids."""
-    used: dict[str, tuple[str, ...]] = {}
+    used_ids: dict[str, tuple[str, ...]] = {}
     problems = []
     for label, value in values_by_memory.items():
         name, ids = NAMES.get(label), _parse_used_ids(value)
@@ -239,8 +239,8 @@ def _attribution_by_memory(values_by_memory: Mapping[Any, Any], retrieved: Ids) 
             problems.append(f"expected a list of ids for `used` of {label}, got {value!r:.80}")
         elif ids:
             full_ids = (_expand_prefix(prefix, retrieved.get(name, ())) for prefix in ids)
-            used[name] = tuple(dict.fromkeys((*used.get(name, ()), *full_ids)))
-    return Attribution(used=used, problems=tuple(problems))
+            used_ids[name] = tuple(dict.fromkeys((*used_ids.get(name, ()), *full_ids)))
+    return Attribution(used=used_ids, problems=tuple(problems))
 
 
 def _expand_prefix(prefix: str, retrieved: Sequence[str]) -> str:
@@ -260,8 +260,8 @@ def _has_prefix(prefix: str, record_id: str) -> bool:
 
 def _attribution_from_prefixes(prefixes: Sequence[str], retrieved: Ids) -> Attribution:
     """Return the attribution for a list of ids or prefixes. Those without a unique match become `unknown`."""
-    used: dict[str, list[str]] = {}
-    unknown = []
+    used_ids: dict[str, list[str]] = {}
+    unknown_prefixes = []
     records = [(name, record_id) for name, ids in retrieved.items() for record_id in ids]
     for prefix in prefixes:
         matches = [(name, record_id) for name, record_id in records if record_id == prefix]
@@ -269,11 +269,11 @@ def _attribution_from_prefixes(prefixes: Sequence[str], retrieved: Ids) -> Attri
             matches = [(name, record_id) for name, record_id in records if _has_prefix(prefix, record_id)]
         if len(matches) == 1:
             name, record_id = matches[0]
-            used.setdefault(name, []).append(record_id)
+            used_ids.setdefault(name, []).append(record_id)
         else:
-            unknown.append(prefix)
-    distinct_ids = {name: tuple(dict.fromkeys(ids)) for name, ids in used.items()}
-    return Attribution(used=distinct_ids, unknown=tuple(unknown))
+            unknown_prefixes.append(prefix)
+    distinct_ids = {name: tuple(dict.fromkeys(ids)) for name, ids in used_ids.items()}
+    return Attribution(used=distinct_ids, unknown=tuple(unknown_prefixes))
 
 
 def _parse_used_ids(value: Any) -> tuple[str, ...] | None:
@@ -339,10 +339,10 @@ def find_stored_attempt(experience: Memory[Any], storage: Store, trajectory: Tra
         raise InvalidInput(
             f"{operations[0].actor} has already stored an attempt with the id {trajectory.id!r}; choose another id"
         )
-    stored = experience.get(ids[0])
-    if stored is not None and stored.task.description != trajectory.task.description:
+    stored_attempt = experience.get(ids[0])
+    if stored_attempt is not None and stored_attempt.task.description != trajectory.task.description:
         raise InvalidInput(
-            f"the id {trajectory.id!r:.80} belongs to an attempt at the task {stored.task.description!r:.100}, not at "
-            f"{trajectory.task.description!r:.100}; choose another id or key"
+            f"the id {trajectory.id!r:.80} belongs to an attempt at the task {stored_attempt.task.description!r:.100}, "
+            f"not at {trajectory.task.description!r:.100}; choose another id or key"
         )
     return StoredAttempt(ids[0], operations[0].id if operations else None)

@@ -105,8 +105,8 @@ class PluggedExperience(PluggedMemory):
     def store(self, trajectory: Trajectory) -> str:
         """Store an attempt and return its id."""
         refuse_in_scope(PLUGGED_WRITE)
-        stored: str = call(self.memory.store, trajectory)
-        return stored
+        record_id: str = call(self.memory.store, trajectory)
+        return record_id
 
 
 class PluggedConcepts(PluggedMemory):

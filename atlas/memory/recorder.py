@@ -140,8 +140,8 @@ class Run:
         from atlas.memory.effects.uses import block_texts, used_records  # late: opening a memory records nothing
 
         texts = block_texts(block.text, block.credited_ids)
-        used = used_records(block.credited_ids, texts, self.task, self.steps, self.answer)
-        return {"used": {name: list(ids) for name, ids in used.items()}} if used else {}
+        used_ids = used_records(block.credited_ids, texts, self.task, self.steps, self.answer)
+        return {"used": {name: list(ids) for name, ids in used_ids.items()}} if used_ids else {}
 
 
 def current_run() -> Run:
@@ -249,8 +249,8 @@ class remember:  # noqa: N801 - read as a verb: `@atlas.remember(memory)`
         """Return a context manager that records a single call of a decorated function."""
         task = self._task
         if task is None:
-            bound = inspect.signature(function).bind(*args, **kwargs)
-            task = next((value for value in bound.arguments.values() if isinstance(value, Task | str)), None)
+            bound_call = inspect.signature(function).bind(*args, **kwargs)
+            task = next((value for value in bound_call.arguments.values() if isinstance(value, Task | str)), None)
         elif callable(task):
             task = task(*args, **kwargs)
         return remember(self._memory, task, domain=self._domain, agent_id=self._agent_id, judge=self._judge)

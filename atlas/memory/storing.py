@@ -129,10 +129,12 @@ class StoringMixin(ABC):
         """
         with self.storage.locked():
             attempt = ScrubbedAttempt.scrub(trajectory, self._storage)
-            existing = find_stored_attempt(self.experience, self.storage, attempt.trajectory)
-            if existing is None:
+            stored_attempt = find_stored_attempt(self.experience, self.storage, attempt.trajectory)
+            if stored_attempt is None:
                 return self._store(attempt, self._new_operation())
-            return self._store(attempt, existing.operation_id, known_id=existing.record_id) | {"is_known": True}
+            return self._store(attempt, stored_attempt.operation_id, known_id=stored_attempt.record_id) | {
+                "is_known": True
+            }
 
     astore_once = twin(store_once)
 
@@ -153,7 +155,7 @@ class StoringMixin(ABC):
         trajectory = attribution.with_metadata(attempt.trajectory)
         scrubs = not attempt.is_clean
         postponed = dict[str, str]()
-        stored: dict[str, Any] = {"experience": known_id} if known_id else {}
+        stored_ids: dict[str, Any] = {"experience": known_id} if known_id else {}
         outcomes: dict[str, Any] = {}
         experience, strategies = self._memory("experience"), self._memory("strategies")
         if experience is not None and not known_id:
@@ -161,10 +163,10 @@ class StoringMixin(ABC):
             if isinstance(experience, PluggedMemory):
                 outcomes["experience"] = result_or_error(experience_in_operation.store, trajectory)
             else:
-                stored["experience"] = experience_in_operation.store(trajectory)
+                stored_ids["experience"] = experience_in_operation.store(trajectory)
                 if account.overdue:
                     postponed["experience"] = f"{account.overdue}; {LATE_SUMMARY}"
-                    self._write_queue.add("a summary", partial(experience_in_operation.edit, stored["experience"]))
+                    self._write_queue.add("a summary", partial(experience_in_operation.edit, stored_ids["experience"]))
         if strategies is not None and trajectory.outcome.success is True:
             write = strategies.as_operation("store", operation_id=operation_id, scrubs=scrubs).write
             outcomes["strategies"] = result_or_error(write, trajectory)
@@ -186,7 +188,7 @@ class StoringMixin(ABC):
             "scrubbed": attempt.scrubbed,
             "compression": self._start_compression(trajectory),
         }
-        return stored | new_ids | {name: value for name, value in further_results.items() if value}
+        return stored_ids | new_ids | {name: value for name, value in further_results.items() if value}
 
     def _record_texts(self, retrieved: Ids) -> Texts:
         from atlas.memory.effects.uses import record_texts

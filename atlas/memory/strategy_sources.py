@@ -100,11 +100,11 @@ def read_attempts(experience: ChromaExperienceMemory, where: Mapping[str, object
     outcomes, tasks = experience.column("outcome", where), experience.column("task_id", where)
     attempt_ids = experience.column("trajectory_id", where)
     merged = _merged_attempts(experience, where)
-    recorded = [
+    own_attempts = [
         Attempt(record_id, tasks.get(record_id, ""), outcome, attempt_ids.get(record_id, ""))
         for record_id, outcome in outcomes.items()
     ]
-    return [*recorded, *merged]
+    return [*own_attempts, *merged]
 
 
 def unwritten_attempts(

@@ -248,8 +248,8 @@ class MemorySystemImpl(JudgementMixin, LossMixin, PromotionMixin, StoringMixin, 
         Args:
             names: Names of the memories to include: `strategies`, `experience`, `concepts`, `journal`.
         """
-        selected = {name: memory for name, memory in self._memories.items() if name in names}
-        memories: dict[str, Any] = {name: memory.ranked_with(weights) for name, memory in selected.items()}
+        selected_memories = {name: memory for name, memory in self._memories.items() if name in names}
+        memories: dict[str, Any] = {name: memory.ranked_with(weights) for name, memory in selected_memories.items()}
         system = MemorySystemImpl(**memories, storage=self._storage)
         system._extracts_at_once = False
         return system

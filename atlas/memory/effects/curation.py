@@ -86,7 +86,7 @@ class LossMeter:
         """
         memory = self.memories.get(name)
         if not isinstance(memory, Memory):
-            names = [known for known, records in self.memories.items() if isinstance(records, Memory)]
+            names = [memory_name for memory_name, records in self.memories.items() if isinstance(records, Memory)]
             raise InvalidInput(f"expected one of {', '.join(names)} for the memory, got {name!r}")
         sampled_ids = sample_evenly(list(replacements), N_SAMPLED)
         judgements = self.storage.judgements.all()
@@ -183,8 +183,8 @@ def _with_cache(section: Section) -> Section:
 
 def sample_evenly(values: Sequence[Any], limit: int) -> list[Any]:
     """Return at most `limit` values, evenly spaced, in their order."""
-    n = min(limit, len(values))
-    return [values[index * len(values) // n] for index in range(n)]
+    n_sampled = min(limit, len(values))
+    return [values[index * len(values) // n_sampled] for index in range(n_sampled)]
 
 
 def _compute_loss(replacements: Mapping[str, str], replays: Sequence[Replay], tasks: RecordTasks) -> CurationLoss:
@@ -223,22 +223,28 @@ def _lost_records(
     losing_tasks: list[tuple[str, list[str]]] = []
     for replay in replays:
         right_records = [replay.before.hits[record_id] for record_id in _right_ids(replay.before.hits, replay, tasks)]
-        best = max(right_records, key=worth, default=None)
-        if best is not None and best.id in replacements and not _is_replaced(best, replay, replacements, tasks):
+        best_record = max(right_records, key=worth, default=None)
+        if (
+            best_record is not None
+            and best_record.id in replacements
+            and not _is_replaced(best_record, replay, replacements, tasks)
+        ):
             equally_good = {
                 record.id: record
                 for record in right_records
-                if record.id in replacements and worth(record) == worth(best)
+                if record.id in replacements and worth(record) == worth(best_record)
             }
             records |= equally_good
             losing_tasks.append((replay.task.description, [*equally_good]))
-    lost: list[tuple[Any, list[str]]] = []
+    lost_records: list[tuple[Any, list[str]]] = []
     while losing_tasks:
         n_tasks_by_record = Counter(chain.from_iterable(ids for _, ids in losing_tasks))
         chosen_id = max(n_tasks_by_record, key=n_tasks_by_record.__getitem__)
-        lost.append((records[chosen_id], [description for description, ids in losing_tasks if chosen_id in ids]))
+        lost_records.append(
+            (records[chosen_id], [description for description, ids in losing_tasks if chosen_id in ids])
+        )
         losing_tasks = [(description, ids) for description, ids in losing_tasks if chosen_id not in ids]
-    return sorted(lost, key=lambda pair: (-worth(pair[0]), -len(pair[1]), pair[0].id))
+    return sorted(lost_records, key=lambda pair: (-worth(pair[0]), -len(pair[1]), pair[0].id))
 
 
 def _right_ids(ids: Iterable[str], replay: Replay, tasks: RecordTasks) -> list[str]:
@@ -260,14 +266,15 @@ def _lost_words(replay: Replay) -> set[str]:
 
 
 def _lost_conditions(replay: Replay) -> list[str]:
-    remaining = set(_conditions(replay.after.texts))
-    return [condition for condition in _conditions(replay.before.texts) if condition not in remaining]
+    remaining_conditions = set(_conditions(replay.after.texts))
+    return [condition for condition in _conditions(replay.before.texts) if condition not in remaining_conditions]
 
 
-def _is_replaced(best: Any, replay: Replay, replacements: Mapping[str, str], tasks: RecordTasks) -> bool:
-    """Return whether a hit as good as `best` remains: a right record, or the one that `best` is merged into."""
+def _is_replaced(lost_record: Any, replay: Replay, replacements: Mapping[str, str], tasks: RecordTasks) -> bool:
+    """Return whether a hit as good as a lost record remains: a right one, or the one that it is merged into."""
     return any(
-        worth(record) >= worth(best) and (record_id == replacements[best.id] or tasks.is_right(record_id, replay.task))
+        worth(record) >= worth(lost_record)
+        and (record_id == replacements[lost_record.id] or tasks.is_right(record_id, replay.task))
         for record_id, record in replay.after.hits.items()
     )
 

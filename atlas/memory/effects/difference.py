@@ -80,12 +80,12 @@ def _compare_records(
     usage_after = after.usage(ids)
     titles = after.titles(ids)
     for record_id in ids:
-        changed = _changed_fields(records_before.get(record_id), records_after.get(record_id))
+        changed_fields = _changed_fields(records_before.get(record_id), records_after.get(record_id))
         if marks_before[record_id] != marks_after[record_id]:
-            changed = (*changed, "marks")
+            changed_fields = (*changed_fields, "marks")
         title = titles.get(record_id, "")
-        if changed:
-            yield RecordDifference(memory=name, id=record_id, title=title, change=CHANGED, fields=changed)
+        if changed_fields:
+            yield RecordDifference(memory=name, id=record_id, title=title, change=CHANGED, fields=changed_fields)
         rate_before, rate_after = _describe_rate(usage_before[record_id]), _describe_rate(usage_after[record_id])
         if rate_before != rate_after:
             yield RecordDifference(

@@ -148,8 +148,8 @@ class MemoryEffect:
         For example, an agent may use memories only after failures. The failures then count against attempts without
         memories, and the next attempts might have succeeded without memories too.
         """
-        used, not_used = (self.after_failure(has_used).rate or 0.0 for has_used in (True, False))
-        return abs(used - not_used) > MAX_FAILURE_DIFFERENCE
+        share_with, share_without = (self.after_failure(has_used).rate or 0.0 for has_used in (True, False))
+        return abs(share_with - share_without) > MAX_FAILURE_DIFFERENCE
 
     @property
     def p_value(self) -> float:
@@ -188,14 +188,19 @@ def effect_among(judged: Iterable[JudgedAttempt]) -> MemoryEffect:
             groups[attempt.task_id][attempt.has_used].append(attempt)
     tasks = [
         TaskEffect(
-            task_id=task_id, used=_count_tries(used), not_used=_count_tries(not_used), attempts=(*not_used, *used)
+            task_id=task_id,
+            used=_count_tries(attempts_with),
+            not_used=_count_tries(attempts_without),
+            attempts=(*attempts_without, *attempts_with),
         )
-        for task_id, (not_used, used) in groups.items()
-        if used and not_used
+        for task_id, (attempts_without, attempts_with) in groups.items()
+        if attempts_with and attempts_without
     ]
     return MemoryEffect(
         tasks=tuple(sorted(tasks, key=lambda task: (-task.difference, task.task_id))),
-        n_only_used=sum(bool(used) and not not_used for not_used, used in groups.values()),
+        n_only_used=sum(
+            bool(attempts_with) and not attempts_without for attempts_without, attempts_with in groups.values()
+        ),
     )
 
 

@@ -92,7 +92,10 @@ def find_bursts(writings: Sequence[WrittenRecord]) -> dict[str, Reason]:
         burst = _largest_burst(own_writings)
         burst_counts = Counter(_period_number(writing) for writing in burst)
         usual_counts = [
-            count for other, counts in counts_by_writer.items() if other != writer for count in counts.values()
+            count
+            for other_writer, counts in counts_by_writer.items()
+            if other_writer != writer
+            for count in counts.values()
         ]
         usual_counts += (counts_by_writer[writer] - burst_counts).values()
         if (
@@ -115,7 +118,7 @@ def select_dissimilar(vectors: Mapping[str, Vector]) -> list[str]:
     for task_id, vector in vectors.items():
         if len(task_ids) == HUB_TASKS:
             break
-        if all(float(vector @ vectors[other]) < UNRELATED_SIMILARITY for other in task_ids):
+        if all(float(vector @ vectors[selected_id]) < UNRELATED_SIMILARITY for selected_id in task_ids):
             task_ids.append(task_id)
     return task_ids
 
@@ -125,10 +128,10 @@ def _burst_signs(system: Any, memories: Mapping[str, Any]) -> Iterator[tuple[tup
     writings: list[WrittenRecord] = []
     for name, records in memories.items():
         origins = system.storage.ledger.history.origins(records.collection_name)
-        for record_id, at in records.column("stored_at").items():
+        for record_id, stored_at in records.column("stored_at").items():
             if record_id in origins and origins[record_id].kind == "store":  # an import stores many at once
                 memory_by_id[record_id] = name
-                writings.append(WrittenRecord(record_id, origins[record_id].actor, parse_time(at)))
+                writings.append(WrittenRecord(record_id, origins[record_id].actor, parse_time(stored_at)))
     for record_id, reason in find_bursts(writings).items():
         yield (memory_by_id[record_id], record_id), reason
 

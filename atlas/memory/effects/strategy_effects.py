@@ -75,14 +75,14 @@ class StrategyEffect:
         return "hurts" if self.used.interval.high < self.not_used.interval.low else "unclear"
 
 
-def effect_among(uses: Sequence[Use], similar: Iterable[Attempt]) -> StrategyEffect:
+def effect_among(uses: Sequence[Use], similar_attempts: Iterable[Attempt]) -> StrategyEffect:
     """Return the effect of a strategy, from its recorded uses and from attempts at similar tasks.
 
     Args:
-        similar: Attempts at similar tasks. Those that used the strategy or have an unknown outcome are not counted, as
-            in `rate_of_others`.
+        similar_attempts: Attempts at similar tasks. Those that used the strategy, or have an unknown outcome, are not
+            counted, as in `rate_of_others`.
     """
-    others = rate_of_others(similar, uses)
+    others = rate_of_others(similar_attempts, uses)
     return StrategyEffect(
         used=Tries(n=len(uses), n_succeeded=sum(use.success for use in uses)),
         not_used=Tries(n=others.n_known, n_succeeded=others.n_succeeded),

@@ -53,8 +53,8 @@ def parse_trust(name: str) -> Trust:
     try:
         return Trust[name.upper()]
     except KeyError as error:
-        known = ", ".join(level.label for level in Trust)
-        raise InvalidInput(f"expected one of {known} for min_trust, got {name!r:.80}") from error
+        known_labels = ", ".join(level.label for level in Trust)
+        raise InvalidInput(f"expected one of {known_labels} for min_trust, got {name!r:.80}") from error
 
 
 def trust_of_all(system: Any) -> dict[str, dict[str, Trust]]:
@@ -86,8 +86,8 @@ def trust_labels(system: Any, ids: Sequence[str]) -> dict[str, str]:
         for trust_of_memory in trust_of_all(system).values()
         for record_id, trust in trust_of_memory.items()
     }
-    if missing := [record_id for record_id in parse_ids(ids) if record_id not in trust_by_id]:
-        raise NotFound(f"no memory has a record {missing[0]!r}; it may have been deleted")
+    if missing_ids := [record_id for record_id in parse_ids(ids) if record_id not in trust_by_id]:
+        raise NotFound(f"no memory has a record {missing_ids[0]!r}; it may have been deleted")
     return {record_id: trust_by_id[record_id].label for record_id in ids}
 
 

@@ -153,10 +153,10 @@ def plan_withdrawal(system: Any, ids: Sequence[str], keep: Sequence[str] = ()) -
 
 def _plan(system: Any, ids: Sequence[str], keep: Sequence[str]) -> Withdrawal:
     """Return a withdrawal plan without the measured reach of its records."""
-    requested, kept_ids = (tuple(dict.fromkeys(parse_ids(id_list))) for id_list in (ids, keep))
-    if not requested:
+    requested_ids, kept_ids = (tuple(dict.fromkeys(parse_ids(id_list))) for id_list in (ids, keep))
+    if not requested_ids:
         raise InvalidInput("expected the id of at least one record to withdraw, got none")
-    latest_records = records = [record for record_id in requested for record in _find_records(system, record_id)]
+    latest_records = records = [record for record_id in requested_ids for record in _find_records(system, record_id)]
     known_keys = {(record.memory, record.id) for record_id in kept_ids for record in _find_records(system, record_id)}
     known_keys |= {(record.memory, record.id) for record in records}
     while latest_records:
@@ -164,7 +164,9 @@ def _plan(system: Any, ids: Sequence[str], keep: Sequence[str]) -> Withdrawal:
         latest_records = [derived_by_key[key] for key in sorted(derived_by_key.keys() - known_keys)]
         known_keys |= derived_by_key.keys()
         records = [*records, *latest_records]
-    return Withdrawal(ids=requested, keep=kept_ids, records=tuple(records), uses=tuple(_recorded_uses(system, records)))
+    return Withdrawal(
+        ids=requested_ids, keep=kept_ids, records=tuple(records), uses=tuple(_recorded_uses(system, records))
+    )
 
 
 def apply_withdrawal(system: Any, plan: Withdrawal, *, reason: str = "") -> str:

@@ -18,13 +18,13 @@ from atlas.memory.strategies.records import validate as validate_strategy
 
 
 def _add_attempts(memory: Any, items: list[Any]) -> list[str]:
-    stored = memory.store_many([item for item in items if isinstance(item, Trajectory)], skip_known=True)
-    return [*stored, *memory.restore_many([item for item in items if isinstance(item, ExportedExperience)])]
+    stored_ids = memory.store_many([item for item in items if isinstance(item, Trajectory)], skip_known=True)
+    return [*stored_ids, *memory.restore_many([item for item in items if isinstance(item, ExportedExperience)])]
 
 
 def _add_concepts(library: Any, items: list[Any]) -> list[str]:
-    added = library.add_many([item for item in items if isinstance(item, CodeConcept)])
-    return [*added, *library.restore_many([item for item in items if isinstance(item, ExportedConcept)])]
+    added_ids = library.add_many([item for item in items if isinstance(item, CodeConcept)])
+    return [*added_ids, *library.restore_many([item for item in items if isinstance(item, ExportedConcept)])]
 
 
 def _check_attempt(item: Trajectory | ExportedExperience) -> None:
