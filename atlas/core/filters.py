@@ -155,15 +155,15 @@ def filter_notes(
         InvalidInput: A name is misspelt, or the filter is malformed.
     """
     field_names = COMMON_NAMES | fields
-    unknown = [name for name in dict.fromkeys(_collect_names(parse_where(where))) if name not in field_names]
-    if not unknown:
+    unknown_names = [name for name in dict.fromkeys(_collect_names(parse_where(where))) if name not in field_names]
+    if not unknown_names:
         return ()
     keys = frozenset(read_keys())
-    missing = [name for name in unknown if name not in keys]
-    for name in missing:
+    missing_names = [name for name in unknown_names if name not in keys]
+    for name in missing_names:
         if (suggestion := nearest_name(name, field_names | keys)) is not None:
             raise InvalidInput(f"a filter uses the unknown field {name!r}; did you mean {suggestion!r}?")
-    return tuple(f"No record has {name!r} yet, so nothing passes the filter on it." for name in missing)
+    return tuple(f"No record has {name!r} yet, so nothing passes the filter on it." for name in missing_names)
 
 
 def nearest_name(name: str, existing: Iterable[str]) -> str | None:
@@ -183,12 +183,12 @@ def nearest_name(name: str, existing: Iterable[str]) -> str | None:
         return names_by_normalised[normalised]
     if len(normalised) < MIN_CHARACTERS:
         return None
-    similar = [candidate for candidate in names_by_normalised if sorted(candidate) == sorted(normalised)]
+    similar_names = [candidate for candidate in names_by_normalised if sorted(candidate) == sorted(normalised)]
     from difflib import get_close_matches
 
-    similar += get_close_matches(normalised, names_by_normalised, n=3, cutoff=MISSPELLING_SIMILARITY)
+    similar_names += get_close_matches(normalised, names_by_normalised, n=3, cutoff=MISSPELLING_SIMILARITY)
     return next(
-        (names_by_normalised[name] for name in similar if _strip_digits(name) != _strip_digits(normalised)), None
+        (names_by_normalised[name] for name in similar_names if _strip_digits(name) != _strip_digits(normalised)), None
     )
 
 

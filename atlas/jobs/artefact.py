@@ -98,10 +98,10 @@ class ArtefactFile(ABC, Generic[T]):
 
     def is_published_since(self, previous: Publication | None) -> bool:
         """Return whether another server has published a result of this job since `previous`."""
-        latest = self._shared.publication(self.name) if self._shared is not None else None
-        if latest is None or (previous is not None and latest.version == previous.version):
+        publication = self._shared.publication(self.name) if self._shared is not None else None
+        if publication is None or (previous is not None and publication.version == previous.version):
             return False
-        return latest.is_whole and latest.job == self._job
+        return publication.is_whole and publication.job == self._job
 
     def _file_time(self) -> int:
         try:

@@ -81,10 +81,10 @@ class StoreJob(ABC):
             if shared is None:
                 file.save(self.make(on_progress, file))
                 return
-            previous = shared.publication(file.name)
+            previous_publication = shared.publication(file.name)
             with shared.locked(self._shared_key, lambda: on_progress(0, 0, COMPUTED_ELSEWHERE)) as has_waited:
                 file.with_shared_state(shared, self._shared_key)
-                if has_waited and file.is_published_since(previous):
+                if has_waited and file.is_published_since(previous_publication):
                     return
                 file.save(self.make(on_progress, file))
 

@@ -130,16 +130,16 @@ class LiveMap(LiveResult[MemoryMap]):
     def _update_or_make(self, min_domain_size: int) -> None:
         """Update the map, or make the first one."""
         with self._work_lock:
-            current = self._load_newest()
-            with self._lock_first_map() if current is None else nullcontext():
-                current = current or self._load_newest()  # another server may have created it in the meantime
+            current_map = self._load_newest()
+            with self._lock_first_map() if current_map is None else nullcontext():
+                current_map = current_map or self._load_newest()  # another server may have created it in the meantime
                 memory_map = (
                     self._make_first()
-                    if current is None or self._is_of_another_model(current)
-                    else self._update(current)
+                    if current_map is None or self._is_of_another_model(current_map)
+                    else self._update(current_map)
                 )
             with self._lock:
-                if self._map is not current:
+                if self._map is not current_map:
                     return  # the worker has written a new one in the meantime, which the next run updates
                 self._map = memory_map
             if memory_map is not None and self._has_other_domain_size(memory_map, min_domain_size):
@@ -191,8 +191,8 @@ class LiveMap(LiveResult[MemoryMap]):
 
     def _regroup(self, memory_map: MemoryMap, min_domain_size: int) -> None:
         """Find the map's domains for another minimum size. They are cached, and updated with the store."""
-        previous = self._maps_by_domain_size.get(min_domain_size)
-        regrouped = self._update(previous) if previous is not None else None
+        previous_grouping = self._maps_by_domain_size.get(min_domain_size)
+        regrouped = self._update(previous_grouping) if previous_grouping is not None else None
         regrouped = regrouped or regroup(memory_map, self._read_embedded(), min_domain_size)
         with self._lock:
             if self._map is memory_map:

@@ -120,9 +120,9 @@ def draw_now(
     embedded = read_embedded(memory.storage, collection)
     if not embedded.ids:
         raise NotFound("there are no experiences to map yet; import some first: atlas import PATH")
-    saved = MapFile(memory.storage.path / CACHE, collection).with_shared_state(memory.storage.ledger.shared).load()
-    memory_map = _reuse(saved, embedded, engine, min_domain_size) or make_map(
-        embedded, engine=engine, min_domain_size=min_domain_size, previous=saved, on_progress=on_progress
+    saved_map = MapFile(memory.storage.path / CACHE, collection).with_shared_state(memory.storage.ledger.shared).load()
+    memory_map = _reuse(saved_map, embedded, engine, min_domain_size) or make_map(
+        embedded, engine=engine, min_domain_size=min_domain_size, previous=saved_map, on_progress=on_progress
     )
     named_map = DomainNames.of(memory.storage, collection).apply(memory_map)
     return MapDrawing(map=named_map, titles=dict(zip(embedded.ids, embedded.titles, strict=True)))
@@ -137,8 +137,8 @@ def load_positions(directory: Path, collection: str) -> MapPositions:
                 file.with_shared_state(database_store.ledger.shared),
                 DomainNames.of(database_store, collection),
             )
-        saved = file.load()
-        return map_positions(names.apply(saved)) if saved is not None else NO_POSITIONS
+        saved_map = file.load()
+        return map_positions(names.apply(saved_map)) if saved_map is not None else NO_POSITIONS
 
 
 def map_positions(memory_map: MemoryMap) -> MapPositions:
@@ -148,12 +148,14 @@ def map_positions(memory_map: MemoryMap) -> MapPositions:
     return {record_id: MapPosition(names.get(label, ""), *coordinates) for record_id, label, coordinates in rows}
 
 
-def _reuse(saved: MemoryMap | None, embedded: EmbeddedRecords, engine: str, min_domain_size: int) -> MemoryMap | None:
+def _reuse(
+    saved_map: MemoryMap | None, embedded: EmbeddedRecords, engine: str, min_domain_size: int
+) -> MemoryMap | None:
     """Return the saved map, updated, or None if it has to be fitted again."""
-    if saved is None or (saved.recipe.engine, saved.recipe.model) != (engine, embedded.model):
+    if saved_map is None or (saved_map.recipe.engine, saved_map.recipe.model) != (engine, embedded.model):
         return None
-    updated = extend(saved, embedded)
-    if updated.needs_refit:
+    updated_map = extend(saved_map, embedded)
+    if updated_map.needs_refit:
         return None
-    has_domain_size = min_domain_size in (0, updated.recipe.min_domain_size)
-    return updated if has_domain_size else regroup(updated, embedded, min_domain_size)
+    has_domain_size = min_domain_size in (0, updated_map.recipe.min_domain_size)
+    return updated_map if has_domain_size else regroup(updated_map, embedded, min_domain_size)

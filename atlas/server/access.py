@@ -236,8 +236,8 @@ class BodyLimitMiddleware:
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Answer one request."""
-        declared = header(scope, b"content-length") if scope["type"] == "http" else ""
-        if declared.isdigit() and int(declared) > self._max_bytes:
+        declared_size = header(scope, b"content-length") if scope["type"] == "http" else ""
+        if declared_size.isdigit() and int(declared_size) > self._max_bytes:
             await problem_of(TooLarge(self._max_bytes)).response()(scope, receive, send)
             return
         n_bytes = 0

@@ -27,6 +27,6 @@ MemoryName = Annotated[str, _CheckedName()]
 
 def _validate_name(name: str) -> str:
     if name not in (names := searchable_kinds()):
-        *quoted, last = (f"'{each}'" for each in names)
-        raise PydanticCustomError("memory_name", f"Input should be {', '.join(quoted)} or {last}")
+        *other_names, last_name = (f"'{known_name}'" for known_name in names)
+        raise PydanticCustomError("memory_name", f"Input should be {', '.join(other_names)} or {last_name}")
     return name

@@ -96,6 +96,6 @@ def unknown_names_message(unknown: Sequence[str], known: Sequence[str], *, kind:
         kind: The kind of name, such as `argument`.
         target: The tool or route that was called.
     """
-    quoted = " and ".join(f"{name!r:.80}" for name in unknown[:3])
+    quoted_names = " and ".join(f"{name!r:.80}" for name in unknown[:3])
     predicate = f"is no {kind}" if len(unknown) == 1 else f"are no {kind}s"
-    return f"{quoted} {predicate} of {target}; it takes {', '.join(known) or 'none'}"
+    return f"{quoted_names} {predicate} of {target}; it takes {', '.join(known) or 'none'}"

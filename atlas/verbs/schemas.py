@@ -45,8 +45,8 @@ class Schemas:
     def schema_of_any(self, hints: list[Any]) -> Schema:
         """Return the JSON schema of a value that has one of these types."""
         schemas = [choice for hint in hints for choice in _alternatives(self.schema_of(hint))]
-        distinct = [schema for index, schema in enumerate(schemas) if schema not in schemas[:index]]
-        return distinct[0] if len(distinct) == 1 else {"anyOf": distinct}
+        distinct_schemas = [schema for index, schema in enumerate(schemas) if schema not in schemas[:index]]
+        return distinct_schemas[0] if len(distinct_schemas) == 1 else {"anyOf": distinct_schemas}
 
     def schema_of(self, hint: Any) -> Schema:
         """Return the JSON schema of a type, or raise `TypeError` if its values have no JSON form."""

@@ -171,12 +171,12 @@ def wrong_type_error(expected: str, value: Any, name: str) -> InvalidInput:
 def check_names(arguments: Iterable[str], allowed: Collection[str], required: Iterable[str], method: str) -> None:
     """Raise `InvalidInput` if an argument's name is unknown, or a required argument is missing."""
     names = list(arguments)
-    if unknown := [name for name in names if name not in allowed]:
+    if unknown_names := [name for name in names if name not in allowed]:
         raise InvalidInput(
-            f"{unknown[0]!r:.80} is not an argument of {method}; it accepts {', '.join(allowed) or 'none'}"
+            f"{unknown_names[0]!r:.80} is not an argument of {method}; it accepts {', '.join(allowed) or 'none'}"
         )
-    if missing := [name for name in required if name not in names]:
-        raise InvalidInput(f"{method} needs {', '.join(missing)}, which the call omits; add it")
+    if missing_names := [name for name in required if name not in names]:
+        raise InvalidInput(f"{method} needs {', '.join(missing_names)}, which the call omits; add it")
 
 
 def decode_arguments(method: Callable[..., Any], encoded: Any, owner: type, record_type: type | None) -> dict[str, Any]:

@@ -95,8 +95,8 @@ def require_extra(name: str, feature: str, error: type[Exception] = ExtraMissing
 
 def missing_package(name: str, feature: str) -> str:
     """Return a sentence that names a missing package of an extra and its install command. Empty if none is missing."""
-    missing = next((package for package in EXTRAS[name] if find_spec(package) is None), "")
-    return _missing_sentence(name, feature, missing) if missing else ""
+    package = next((package for package in EXTRAS[name] if find_spec(package) is None), "")
+    return _missing_sentence(name, feature, package) if package else ""
 
 
 def installed_extras() -> list[str]:

@@ -73,9 +73,9 @@ def decode_instant(value: Any, name: str) -> datetime | None:
 
 
 def _check_names(encoded: Json, noun: str, names: Collection[str]) -> None:
-    unknown = sorted(set(encoded) - set(names))
-    if unknown:
-        raise InvalidInput(f"unknown fields of a {noun}: {', '.join(unknown)}; known: {', '.join(sorted(names))}")
+    unknown_names = sorted(set(encoded) - set(names))
+    if unknown_names:
+        raise InvalidInput(f"unknown fields of a {noun}: {', '.join(unknown_names)}; known: {', '.join(sorted(names))}")
 
 
 Encoder = Callable[[Any], Any] | None
@@ -113,9 +113,9 @@ def _make_encoder(form: Any, name: str) -> Encoder:
     return None
 
 
-def _make_optional(encoder: Encoder = None, *more: Encoder) -> Encoder:
+def _make_optional(encoder: Encoder = None, *other_encoders: Encoder) -> Encoder:
     # Unions of several types are unions of texts and numbers, which need no encoding.
-    return None if encoder is None or more else partial(_unless_none, encoder)
+    return None if encoder is None or other_encoders else partial(_unless_none, encoder)
 
 
 def _unless_none(encoder: Callable[[Any], Any], value: Any) -> Any:

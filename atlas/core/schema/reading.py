@@ -311,7 +311,7 @@ def bind_type(declared: Any, bindings: Mapping[Any, Any]) -> Any:
 
 
 @cache
-def types_of_fields(declared: Any) -> dict[str, Any]:
+def types_of_fields(declared_class: Any) -> dict[str, Any]:
     """Return the types of a dataclass's fields, keyed by name."""
-    bindings, hints = type_bindings(declared), get_type_hints(get_origin(declared) or declared)
+    bindings, hints = type_bindings(declared_class), get_type_hints(get_origin(declared_class) or declared_class)
     return {name: bind_type(hint, bindings) for name, hint in hints.items()}

@@ -163,12 +163,12 @@ def add_concepts(
     _check_additions(memory, concepts)
     reason = f"found in {result.origin_text(concepts)}"
     concepts_in_operation = memory.concepts.as_operation("compress", reason)
-    added = set(concepts_in_operation.add_many(concepts, reason))
+    added_ids = set(concepts_in_operation.add_many(concepts, reason))
     if with_strategies:
         strategies = memory.strategies.as_operation("compress", reason, operation_id=concepts_in_operation.operation_id)
-        for strategy in new_strategies(memory, [concept for concept in concepts if concept.id in added]):
+        for strategy in new_strategies(memory, [concept for concept in concepts if concept.id in added_ids]):
             strategies.add(strategy)
-    return concepts_in_operation.operation_id if added else None
+    return concepts_in_operation.operation_id if added_ids else None
 
 
 def new_strategies(memory: MemorySystem, concepts: Sequence[CodeConcept]) -> list[Strategy]:
@@ -211,11 +211,11 @@ class LiveCompression(LiveResult[CompressionResult]):
 def _check_additions(memory: MemorySystem, additions: Sequence[CodeConcept]) -> None:
     titles = memory.concepts.column("title")
     ids_by_name = {name: concept_id for concept_id, name in titles.items()}
-    available = {*titles, *(concept.id for concept in additions)}
+    available_ids = {*titles, *(concept.id for concept in additions)}
     for concept in additions:
         if ids_by_name.get(concept.name, concept.id) != concept.id:
             raise InvalidInput(f"another concept is now named {concept.name!r}; compress again, or rename that one")
-        if not available.issuperset(concept.calls):
+        if not available_ids.issuperset(concept.calls):
             raise InvalidInput(
                 f"{concept.name!r} calls a concept that has been deleted since the search; compress again"
             )

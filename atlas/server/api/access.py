@@ -220,8 +220,8 @@ def links(memory: LazyMemory) -> list[SharedLink]:
 @router.post("/links", status_code=201)
 def add_link(link: LinkInput, memory: LazyMemory) -> NewLink:
     """Copy the store for guests, and create a link to the copy. No later request returns the link's path."""
-    made, path = make_link(memory, link.name, link.days)
-    return NewLink(link=made, path=path)
+    shared_link, path = make_link(memory, link.name, link.days)
+    return NewLink(link=shared_link, path=path)
 
 
 @router.post("/links/{link_id}/end")
@@ -241,12 +241,12 @@ def backups(memory: LazyMemory) -> list[BackupFile]:
 @router.post("/backups", status_code=201)
 def add_backup(memory: LazyMemory, request: BackupInput | None = None) -> BackupResponse:
     """Back up the whole store to a file beside it, which `atlas restore` can restore."""
-    made = make_own_backup(memory, request.keep if request else None)
+    own_backup = make_own_backup(memory, request.keep if request else None)
     return BackupResponse(
-        path=str(made.path),
-        n_records=made.backup.n_records,
-        n_bytes=made.backup.n_bytes,
-        removed=[*map(str, made.removed)],
+        path=str(own_backup.path),
+        n_records=own_backup.backup.n_records,
+        n_bytes=own_backup.backup.n_bytes,
+        removed=[*map(str, own_backup.removed)],
     )
 
 

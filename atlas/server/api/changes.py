@@ -51,8 +51,8 @@ async def _events(request: Request, memory: MemorySystem, since: int | None) -> 
     sent_at = time.monotonic()
     yield f": following from revision {last_revision}\n\n"
     while not await request.is_disconnected():
-        if refused := await anyio.to_thread.run_sync(_refusal_reason, request):
-            yield f"event: refused\ndata: {json.dumps(refused)}\n\n"
+        if reason := await anyio.to_thread.run_sync(_refusal_reason, request):
+            yield f"event: refused\ndata: {json.dumps(reason)}\n\n"
             return
         revision, event = await anyio.to_thread.run_sync(_next_event, memory, last_revision)
         if event:
@@ -79,13 +79,13 @@ def _next_event(memory: MemorySystem, since: int) -> tuple[int, str]:
         revision = memory.revision()
         if revision <= since:
             return revision, ""
-        changed = {
+        changed_ids = {
             name: find_memory(memory, name).collection.changed_ids(since, limit=MAX_IDS + 1)
             for name in searchable_kinds()
         }
     payload = {
         "revision": revision,
-        "changed": {name: ids[:MAX_IDS] for name, ids in changed.items() if ids},
-        "is_cut": any(len(ids) > MAX_IDS for ids in changed.values()),
+        "changed": {name: ids[:MAX_IDS] for name, ids in changed_ids.items() if ids},
+        "is_cut": any(len(ids) > MAX_IDS for ids in changed_ids.values()),
     }
     return revision, f"id: {revision}\nevent: changed\ndata: {json.dumps(payload)}\n\n"

@@ -95,8 +95,8 @@ async def check_query(request: Request) -> None:
     """Raise `InvalidInput` for query parameters that the route does not have."""
     route: APIRoute = request.scope["route"]
     names = [parameter.alias for parameter in route.dependant.query_params]
-    if unknown := [name for name in dict(request.query_params) if name not in names]:
-        raise InvalidInput(unknown_names_message(unknown, names, kind="parameter", target="this address"))
+    if unknown_names := [name for name in dict(request.query_params) if name not in names]:
+        raise InvalidInput(unknown_names_message(unknown_names, names, kind="parameter", target="this address"))
 
 
 async def record_route(request: Request) -> None:
@@ -120,4 +120,4 @@ def send_secret_counts(response: Response) -> Iterator[Mapping[str, int]]:
     with counting_secrets() as counts:
         yield counts
     if counts:
-        response.headers[SCRUBBED_HEADER] = ", ".join(f"{kind}={n}" for kind, n in sorted(counts.items()))
+        response.headers[SCRUBBED_HEADER] = ", ".join(f"{kind}={count}" for kind, count in sorted(counts.items()))

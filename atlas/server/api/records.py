@@ -115,9 +115,9 @@ def add_concept(concept: ConceptInput, served: LazyMemory, answer: Response) -> 
 def add_entry(entry: EntryInput, served: LazyMemory, response: Response) -> EntryResponse:
     """Write a journal entry. Return its id, or the reason why a gate rejected it."""
     with send_secret_counts(response) as counts:
-        added = served.journal.add(**entry.model_dump())
-    if added is not None:
-        return EntryResponse(id=added, scrubbed=dict(counts))
+        entry_id = served.journal.add(**entry.model_dump())
+    if entry_id is not None:
+        return EntryResponse(id=entry_id, scrubbed=dict(counts))
     response.status_code = 200
     return EntryResponse(id=None, refusal=served.journal.rejected().why(entry.content), scrubbed=dict(counts))
 
@@ -180,8 +180,8 @@ def edit_record(
     etags = [etag.strip() for etag in (if_match or "*").split(",")]
     if "*" not in etags and before.etag not in etags:
         raise RecordChanged(f"{memory} {record_id} has changed since it was read; read it again, and repeat the edit")
-    expected = {} if "*" in etags else {record_id: moment}
-    records_in_operation = records.as_operation("edit" if changes.fields else "mark", unchanged_since=expected)
+    unchanged_since = {} if "*" in etags else {record_id: moment}
+    records_in_operation = records.as_operation("edit" if changes.fields else "mark", unchanged_since=unchanged_since)
     with send_secret_counts(answer):
         _write_changes(served, records_in_operation, before, changes)
     after = _record_response(records, record_id, set())

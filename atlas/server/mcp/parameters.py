@@ -64,13 +64,14 @@ def wrong_arguments_message(
 
 
 def _describe_problem(properties: Mapping[str, Any], arguments: Mapping[str, Any], path: tuple[int | str, ...]) -> str:
-    name, *rest = path
+    name, *path_in_value = path
     schema = properties[str(name)]
     if name not in arguments:
         return f"`{name}` is missing; it should be {_describe_schema(schema)} ({schema['description']})"
     value = arguments[str(name)]
-    if rest and isinstance(rest[0], int) and isinstance(value, list) and "items" in schema:
-        return f"`{name}[{rest[0]}]` should be {_describe_schema(schema['items'])}, but is {value[rest[0]]!r:.80}"
+    index = path_in_value[0] if path_in_value else None
+    if isinstance(index, int) and isinstance(value, list) and "items" in schema:
+        return f"`{name}[{index}]` should be {_describe_schema(schema['items'])}, but is {value[index]!r:.80}"
     return f"`{name}` should be {_describe_schema(schema)} ({schema['description']}), but is {value!r:.80}"
 
 

@@ -203,7 +203,7 @@ def _drop_empty_fields(value: Any) -> Any:
 
 
 def _describe_operation(operation: Operation) -> str:
-    counts = ", ".join(f"{n} {name}" for name, n in operation.counts.items()) or "nothing"
+    counts = ", ".join(f"{count} {name}" for name, count in operation.counts.items()) or "nothing"
     undone = " (undone)" if operation.undone_by else ""
     return (
         f"[{operation.id[:8]}] {operation.created_at:%Y-%m-%d %H:%M} {operation.kind} by {operation.actor}: {counts}"

@@ -92,8 +92,8 @@ class _Server(MCPServer[Any]):
     ) -> CallToolResult | InputRequiredResult:
         if name not in PARAMETERS:
             raise ToolError(f"{name!r:.80} is not a tool of this server; its tools are {', '.join(PARAMETERS)}")
-        if unknown := [argument for argument in arguments if argument not in PARAMETERS[name]]:
-            raise ToolError(unknown_names_message(unknown, PARAMETERS[name], kind="argument", target=f"`{name}`"))
+        if unknown_names := [argument for argument in arguments if argument not in PARAMETERS[name]]:
+            raise ToolError(unknown_names_message(unknown_names, PARAMETERS[name], kind="argument", target=f"`{name}`"))
         try:
             return await super().call_tool(name, arguments, context)
         except ToolError as error:

@@ -85,13 +85,13 @@ def note(
     metadata: Metadata = None,
 ) -> str:
     """Call to log an event during a task."""
-    linked = [(kind, find_record(memory, record_id).id) for kind, record_id in links or []]
+    parsed_links = [(kind, find_record(memory, record_id).id) for kind, record_id in links or []]
     journal = memory.journal.as_operation("store")
     entry_id = journal.add(
         entry_type,
         content,
         generation=generation,
-        links=linked,
+        links=parsed_links,
         metadata=_with_scope(metadata, scope),
     )
     if entry_id is None:
@@ -112,7 +112,7 @@ def add_strategy(
     attempts = [find_record(memory, record_id) for record_id in sources or []]
     ids = tuple(getattr(reference.memory.get(reference.id), "trajectory_id", reference.id) for reference in attempts)
     bank = memory.strategies.as_operation("store")
-    added = bank.add(
+    strategy_id = bank.add(
         Strategy(
             situation=situation,
             suggestion=suggestion,
@@ -122,7 +122,7 @@ def add_strategy(
             metadata=_with_scope(None, scope),
         )
     )
-    return f"Added strategy {shown_id(added)}.{_added_note(bank.operation_id)}"
+    return f"Added strategy {shown_id(strategy_id)}.{_added_note(bank.operation_id)}"
 
 
 def record_use(
