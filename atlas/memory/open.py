@@ -224,6 +224,7 @@ def reembed_store(settings: Settings, model: str = "", on_progress: Progress | N
 def _choose_embedder(
     storage: Store, settings: Settings, announce: Callable[[str], None], confirm: Callable[[str], bool] | None
 ) -> WholeEmbedder:
+    """Return the embedder of the store's model. For a new store, choose a model first, and announce it."""
     model = storage.model
     if model is not None:
         return _embedder_of_store(storage, settings.embedding_model or model.name, settings, announce)

@@ -116,6 +116,7 @@ class Promoter:
         return journal.operation_id
 
     def _plan_promotion(self, entry_id: str) -> Promotion:
+        """Return a plan to promote an entry, by its type. See `plan` for the errors."""
         graph = self._journal.linked(entry_id)
         [entry] = self._journal.get_many([entry_id])
         crashes, reflections = (self._journal.types.types_sharing_quota(name) for name in (CRASH, REFLECTION))
@@ -136,6 +137,7 @@ class Promoter:
         return promotion
 
     def _promote_crash(self, crash: JournalEntry, graph: LinkGraph) -> Promotion:
+        """Return a plan to promote a crash with all of its linked fixes, or raise `InvalidInput` without a fix."""
         fix_ids = {edge.target_id for edge in graph.edges if edge.source_id == crash.id and edge.type == "fixed_by"}
         fixes = _sort_by_time([entry for entry in graph.entries if entry.id in fix_ids])
         if not fixes:
@@ -146,6 +148,10 @@ class Promoter:
         return Promotion(entries=(crash, *fixes), becomes=_make_experience(crash, fixes, task), task=task)
 
     def _promote_reflection(self, reflection: JournalEntry, graph: LinkGraph) -> Promotion:
+        """Return a plan to promote a reflection.
+
+        Its subjects are the crashes that it fixed, or else the entries that it links to, or else its task.
+        """
         fixed_crash_ids = {
             edge.source_id for edge in graph.edges if edge.target_id == reflection.id and edge.type == "fixed_by"
         }

@@ -286,6 +286,10 @@ class Retriever:
         )
 
     def _find_candidates(self, search: Search, k: int, rules: ScoringRules, n_withheld: int) -> list[Candidate[str]]:
+        """Return enough candidates for the k best hits of a search.
+
+        With `distinct`, several attempts at a task become one hit, so candidates are fetched until there are k hits.
+        """
         n_fetched, select_returned = n_candidates(k), None
         weights, scale, thresholds = rules.weights, rules.scale, rules.thresholds
         # With grouped attempts, few records, or context from nearby entries, candidates far below the best can be hits.

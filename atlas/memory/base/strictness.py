@@ -179,7 +179,7 @@ def strictness_queries(memory: StrictnessMixin) -> tuple[StrictnessQuery, ...]:
     The relevance level is measured first if necessary, as in an agent's first search.
     """
     memory.experience.level()
-    return tuple(_run_query(memory, task) for task in islice(_sample_tasks(memory), N_QUERIES))
+    return tuple(_search_for_task(memory, task) for task in islice(_sample_tasks(memory), N_QUERIES))
 
 
 def strictness_plan(memory: StrictnessMixin, strictness: float, queries: Sequence[StrictnessQuery]) -> StrictnessPlan:
@@ -219,7 +219,8 @@ def _sample_tasks(memory: StrictnessMixin) -> Iterator[Task]:
     yield from tasks.values()
 
 
-def _run_query(memory: StrictnessMixin, task: Task) -> StrictnessQuery:
+def _search_for_task(memory: StrictnessMixin, task: Task) -> StrictnessQuery:
+    """Search for a task, and return the query with its hits. Attempts with the task's own description are left out."""
     query = task.description
     retrieval = memory.experience.retrieve(query, 2 * N_HITS, threshold=0.0, count_retrieval=False)
     hits = [hit for hit in retrieval.hits if hit.item.task.description != query]

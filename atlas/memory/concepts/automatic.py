@@ -153,7 +153,7 @@ class AutomaticCompression:
             if self._n_before_count:
                 return False
             try:
-                return self._begin_if_due()
+                return self._start_if_due()
             except (StoreError, PlanOutdated, OSError) as error:  # the next attempt is counted again
                 logger.debug("could not determine whether a search for concepts is due: %s", error)
                 self._n_before_count = self._every
@@ -171,7 +171,8 @@ class AutomaticCompression:
         )
         return " ".join(part for part in (self._read_problem(), self._note(RESULT_NOTE), next_search) if part)
 
-    def _begin_if_due(self) -> bool:
+    def _start_if_due(self) -> bool:
+        """Count the successes of the store, start a search if enough are new, and return whether one was started."""
         note = self._note(COUNT_NOTE)
         n_successes, n_programs = self._count_successes(note, default=1)
         is_due = n_programs >= self._every and not self._is_searching()

@@ -165,13 +165,19 @@ def _merge_group(
     survivors_by_removed_id: Mapping[str, CodeConcept],
     candidates: Mapping[str, ConceptMergeCandidate],
 ) -> ConceptMergeGroup:
+    """Return the merge of a group: the best concept, with the additions from its duplicates.
+
+    Args:
+        survivors_by_removed_id: The concept that replaces each removed one in any group, keyed by the removed one's id.
+        candidates: All concepts to merge, keyed by id.
+    """
     survivor = best.concept
     duplicate_concepts = [duplicate.concept for duplicate in duplicates]
-    names = defined_names(survivor)
+    survivor_names = defined_names(survivor)
     concepts_with_usable_examples = [
         concept
         for concept in duplicate_concepts
-        if concept.language == survivor.language and defined_names(concept) & names
+        if concept.language == survivor.language and defined_names(concept) & survivor_names
     ]
     examples = tuple(
         dict.fromkeys(example for concept in (survivor, *concepts_with_usable_examples) for example in concept.examples)

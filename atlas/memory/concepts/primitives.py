@@ -72,6 +72,7 @@ def plan_update(concept: CodeConcept, shipped: CodeConcept, *, was_edited: bool)
 
 
 def _digest(concept: CodeConcept) -> str:
+    """Return a digest of a concept's content that does not depend on ids, times and merges."""
     encoded = {name: value for name, value in encode_concept(concept).items() if name not in IGNORED_FIELDS}
     metadata = {
         name: value

@@ -51,7 +51,7 @@ class ConceptWriter:
     def add_alone(self, concept: CodeConcept) -> list[str]:
         """Add one concept, and return its id in a list. Raise `PlanOutdated` if a concurrent write took its name."""
         if concept.id not in self.store.existing_ids([concept.id]):
-            self._check_hash(concept)
+            self._check_code_is_new(concept)
             self._check_name(concept)
         histories = {concept.id: RestoredHistory(marks=NO_MARKS, usage=usage_from_fields(concept))}
         return self.add([concept], histories, unique_key="title")
@@ -68,12 +68,13 @@ class ConceptWriter:
             changed = with_calls(self.store, [replace(changed, calls=())])[0]
         if changed.name != before.name:
             self._check_name(changed)
-        self._check_hash(changed)
+        self._check_code_is_new(changed)
         arguments = encode_entries([to_entry(changed)], self.store, self.embedder, {})
         self.store.update(*arguments, unchanged_since=moment)
         return changed
 
-    def _check_hash(self, concept: CodeConcept) -> None:
+    def _check_code_is_new(self, concept: CodeConcept) -> None:
+        """Raise `InvalidInput` if the library already has the code of a concept."""
         content_hash = to_entry(with_time(concept, self.clock.now())).metadata["content_hash"]
         existing_id = self.store.ids_by_hash([content_hash]).get(content_hash, concept.id)
         if existing_id != concept.id:
@@ -83,6 +84,7 @@ class ConceptWriter:
             )
 
     def _check_name(self, concept: CodeConcept) -> None:
+        """Raise `InvalidInput` unless the name of a concept is an identifier that no other concept has."""
         if concept.language == PYTHON and not concept.name.isidentifier():
             raise InvalidInput(
                 f"expected a Python identifier as the name, got {concept.name!r}; use the name of its function"

@@ -133,6 +133,7 @@ class LossMeter:
         return Replay(task, before, before if is_same else self._answer_task(name, results[1], task, sections))
 
     def _answer_task(self, name: str, result: MemoryQueryResult, task: Task, sections: Mapping[str, Section]) -> Answer:
+        """Return the hits of one memory for a task, and the context block that the hits of all memories make."""
         block = build_context(result, self.counter, sections=sections, tools=tools_of(task))
         texts = []
         for memory_name, hits in result.hits.items():

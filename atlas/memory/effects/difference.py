@@ -50,6 +50,7 @@ def compare_memories(before: Any, after: Any) -> Iterator[RecordDifference]:
 
 
 def _compare_memory(name: str, before: Memory[Any], after: Memory[Any]) -> Iterator[RecordDifference]:
+    """Yield the differences between two memories: added records, removed ones, then changed ones."""
     ids_before, ids_after = before.ids(), after.ids()
     before_set, after_set = set(ids_before), set(ids_after)
     yield from _list_differences(
@@ -72,6 +73,7 @@ def _list_differences(name: str, records: Memory[Any], ids: Sequence[str], chang
 def _compare_records(
     name: str, before: Memory[Any], after: Memory[Any], ids: Sequence[str]
 ) -> Iterator[RecordDifference]:
+    """Yield the differences between the records with these ids, which both memories have."""
     records_before, records_after = (
         {record.id: record for record in memory.get_many(ids)} for memory in (before, after)
     )

@@ -122,6 +122,7 @@ def randomised_attempts(experience: ChromaExperienceMemory) -> list[AssignedAtte
 
 
 def _iterate_randomised(experience: ChromaExperienceMemory) -> Iterator[AssignedAttempt]:
+    """Yield the assigned attempts with a known outcome: stored ones, then those merged into others."""
     where = {ARM: {"$in": [HELD_OUT, SHOWN]}}
     columns = [experience.column(key, where) for key in (ARM, "outcome", SHARE, "task_id", "title")]
     for record_id, arm in columns[0].items():

@@ -124,6 +124,7 @@ def select_dissimilar(vectors: Mapping[str, Vector]) -> list[str]:
 
 
 def _burst_signs(system: Any, memories: Mapping[str, Any]) -> Iterator[tuple[tuple[str, str], Reason]]:
+    """Yield a sign for each record of a burst. Imported records do not count, because an import stores many at once."""
     memory_by_id: dict[str, str] = {}
     writings: list[WrittenRecord] = []
     for name, records in memories.items():

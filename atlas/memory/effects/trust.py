@@ -128,6 +128,7 @@ def _own_trust(system: Any, records: Any, people: set[str]) -> dict[str, Trust]:
 
 
 def _origin_trust(origin: Origin | None, people: set[str]) -> Trust:
+    """Return the trust class of a record by its origin in the history. Records without an origin count as imported."""
     if origin is None:
         return Trust.IMPORTED
     is_changed = origin.last_editor != "" and origin.last_editor not in people  # since it was stored or accepted

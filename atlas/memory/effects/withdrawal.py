@@ -291,6 +291,7 @@ def _find_dependent_concepts(system: Any, ids: Sequence[str]) -> Iterator[Withdr
 
 
 def _find_promoted(system: Any, ids: Sequence[str]) -> Iterator[WithdrawnRecord]:
+    """Yield the records that journal entries were promoted to."""
     if not ids:
         return
     for entry in system.journal.get_many(ids):

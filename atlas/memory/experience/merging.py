@@ -106,6 +106,7 @@ def build_merge(group: MergeGroup, row: Mapping[str, Any] | None) -> Merge:
 
 
 def _plan_group(candidates: Sequence[MergeCandidate], best: MergeCandidate) -> MergeGroup:
+    """Return the merge of a group into its best record, whose metadata lists all merged attempts."""
     duplicates = [candidate for candidate in candidates if candidate is not best]
     merged_from = join_distinct(
         lineage(best.experience.metadata), *(_own_and_merged_ids(duplicate.experience) for duplicate in duplicates)
@@ -136,6 +137,7 @@ def _merge_preference(candidate: MergeCandidate) -> tuple[int, float, Any]:
 
 
 def _reason_kept(best: MergeCandidate, candidates: Sequence[MergeCandidate]) -> str:
+    """Return the reason why a record is kept: its outcome and, among several with this outcome, its score or age."""
     label = best.experience.outcome.label
     n_same = sum(candidate.experience.outcome.label == label for candidate in candidates)
     reasons = {"succeeded": "it succeeded", "failed": "all failed", "unknown": "none is known to have succeeded"}[label]

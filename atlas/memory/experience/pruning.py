@@ -277,6 +277,7 @@ def _all_reasons_to_remove(
 
 
 def _reasons_to_remove(candidate: PruneCandidate, criteria: PruneCriteria, now: datetime) -> list[str]:
+    """Return a sentence for each criterion that a record meets, except `max_count`, which depends on all records."""
     reasons = []
     rate, day = candidate.success_rate, timedelta(days=1)
     if criteria.min_success_rate is not None and rate is not None and rate < criteria.min_success_rate:
@@ -293,6 +294,7 @@ def _reasons_to_remove(candidate: PruneCandidate, criteria: PruneCriteria, now: 
 
 
 def _count_missing_values(judged: Sequence[PruneCandidate], criteria: PruneCriteria) -> dict[str, int]:
+    """Return the number of records that lack the value for a criterion, keyed by criterion. Zeros are left out."""
     lacks_value_by_criterion = {
         "min_success_rate": lambda candidate: candidate.success_rate is None,
         "max_age_days": lambda candidate: candidate.created_at is None,

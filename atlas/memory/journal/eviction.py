@@ -37,7 +37,7 @@ def choose_evictions(
     """
     ranked_candidates = []
     for age, candidate in enumerate(evictable):
-        rank = LAST if candidate.entry.id in requested_ids else _rank(candidate, summarised_ids)
+        rank = LAST if candidate.entry.id in requested_ids else _eviction_order(candidate, summarised_ids)
         value, reason = worth(candidate)
         ranked_candidates.append((rank, value, -age, candidate, f"{_REASONS[rank]}; {reason}"))
     ranked_candidates.sort(key=lambda row: row[:3])
@@ -47,7 +47,8 @@ def choose_evictions(
     )
 
 
-def _rank(candidate: CompactionCandidate, summarised_ids: Set[str]) -> int:
+def _eviction_order(candidate: CompactionCandidate, summarised_ids: Set[str]) -> int:
+    """Return the place of an entry in the order of eviction. Summaries and entries with marks or links come last."""
     marks = candidate.marks
     if (
         marks.tags

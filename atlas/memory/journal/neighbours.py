@@ -193,6 +193,7 @@ def _group_key(metadata: Mapping[str, Any], group_field: str) -> Group:
 
 
 def _read_log_order(store: Collection, group_field: str, groups: Set[Group]) -> _LogOrder:
+    """Return the group and time of each record in these groups, in the order of insertion."""
     where = {group_field: {"$in": sorted({value for value, _ in groups})}}
     if not groups:
         return _LogOrder(groups={}, written_at={})

@@ -114,6 +114,7 @@ def draft_summaries(
 
 
 def _draft_summary(entries: Sequence[JournalEntry], encode: Encode, max_sentences: int) -> SummaryDraft:
+    """Return an extractive summary of entries: a heading, the recurring errors, and the most central sentences."""
     generations = [entry.generation for entry in entries]
     first_generation, last_generation = min(generations), max(generations)
     texts = [entry.content for entry in entries]
@@ -176,6 +177,7 @@ def recurring_errors(texts: Sequence[str]) -> str:
 
 
 def _select_central_and_varied(sentences: Sequence[str], encode: Encode, n: int, max_sentences: int) -> list[str]:
+    """Return n sentences near the mean of all that differ from each other, in the given order."""
     if len(sentences) <= n or n <= 0:
         return list(sentences[: max(n, 0)])
     positions = np.linspace(0, len(sentences) - 1, min(max_sentences, len(sentences))).astype(int)
@@ -248,6 +250,7 @@ class Summariser:
         return replace(draft, content=join_lines(heading, points), written_by=model_name(self._llm))
 
     async def _ask_for_points(self, entries: Sequence[JournalEntry]) -> list[str]:
+        """Return the points of a summary that the model writes of some entries."""
         texts = {str(number): entry.content for number, entry in enumerate(entries, 1)}
         first_entry, last_entry = entries[0], entries[-1]
         quoted_entries = as_data({"type of the entries": first_entry.entry_type, **texts}, limit=CHARACTERS)

@@ -135,12 +135,12 @@ class MergedDrafts:
 
 
 def merge_drafts(
-    drafts: Sequence[StrategyDraft], stored: Mapping[str, Strategy], same_situation: float, combine: Combine
+    drafts: Sequence[StrategyDraft], stored_by_id: Mapping[str, Strategy], same_situation: float, combine: Combine
 ) -> MergedDrafts:
     """Return drafts for the same situation merged with each other and with stored strategies.
 
     Args:
-        stored: The bank's strategies for situations similar to a draft's, keyed by id.
+        stored_by_id: The bank's strategies for situations similar to a draft's, keyed by id.
         same_situation: Minimum cosine of two texts of the same situation.
         combine: Function that combines two strategies, unless it finds them different.
     """
@@ -148,12 +148,12 @@ def merge_drafts(
     vectors: list[Vectors] = []
     changed_by_id: dict[str, Strategy] = {}
     for draft in drafts:
-        existing = changed_by_id.get(draft.strategy.id) or stored.get(draft.strategy.id)
+        existing = changed_by_id.get(draft.strategy.id) or stored_by_id.get(draft.strategy.id)
         if existing is not None:  # the model returned the id of an existing strategy that covers the attempt
             changed_by_id[existing.id] = with_sources(existing, draft.strategy)
             continue
         if draft.neighbour_id:
-            combined = combine(changed_by_id.get(draft.neighbour_id, stored[draft.neighbour_id]), draft.strategy)
+            combined = combine(changed_by_id.get(draft.neighbour_id, stored_by_id[draft.neighbour_id]), draft.strategy)
             if combined.strategy is not None:
                 changed_by_id[draft.neighbour_id] = combined.strategy
                 continue
@@ -169,7 +169,7 @@ def merge_drafts(
         vectors.append(draft.vector)
     return MergedDrafts(
         added=tuple(new_strategies),
-        changed=tuple(strategy for strategy in changed_by_id.values() if strategy != stored[strategy.id]),
+        changed=tuple(strategy for strategy in changed_by_id.values() if strategy != stored_by_id[strategy.id]),
     )
 
 
@@ -418,9 +418,9 @@ class StrategyWriter:
         return CombinedStrategy(strategy=replace(combined.strategy, id=stored.id, sources=sources))
 
     def _add_sources(self, strategy_id: str, other: Strategy) -> CombinedStrategy:
-        """Combine a stored strategy with a new one, write the result if it differs, and return it.
+        """Store a stored strategy in combination with a new one, if that changes it, and return the combined strategy.
 
-        The result contains a reason instead of a strategy if both differ.
+        The result contains a reason instead of a strategy if the two were not combined.
         """
         with self.store.reading():
             moment, rows = self.store.moment(), self.store.get([strategy_id])

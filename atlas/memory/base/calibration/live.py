@@ -199,6 +199,7 @@ class LiveCalibration:
             return not _is_similar_count(self.store.n_upper_bound(), measurement.n_records)
 
     def _measure_again(self) -> None:
+        """Measure the store in a thread, and use and save the new measurement."""
         try:
             measurement = self._measure()
             self._set_measurement(measurement)

@@ -111,6 +111,10 @@ class LevelMeasurement:
         return self._level_for_language(language, weights, self._levels(weights))
 
     def _level_for_language(self, language: str, weights: RankingWeights, levels: Mapping[str, float]) -> float:
+        """Return the level for a language, given the levels of the measured languages.
+
+        For a language without records in the store, return the highest level of the languages with the same weights.
+        """
         if language in levels:
             return levels[language]
         own_weights = self.weights_for_language(weights, language)

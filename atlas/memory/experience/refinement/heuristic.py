@@ -95,6 +95,10 @@ class HeuristicRefineStrategy:
         return RefinedSet(experiences=[survivors[position] for position in order], decisions=decisions)
 
     async def _order_by_relevance(self, experiences: Sequence[Experience], context: Task | None) -> list[int]:
+        """Return the positions of experiences in the order of marginal relevance.
+
+        Relevance is the similarity to the task or, without a task, the given order.
+        """
         vectors = await self._embed([experience.embedding_text for experience in experiences])
         if context is None:
             relevance = [1.0 - 0.5 * position / len(experiences) for position in range(len(experiences))]

@@ -148,6 +148,7 @@ def _check_merge(
     *,
     mix_outcomes: bool,
 ) -> None:
+    """Raise `InvalidInput` unless a decision merges an experience into a kept one with at least as good an outcome."""
     prompt_id, survivor = decision["id"], decision.get("into", "")
     if survivor not in kept_experiences:
         raise InvalidInput(f"expected a kept experience in `into` of {prompt_id!r}, got {survivor!r}")

@@ -104,6 +104,7 @@ class Generaliser:
         return self._placeholder_names[value]
 
     def _replace_match(self, match: re.Match[str]) -> str:
+        """Return the placeholder for a value that was recognised by its form, or the value if its kind is kept."""
         kind, value = str(match.lastgroup), match[0]
         if kind in self._keep:
             return value

@@ -95,6 +95,10 @@ def _abstract(trajectory: Trajectory) -> Strategy | None:
 
 
 def _situation(trajectory: Trajectory, generalise: Generaliser) -> str:
+    """Return the situation of an attempt: the generalised task, or else the subject of the reflections.
+
+    Return an empty string if both have too few words.
+    """
     situation, domain = _task_prose(trajectory.task.description, generalise), trajectory.task.domain
     if _n_content_words(situation, domain) >= MIN_CONTENT_WORDS:
         return situation
@@ -140,6 +144,10 @@ def _join_fitting(parts: Sequence[str]) -> str:
 
 
 def _suggestion_lines(trajectory: Trajectory, generalise: Generaliser) -> list[str]:
+    """Return mistakes, advice, feedback, the program and the steps of an attempt as lines.
+
+    Return an empty list for an attempt with few steps and nothing else.
+    """
     mistakes, advice = find_mistakes(trajectory, generalise), find_advice(trajectory, generalise)
     steps, feedback = describe_steps(trajectory, generalise), find_feedback(trajectory, generalise)
     if not (mistakes or advice or feedback) and len(steps) < MIN_STEPS:
@@ -157,6 +165,7 @@ def _suggestion_lines(trajectory: Trajectory, generalise: Generaliser) -> list[s
 
 
 def _rationale(trajectory: Trajectory) -> str:
+    """Return a sentence with the numbers of steps, tool calls and reflections that a strategy is based on."""
     n_calls = sum(parse_call(step.action) is not None for step in trajectory.steps)
     n_reflections = len(find_reflections(trajectory))
     counts = [_count_noun(len(trajectory.steps), "step")]
