@@ -262,6 +262,7 @@ def _decode_vectors(value: Any) -> Vectors | None:
 
 
 def _to_vectors(rows: list[list[float]]) -> Vectors:
+    """Return rows as vectors, or raise `InvalidInput` unless each has length 1 or 0."""
     try:
         vectors = np.asarray(rows, dtype=np.float64)
     except OverflowError as error:

@@ -89,6 +89,7 @@ def read_index_address(text: str) -> IndexAddress | PluginIndexAddress:
 
 
 def _split_address(text: str) -> SplitResult:
+    """Return the parts of an address with a known scheme, or raise `InvalidInput` if it is malformed or has a key."""
     try:
         parts = urlsplit(text)
         is_port_valid = parts.port is None or parts.port > 0

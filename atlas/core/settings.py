@@ -378,6 +378,7 @@ _MAY_BE_ZERO = (
 
 
 def _parse_option(name: str, text: str, kind: Any) -> Any:
+    """Return the value of a setting from the text of its variable, or raise `InvalidInput` for an invalid text."""
     if kind == tuple[Path, ...]:
         return parse_directories(name, text)
     if kind in (bool, bool | None):

@@ -133,6 +133,7 @@ class ArtefactFile(ABC, Generic[T]):
             self._fetch(shared, publication.version)
 
     def _fetch(self, shared: SharedState, version: int) -> None:
+        """Copy a published version into the local file, unless it was deleted in the meantime."""
         with lock_cache(self.path.parent):  # read inside the lock, because a purge may have deleted it
             content = shared.content(self.name, version)
             if content is None:

@@ -145,6 +145,7 @@ class LiveDuplicates(LiveResult[Duplicates]):
         return self.memory.experience.collection_name
 
     def _search_now(self) -> DuplicatesResult:
+        """Return the near-duplicates of a small store, searched again after each change."""
         key = self._current_key(0)
         if self._result is None or self._result[0] != key:
             duplicates = find_duplicates(self.memory.storage, self._collection)
@@ -152,6 +153,10 @@ class LiveDuplicates(LiveResult[Duplicates]):
         return self._result[1]
 
     def _search_by_worker(self) -> DuplicatesResult:
+        """Return the saved result of the worker, without records that were deleted since.
+
+        Start a search if there is no result for this store and model, and none was started.
+        """
         status, saved = self.status(), self.saved()
         key, duplicates = self._current_key(saved.written_at), saved.result
         is_done = status is not None and status.state == "done"

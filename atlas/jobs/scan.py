@@ -95,6 +95,7 @@ class LiveScan:
         self.wait()
 
     def _scan_all(self) -> None:
+        """Scan all pending records in a thread, then search for signs of the whole store."""
         has_more = True
         while has_more:
             try:
@@ -107,7 +108,10 @@ class LiveScan:
                 return
 
     def _queue_changed(self, name: str) -> None:
-        """Queue the records of a memory that were added or changed since the last call, and drop their findings."""
+        """Mark the changed records of a memory as pending, and drop their findings.
+
+        These are the records that were added or changed since the last call.
+        """
         records, ledger = searchable_kinds()[name].records(self._memory), self._memory.storage.ledger
         position = ledger.position(records.collection_name)
         state = self._states.get(name)

@@ -52,6 +52,7 @@ class WarmUp:
             self._changed.wait_for(lambda: self._is_done or not self._has_begun)
 
     def _warm_up(self) -> None:
+        """Load the model and calibrate the memories, and mark the work as done even if it fails."""
         try:
             system = self._memory
             prepare = getattr(system.experience.embedder, "prepare", None)

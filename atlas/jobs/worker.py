@@ -150,6 +150,7 @@ class Worker:
         return self._child
 
     def _listen(self, child: subprocess.Popen[str]) -> None:
+        """Read the messages of a child process, in a thread, until the child ends."""
         assert child.stdin is not None
         assert child.stdout is not None
         for line in child.stdout:
@@ -167,6 +168,7 @@ class Worker:
                 self._start_next()
 
     def _handle_message(self, message: dict[str, Any]) -> None:
+        """Update the status of the running job from a message of the child, and start the next job if it has ended."""
         key = next((key for key, status in self._states.items() if status.state == "running"), None)
         if key is None:
             return
@@ -232,6 +234,8 @@ def main() -> None:
 
 
 def _run_encoded_job(line: str, output: IO[str]) -> None:
+    """Run a job, and report its progress and its end to the parent process."""
+
     def report(**fields: Any) -> None:
         try:
             output.write(json.dumps(fields) + "\n")

@@ -91,6 +91,7 @@ class LoginMiddleware:
         return self._app
 
     async def _log_in(self, request: Request) -> Response:
+        """Return the login form, or start a session for the key that was entered."""
         if request.method != "POST":
             return self._login_form(request)
         body = b""

@@ -172,6 +172,10 @@ class Sessions:
     def _start_session(
         self, holder: str, actors: Callable[[], Mapping[str, Actor]], old_token: str, proxy_user_id: str
     ) -> str:
+        """Start a session and return its token.
+
+        End the browser's old session, expired sessions, and the oldest ones above the limits.
+        """
         token, now = secrets.token_urlsafe(32), self.monotonic()
         new_session = _Session(holder=holder, actors=actors, expires_at=now + self.seconds, proxy_user_id=proxy_user_id)
         with self._lock:

@@ -122,6 +122,7 @@ async def _read_claims(client: StarletteOAuth2App, token: Mapping[str, Any], gro
 
 
 def _to_identity(claims: Mapping[str, Any], provider: Provider) -> Identity:
+    """Return the user that the claims of a token describe, or raise `ValueError` if they are malformed."""
     groups = claims.get(provider.claim) or ()
     if not claims["sub"]:
         raise ValueError("expected a `sub` in the token, got an empty one")

@@ -123,6 +123,10 @@ class TraceSpool:
             self.store_complete_traces(open_memory())
 
     def _store_if_complete(self, memory: MemorySystem, path: Path) -> bool:
+        """Store the trace in a file as an attempt, if it is complete, and return whether it was stored.
+
+        Set the file aside if the trace cannot become an attempt. Keep it if the store cannot be written now.
+        """
         idle = time.time() - path.stat().st_mtime
         if idle < self._quiet_seconds:
             return False

@@ -125,13 +125,14 @@ def _encode_fields(hints: Mapping[str, Any], record: Any, path: str) -> dict[str
     }
 
 
-def _encode_parts(origin: Any, parts: tuple[Any, ...], value: Any, path: str) -> Any:
+def _encode_parts(origin: Any, part_types: tuple[Any, ...], value: Any, path: str) -> Any:
+    """Return a mapping or a list in JSON form, with its parts encoded by their declared types."""
     if origin in (dict, Mapping) and isinstance(value, Mapping):
-        return _encode_mapping(parts or (str, Any), value, path)
+        return _encode_mapping(part_types or (str, Any), value, path)
     if origin in (tuple, *SEQUENCES) and isinstance(value, Iterable) and not isinstance(value, str | bytes | Mapping):
         values = list(value)
-        is_fixed = origin is tuple and len(parts) == len(values) and ... not in parts
-        item_types = parts if is_fixed else repeat(parts[0] if parts else Any)
+        is_fixed = origin is tuple and len(part_types) == len(values) and ... not in part_types
+        item_types = part_types if is_fixed else repeat(part_types[0] if part_types else Any)
         encoded = [
             encode_as(item_type, part, f"{path}[{index}]")
             for index, (item_type, part) in enumerate(zip(item_types, values, strict=False))

@@ -212,6 +212,7 @@ class Readers:
         """
 
     def _union_reader(self, parts: list[Any], is_optional: bool) -> Reader:
+        """Return a reader that tries the readers of all parts of a union, and reports the problem of the first."""
         readers = [self.reader(part) for part in parts]
 
         def read(value: Any) -> Any:

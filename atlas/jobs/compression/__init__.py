@@ -209,6 +209,7 @@ class LiveCompression(LiveResult[CompressionResult]):
 
 
 def _check_additions(memory: MemorySystem, additions: Sequence[CodeConcept]) -> None:
+    """Raise `InvalidInput` if a name is taken by another concept, or a called concept does not exist."""
     titles = memory.concepts.column("title")
     ids_by_name = {name: concept_id for concept_id, name in titles.items()}
     available_ids = {*titles, *(concept.id for concept in additions)}

@@ -47,6 +47,7 @@ async def changes(
 
 
 async def _events(request: Request, memory: MemorySystem, since: int | None) -> AsyncIterator[str]:
+    """Yield the events of the stream: changes since a revision, and comments that keep the connection alive."""
     last_revision = await anyio.to_thread.run_sync(memory.revision) if since is None else since
     sent_at = time.monotonic()
     yield f": following from revision {last_revision}\n\n"
