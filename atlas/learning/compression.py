@@ -47,7 +47,7 @@ DIFFERENT_WITH_FUNCTIONS = "behaves differently with functions that were found i
 
 
 @dataclass(slots=True)
-class _Run:
+class _CompressionRun:
     programs: dict[str, Program]
     engine: Engine
     limits: Limits
@@ -93,18 +93,19 @@ def compress(
     corpus = as_programs(programs)
     verify, star_names = default_checks(sandbox, verify, star_names, cancelled)
     originals_by_id = {program.id: program for program in corpus}
-    allowed, prefix = make_tool_lookup(tools, are_run=verify is not None), unused_prefix(corpus)
+    tool_lookup = make_tool_lookup(tools, are_run=verify is not None)
+    prefix = unused_prefix(corpus)
     limits = limits or Limits()
-    definition_sources = read_sources(corpus, allowed)
+    definition_sources = read_sources(corpus, tool_lookup)
     sharing, n_changed = verify_sharing(definition_sources, limits, prefix, verify)
     corpus = [sharing.programs.get(program.id, program) for program in corpus]
-    run = _Run(
+    run = _CompressionRun(
         programs={program.id: program for program in corpus},
         engine=engine or default_engine(),
         limits=limits,
         verify=None if verify is None else verifier_with_definitions(sharing, originals_by_id, verify),
         progress=progress or (lambda stage, share: None),
-        raise_if_cancelled=_raiser(cancelled),
+        raise_if_cancelled=_make_cancellation_check(cancelled),
     )
     if engine is None and (missing := missing_package("learning", "Stitch, which finds more,")):
         run.notes.append(f"the search was by {run.engine.name}; {missing}")
@@ -114,7 +115,7 @@ def compress(
         run.limits,
         run.refused,
         star_names,
-        tools_and_definitions(allowed, sharing),
+        tools_and_definitions(tool_lookup, sharing),
         modules={
             source.program.id: source.module
             for source in definition_sources
@@ -123,38 +124,52 @@ def compress(
     )
     del definition_sources  # syntax trees of perhaps thousands of programs
     run.notes += readable.notes
-    sampled = _sample(readable.terms, run)
-    originals = _unchanged_programs(sampled, readable, run)
-    proposal = _search(originals, run, cancelled)
-    rewritten = dict(zip(originals, proposal.terms, strict=True))
-    workspace = Workspace(originals, rewritten, proposal.patterns, readable.removable_imports)
-    functions = _keep_valid_functions(workspace, prefix, run, first=len(sharing.definitions))
-    n_valid = len(workspace.patterns)
-    _prove(workspace, functions, run)
-    n_added = (
-        0 if proposal.is_by_model else _add_statements(workspace, functions, prefix, len(sharing.definitions), run)
-    )
-    _rewrite_others(
-        workspace, functions, {name: term for name, term in readable.terms.items() if name not in sampled}, run
-    )
-    compression = _result(workspace, functions, run)
-    compression = replace(
-        compression, n_searched=len(originals), n_found=len(proposal.patterns) + n_added, n_valid=n_valid + n_added
-    )
+    compression = _compress_terms(readable, prefix, len(sharing.definitions), run, cancelled)
     return with_definitions(compression, sharing, originals_by_id, verify) if sharing.definitions else compression
 
 
-def _search(originals: Mapping[str, Term], run: _Run, cancelled: IsCancelled | None) -> PatternProposal:
-    """Run the search, and return its proposal. The notes of the proposal are added to those of the run."""
+def _compress_terms(
+    readable: Originals, prefix: str, first_number: int, run: _CompressionRun, cancelled: IsCancelled | None
+) -> Compression:
+    """Search the programs for functions, and rewrite all of them to call those that are worth keeping.
+
+    Args:
+        prefix: Prefix of the functions' names, which a number follows.
+        first_number: The first number of the functions' names.
+    """
+    sampled = _sample(readable.terms, run)
+    originals = _programs_unchanged_by_normalisation(sampled, readable, run)
+    proposal = _search(originals, run, cancelled)
+    rewritten = dict(zip(originals, proposal.terms, strict=True))
+    workspace = Workspace(originals, rewritten, proposal.patterns, readable.removable_imports)
+    functions = _keep_valid_functions(workspace, prefix, run, first_number)
+    n_valid, n_added = len(workspace.patterns), 0
+    _remove_unfit_functions(workspace, functions, run)
+    if not proposal.is_by_model:
+        n_added = _add_statement_functions(workspace, functions, prefix, first_number, run)
+    unsearched = {name: term for name, term in readable.terms.items() if name not in sampled}
+    _rewrite_unsearched_programs(workspace, functions, unsearched, run)
+    return replace(
+        _build_result(workspace, functions, run),
+        n_searched=len(originals),
+        n_found=len(proposal.patterns) + n_added,
+        n_valid=n_valid + n_added,
+    )
+
+
+def _search(originals: Mapping[str, Term], run: _CompressionRun, cancelled: IsCancelled | None) -> PatternProposal:
+    """Run the search, and return its proposal. Its notes are added to those of the run."""
     corpus = Corpus(terms=tuple(originals.values()), tasks=tuple(run.programs[name].task_id for name in originals))
     proposal = run.engine.abstractions(corpus, run.limits, progress=run.progress, cancelled=cancelled)
     run.notes += proposal.notes
     return proposal
 
 
-def _keep_valid_functions(workspace: Workspace, prefix: str, run: _Run, first: int) -> dict[str, Function]:
+def _keep_valid_functions(
+    workspace: Workspace, prefix: str, run: _CompressionRun, first_number: int
+) -> dict[str, Function]:
     """Inline the patterns that are not valid Python functions, and return the valid functions."""
-    valid = drop_invalid(workspace, prefix, run.raise_if_cancelled, first)
+    valid = drop_invalid(workspace, prefix, run.raise_if_cancelled, first_number)
     run.refused.update(valid.reasons)
     _inline_uncompilable(workspace, valid.functions, run)
     return valid.functions
@@ -163,18 +178,20 @@ def _keep_valid_functions(workspace: Workspace, prefix: str, run: _Run, first: i
 def default_checks(
     sandbox: Sandbox | None, verify: Verify | None, star_names: StarNames | None, cancelled: IsCancelled | None = None
 ) -> tuple[Verify | None, StarNames | None]:
-    """Return `verify` and `star_names`. In place of None, return a function of the sandbox, if there is a sandbox."""
+    """Return `verify` and `star_names`, each replaced by a function of the sandbox if it is None."""
     if sandbox is None:
         return verify, star_names
     verify = verify or Verifier(sandbox, is_cancelled=cancelled).compare_all
     return verify, star_names or PublicNames(sandbox, is_cancelled=cancelled)
 
 
-def _inline_uncompilable(workspace: Workspace, functions: Mapping[str, Function], run: _Run) -> None:
+def _inline_uncompilable(workspace: Workspace, functions: Mapping[str, Function], run: _CompressionRun) -> None:
     """Inline functions that Python does not compile, such as a function that awaits but is not async."""
-    while wrong := [name for name, source in function_sources(workspace, functions).items() if not can_compile(source)]:
-        run.refused["does not compile"] += len(wrong)
-        workspace.inline(wrong)
+    while uncompilable := [
+        name for name, source in function_sources(workspace, functions).items() if not can_compile(source)
+    ]:
+        run.refused["does not compile"] += len(uncompilable)
+        workspace.inline(uncompilable)
 
 
 def default_engine() -> Engine:
@@ -182,7 +199,7 @@ def default_engine() -> Engine:
     return AntiUnificationEngine() if missing_package("learning", "Stitch") else StitchEngine()
 
 
-def _raiser(cancelled: IsCancelled | None) -> RaiseIfCancelled:
+def _make_cancellation_check(cancelled: IsCancelled | None) -> RaiseIfCancelled:
     """Return a callback that raises `Cancelled` once `cancelled` returns True."""
 
     def raise_if_cancelled() -> None:
@@ -192,7 +209,8 @@ def _raiser(cancelled: IsCancelled | None) -> RaiseIfCancelled:
     return raise_if_cancelled
 
 
-def _sample(terms: dict[str, Term], run: _Run) -> dict[str, Term]:
+def _sample(terms: dict[str, Term], run: _CompressionRun) -> dict[str, Term]:
+    """Return the programs to search: all of them, or a sample if there are more than the limits permit."""
     names = sample(terms, run.limits)
     if len(names) < len(terms):
         run.notes.append(
@@ -202,81 +220,92 @@ def _sample(terms: dict[str, Term], run: _Run) -> dict[str, Term]:
     return {name: terms[name] for name in names}
 
 
-def _unchanged_programs(terms: dict[str, Term], readable: Originals, run: _Run) -> dict[str, Term]:
-    """Return the programs whose normalised form behaves as the original, each in this form."""
-    verified, changed = dict(terms), _changed_programs(terms, run)
-    retried = {name: readable.with_stars[name] for name in changed & readable.with_stars.keys()}
-    changed = (changed - retried.keys()) | _changed_programs(retried, run)
-    verified |= retried
+def _programs_unchanged_by_normalisation(
+    terms: dict[str, Term], readable: Originals, run: _CompressionRun
+) -> dict[str, Term]:
+    """Return the programs that behave the same in normalised form, each in this form.
+
+    A program that behaves differently after its star imports were expanded is tried again with its star imports.
+    """
+    verified, changed = dict(terms), _programs_changed_by_normalisation(terms, run)
+    with_star_imports = {name: readable.with_stars[name] for name in changed & readable.with_stars.keys()}
+    changed = (changed - with_star_imports.keys()) | _programs_changed_by_normalisation(with_star_imports, run)
+    verified |= with_star_imports
     readable.keep_star_imports(verified)
     run.refused[f"program: {DIFFERENT_AS_TERM}"] += len(changed)
     return {name: term for name, term in verified.items() if name not in changed}
 
 
-def _changed_programs(terms: Mapping[str, Term], run: _Run) -> set[str]:
+def _programs_changed_by_normalisation(terms: Mapping[str, Term], run: _CompressionRun) -> set[str]:
     """Return the programs that behave differently in normalised form."""
     run.progress("verifying", 0)
-    verdicts = _run_all([(name, program_source(term, {})) for name, term in terms.items()], run)
+    verdicts = _verify_all([(name, program_source(term, {})) for name, term in terms.items()], run)
     run.progress("verifying", 1)
     return {name for name, is_same in zip(terms, verdicts, strict=True) if is_same is False}
 
 
-def _prove(workspace: Workspace, functions: Mapping[str, Function], run: _Run) -> None:
+def _remove_unfit_functions(workspace: Workspace, functions: Mapping[str, Function], run: _CompressionRun) -> None:
     """Remove functions that save too little, are duplicates, or change behaviour. Repeat until there are none."""
-    tasks = _tasks(workspace, run)
+    tasks = _task_ids(workspace, run)
     while True:
         prune(workspace, functions, tasks, run.limits, run.raise_if_cancelled, run.refused)
         if n_merged := merge(workspace, functions):
             run.refused[DUPLICATE] += n_merged
             continue
-        wrong = _functions_changing_behaviour(workspace, functions, run)
-        if not wrong:
+        misbehaving = _functions_changing_behaviour(workspace, functions, run)
+        if not misbehaving:
             return
-        run.refused[BEHAVIOUR_CHANGE] += len(wrong)
-        workspace.inline(wrong)
+        run.refused[BEHAVIOUR_CHANGE] += len(misbehaving)
+        workspace.inline(misbehaving)
 
 
-def _add_statements(workspace: Workspace, functions: dict[str, Function], prefix: str, first: int, run: _Run) -> int:
+def _add_statement_functions(
+    workspace: Workspace, functions: dict[str, Function], prefix: str, first_number: int, run: _CompressionRun
+) -> int:
     """Add functions for statements that the programs still have in common. Return the number of added functions."""
     run.progress("searching", 1)
-    tasks = _tasks(workspace, run)
+    tasks = _task_ids(workspace, run)
     n_changed = generalise_functions(workspace, functions, run.raise_if_cancelled)
     n_changed += rewrite_from_originals(workspace, functions, run.raise_if_cancelled)
     candidates = statement_patterns(workspace.programs, tasks, f"{CALL}s")
-    n_added = add_functions(workspace, functions, candidates, tasks, run.limits, prefix, first, run.raise_if_cancelled)
+    n_added = add_functions(
+        workspace, functions, candidates, tasks, run.limits, prefix, first_number, run.raise_if_cancelled
+    )
     if n_added or n_changed:
         _inline_uncompilable(workspace, functions, run)
-        _prove(workspace, functions, run)
+        _remove_unfit_functions(workspace, functions, run)
     return n_added
 
 
-def _tasks(workspace: Workspace, run: _Run) -> dict[str, str]:
+def _task_ids(workspace: Workspace, run: _CompressionRun) -> dict[str, str]:
     return {name: run.programs[name].task_id for name in workspace.programs}
 
 
-def _rewrite_others(
-    workspace: Workspace, functions: Mapping[str, Function], terms: Mapping[str, Term], run: _Run
+def _rewrite_unsearched_programs(
+    workspace: Workspace, functions: Mapping[str, Function], terms: Mapping[str, Term], run: _CompressionRun
 ) -> None:
     """Rewrite the programs that were not searched. A program that would behave differently stays as it is."""
     rewritten = apply_library(workspace, functions, terms, workspace.removable_imports, run.raise_if_cancelled)
-    calling = [name for name, term in rewritten.programs.items() if term.calls]
+    calling_programs = [name for name, term in rewritten.programs.items() if term.calls]
     run.progress("verifying", 0)
     executables = Executables(rewritten, functions)
-    verdicts = _run_all([(name, executables.standalone(name)) for name in calling], run)
+    verdicts = _verify_all([(name, executables.standalone(name)) for name in calling_programs], run)
     run.progress("verifying", 1)
-    wrong = [name for name, is_same in zip(calling, verdicts, strict=True) if is_same is False]
-    run.refused[f"program: {DIFFERENT_WITH_FUNCTIONS}"] += len(wrong)
-    for name in wrong:
+    misbehaving = [name for name, is_same in zip(calling_programs, verdicts, strict=True) if is_same is False]
+    run.refused[f"program: {DIFFERENT_WITH_FUNCTIONS}"] += len(misbehaving)
+    for name in misbehaving:
         rewritten.set_term(name, rewritten.originals[name])
     workspace.add(rewritten)
 
 
-def _functions_changing_behaviour(workspace: Workspace, functions: Mapping[str, Function], run: _Run) -> set[str]:
+def _functions_changing_behaviour(
+    workspace: Workspace, functions: Mapping[str, Function], run: _CompressionRun
+) -> set[str]:
     """Return the functions that change the behaviour of a program."""
     rewritten = [name for name, term in workspace.programs.items() if term.calls]
     run.progress("verifying", 0)
     executables = Executables(workspace, functions)
-    verdicts = _run_all([(name, executables.standalone(name)) for name in rewritten], run)
+    verdicts = _verify_all([(name, executables.standalone(name)) for name in rewritten], run)
     run.progress("verifying", 1)
     culprits = set[str]()
     for name, is_same in zip(rewritten, verdicts, strict=True):
@@ -285,45 +314,54 @@ def _functions_changing_behaviour(workspace: Workspace, functions: Mapping[str, 
     return culprits
 
 
-def _run_all(function_sources: Sequence[tuple[str, str]], run: _Run) -> list[bool | None]:
+def _verify_all(pairs: Sequence[tuple[str, str]], run: _CompressionRun) -> list[bool | None]:
     """Return whether each rewritten source behaves as its program, in order. None if that cannot be verified.
 
     Verdicts are cached, so that no source is run twice.
+
+    Args:
+        pairs: Names of programs, each with a rewritten source.
     """
     run.raise_if_cancelled()
-    new = {name: source for name, source in function_sources if (name, source) not in run.verdicts}
+    new = {name: source for name, source in pairs if (name, source) not in run.verdicts}
     if run.verify is not None and new:
         verdicts = run.verify([(run.programs[name], source) for name, source in new.items()])
         run.verdicts |= {(name, source): verdicts.get(name) for name, source in new.items()}
-    return [run.verdicts.get(key) for key in function_sources]
+    return [run.verdicts.get(key) for key in pairs]
 
 
-def _responsible_functions(name: str, workspace: Workspace, functions: Mapping[str, Function], run: _Run) -> set[str]:
+def _responsible_functions(
+    name: str, workspace: Workspace, functions: Mapping[str, Function], run: _CompressionRun
+) -> set[str]:
     """Return the functions that change a program's behaviour by themselves, or all of its functions if none does."""
-    needed = workspace.called_patterns(name)
-    if len(needed) == 1:
-        return set(needed)
-    wrong = set()
-    for suspect in needed:
-        alone = workspace.copy()
-        alone.inline([name for name in alone.patterns if name != suspect])
-        if _run_all([(name, Executables(alone, functions).standalone(name))], run) == [False]:
-            wrong.add(suspect)
-    return wrong or set(needed)
+    called = workspace.called_patterns(name)
+    if len(called) == 1:
+        return set(called)
+    responsible = set()
+    for suspect in called:
+        trial = workspace.copy()
+        trial.inline([name for name in trial.patterns if name != suspect])
+        if _verify_all([(name, Executables(trial, functions).standalone(name))], run) == [False]:
+            responsible.add(suspect)
+    return responsible or set(called)
 
 
-def _result(workspace: Workspace, functions: Mapping[str, Function], run: _Run) -> Compression:
+def _build_result(workspace: Workspace, functions: Mapping[str, Function], run: _CompressionRun) -> Compression:
     """Return the result of the compression. The caller fills in the counts of the search."""
     lengths, executables = Lengths(workspace, functions), Executables(workspace, functions)
-    users_of, callers, half = programs_by_pattern(workspace), workspace.callers(), half_of_tasks(run.programs.values())
+    programs_of, callers = programs_by_pattern(workspace), workspace.callers()
+    half = half_of_tasks(run.programs.values())
     abstractions = []
     for name in workspace.patterns:
         saving = lengths.saving(name, callers[name])
-        abstraction = _abstraction(name, workspace, functions, executables, saving, users_of[name], run)
-        calling = callers[name] & workspace.programs.keys()
-        inside = {caller for caller in calling if run.programs[caller].task_id in half}
-        elsewhere = min(lengths.inlining_cost(name, inside), lengths.inlining_cost(name, calling - inside))
-        abstractions.append(replace(abstraction, saving_elsewhere=elsewhere))
+        abstraction = _build_abstraction(name, workspace, functions, executables, saving, programs_of[name], run)
+        calling_programs = callers[name] & workspace.programs.keys()
+        callers_in_half = {caller for caller in calling_programs if run.programs[caller].task_id in half}
+        smaller_saving = min(
+            lengths.inlining_cost(name, callers_in_half),
+            lengths.inlining_cost(name, calling_programs - callers_in_half),
+        )
+        abstractions.append(replace(abstraction, saving_elsewhere=smaller_saving))
     return Compression(
         abstractions=tuple(abstractions),
         rewritten={
@@ -354,14 +392,14 @@ def describe_rewriting(
     )
 
 
-def _abstraction(
+def _build_abstraction(
     name: str,
     workspace: Workspace,
     functions: Mapping[str, Function],
     executables: Executables,
     saving: int,
     program_ids: set[str],
-    run: _Run,
+    run: _CompressionRun,
 ) -> Abstraction:
     return Abstraction(
         name=functions[name].name,
@@ -376,8 +414,12 @@ def _abstraction(
     )
 
 
-def _proofs(name: str, program_ids: Sequence[str], executables: Executables, run: _Run) -> tuple[str, ...]:
-    """Return the ids of the programs whose tests run a function: they pass, but fail if the function raises."""
-    passing = [each for each in program_ids if run.verdicts.get((each, executables.standalone(each)))]
-    verdicts = _run_all([(each, executables.standalone(each, disabled=name)) for each in passing], run)
+def _proofs(name: str, program_ids: Sequence[str], executables: Executables, run: _CompressionRun) -> tuple[str, ...]:
+    """Return the ids of the programs whose tests pass with a function, and fail if the function raises."""
+    passing = [
+        program_id for program_id in program_ids if run.verdicts.get((program_id, executables.standalone(program_id)))
+    ]
+    verdicts = _verify_all(
+        [(program_id, executables.standalone(program_id, disabled=name)) for program_id in passing], run
+    )
     return tuple(program_id for program_id, verdict in zip(passing, verdicts, strict=True) if verdict is False)

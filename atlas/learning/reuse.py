@@ -120,30 +120,36 @@ def reuse(
     """
     verify, star_names = default_checks(sandbox, verify, star_names)
     by_id = {program.id: program for program in programs}
-    own = {name for name, program in by_id.items() if _prefix(library) in program.source}
-    allowed = make_tool_lookup(tools, are_run=verify is not None)
+    ids_with_calls = {name for name, program in by_id.items() if _name_prefix(library) in program.source}
+    tool_lookup = make_tool_lookup(tools, are_run=verify is not None)
     sharing, n_changed = _apply_shared_definitions(
-        [by_id[name] for name in by_id if name not in own], library, allowed, verify
+        [by_id[name] for name in by_id if name not in ids_with_calls], library, tool_lookup, verify
     )
     current = [sharing.programs.get(name, program) for name, program in by_id.items()]
-    corpus = read_programs(current, limits or Limits(), Counter(), star_names, tools_and_definitions(allowed, sharing))
-    originals = {name: term for name, term in corpus.terms.items() if name not in own}
+    corpus = read_programs(
+        current, limits or Limits(), Counter(), star_names, tools_and_definitions(tool_lookup, sharing)
+    )
+    originals = {name: term for name, term in corpus.terms.items() if name not in ids_with_calls}
     workspace = apply_library(library.workspace, library.functions, originals, corpus.removable_imports)
-    checked = None if verify is None else verifier_with_definitions(sharing, by_id, verify)
-    n_refused = n_changed + _verify(workspace, library, {program.id: program for program in current}, checked)
+    verify_with_definitions = None if verify is None else verifier_with_definitions(sharing, by_id, verify)
+    n_refused = n_changed + _revert_misbehaving(
+        workspace, library, {program.id: program for program in current}, verify_with_definitions
+    )
     called = [name for name, term in workspace.programs.items() if term.calls]
     executables = Executables(workspace, library.functions)
-    described = {name: describe_rewriting(name, workspace, library.functions, executables) for name in called}
-    whole = with_preludes(described, originals, sharing, by_id)
+    rewritten_programs = {name: describe_rewriting(name, workspace, library.functions, executables) for name in called}
+    with_definitions = with_preludes(rewritten_programs, originals, sharing, by_id)
     lengths = Lengths(workspace, library.functions)
     return Reuse(
         n_programs=len(originals),
         n_functions=len(library.workspace.patterns) + len(library.definitions),
-        used=dict(Counter(function for rewritten in whole.rewritten.values() for function in rewritten.functions)),
-        saved=_savings(workspace, library, whole.rewritten),
-        tokens_before=sum(lengths.of(name, term) for name, term in originals.items()) + whole.n_tokens_less,
+        used=dict(
+            Counter(function for rewritten in with_definitions.rewritten.values() for function in rewritten.functions)
+        ),
+        saved=_savings(workspace, library, with_definitions.rewritten),
+        tokens_before=sum(lengths.of(name, term) for name, term in originals.items()) + with_definitions.n_tokens_less,
         tokens_after=sum(map(lengths.of, originals)),
-        rewritten=whole.rewritten,
+        rewritten=with_definitions.rewritten,
         n_refused=n_refused,
     )
 
@@ -151,16 +157,16 @@ def reuse(
 def _savings(workspace: Workspace, library: Library, rewritten: Mapping[str, RewrittenProgram]) -> dict[str, int]:
     """Return the number of tokens that calls of each function save, keyed by its name, largest first."""
     lengths = Lengths(workspace, library.functions)
-    saved: Counter[str] = Counter()
+    savings: Counter[str] = Counter()
     for name, term in workspace.programs.items():
         for head in term.calls:
-            without = inline_pattern(term, workspace.patterns[head])
-            saved[library.functions[head].name] += lengths.of(name, without) - lengths.of(name, term)
+            inlined = inline_pattern(term, workspace.patterns[head])
+            savings[library.functions[head].name] += lengths.of(name, inlined) - lengths.of(name, term)
     for definition in library.definitions:
         n_users = sum(definition.name in program.functions for program in rewritten.values())
         if n_users:
-            saved[definition.name] = n_users * n_tokens(definition.source)
-    return dict(saved.most_common())
+            savings[definition.name] = n_users * n_tokens(definition.source)
+    return dict(savings.most_common())
 
 
 def _apply_shared_definitions(
@@ -174,20 +180,20 @@ def _apply_shared_definitions(
     sources = read_sources(programs, tools) if library.definitions else []
     originals = {program.id: program for program in programs}
     verified_ids = set() if verify is None else set(originals)
-    wrong: set[str] = set()
+    misbehaving: set[str] = set()
     while True:
-        candidates = [source for source in sources if source.program.id not in wrong]
+        candidates = [source for source in sources if source.program.id not in misbehaving]
         sharing = apply_definitions(library.definitions, candidates, verified_ids)
         verdicts = sharing_verdicts(sharing, originals, verify)
         changed = {name for name, is_same in verdicts.items() if is_same is False}
         unverified = {name for name, is_same in verdicts.items() if is_same is None} & verified_ids
         if not (changed or unverified):
-            return sharing, len(wrong)
-        wrong |= changed
+            return sharing, len(misbehaving)
+        misbehaving |= changed
         verified_ids -= unverified
 
 
-def _prefix(library: Library) -> str:
+def _name_prefix(library: Library) -> str:
     """Return the prefix of a library's numbered names, or NUL, which no source contains, if none is numbered."""
     names = [
         *(function.name for function in library.functions.values()),
@@ -196,14 +202,16 @@ def _prefix(library: Library) -> str:
     return next((name.rstrip("0123456789") for name in names if name[-1:].isdigit()), "\0")
 
 
-def _verify(workspace: Workspace, library: Library, programs: Mapping[str, Program], verify: Verify | None) -> int:
+def _revert_misbehaving(
+    workspace: Workspace, library: Library, programs: Mapping[str, Program], verify: Verify | None
+) -> int:
     """Revert the programs that behave differently after rewriting, and return their number."""
     rewritten = [name for name, term in workspace.programs.items() if term.calls]
     if verify is None or not rewritten:
         return 0
     executables = Executables(workspace, library.functions)
     verdicts = verify([(programs[name], executables.standalone(name)) for name in rewritten])
-    wrong = [name for name in rewritten if verdicts.get(name) is False]
-    for name in wrong:
+    misbehaving = [name for name in rewritten if verdicts.get(name) is False]
+    for name in misbehaving:
         workspace.set_term(name, workspace.originals[name])
-    return len(wrong)
+    return len(misbehaving)

@@ -16,9 +16,9 @@ from atlas.learning.terms.normalisation import normalise
 from atlas.learning.terms.programs import Program, half_of_tasks
 
 Verify = Callable[[Sequence[tuple[Program, str]]], Mapping[str, bool | None]]
-"""Function that runs original programs and their rewritten sources, and compares them.
+"""Function that runs programs and their rewritten sources, and compares them.
 
-The function returns by id: True if both behave the same, None if that cannot be verified."""
+It returns a value for each id: True if both behave the same, and None if that cannot be verified."""
 
 
 class _UnionOfContainers:
@@ -46,19 +46,21 @@ def verify_sharing(
     while True:
         sharing = extract_shared_definitions(sources, limits, prefix, excluded, verified_ids)
         verdicts = sharing_verdicts(sharing, originals, verify)
-        wrong = {name for name, is_same in verdicts.items() if is_same is False}
+        misbehaving = {name for name, is_same in verdicts.items() if is_same is False}
         unverified = {name for name, is_same in verdicts.items() if is_same is None} & verified_ids
-        if verify is None or not (wrong or unverified):
+        if verify is None or not (misbehaving or unverified):
             return sharing, len(excluded)
         verified_ids -= unverified
-        normal = verify([(originals[name], ast.unparse(normalise(originals[name].source))) for name in wrong])
-        unreadable = {name for name in wrong if normal.get(name) is False}
+        normalised_verdicts = verify(
+            [(originals[name], ast.unparse(normalise(originals[name].source))) for name in misbehaving]
+        )
+        unreadable = {name for name in misbehaving if normalised_verdicts.get(name) is False}
         sources = [source for source in sources if source.program.id not in unreadable]
-        blamed = wrong - unreadable
+        changed_by_sharing = misbehaving - unreadable
         excluded |= {
             definition.form
             for definition in sharing.definitions
-            for name in blamed
+            for name in changed_by_sharing
             if definition.name in sharing.used[name]
         }
 
@@ -100,22 +102,24 @@ def _proofs(
     if verify is None:
         return ()
     stub = raising_stub(definition.name)
-    passing = verify([(originals[name], sharing.prelude(name) + source) for name, source in sources.items()])
-    passing_names = [name for name in sources if passing.get(name)]
-    broken = verify([(originals[name], sharing.prelude(name, stub) + sources[name]) for name in passing_names])
-    return tuple(name for name in passing_names if broken.get(name) is False)
+    verdicts = verify([(originals[name], sharing.prelude(name) + source) for name, source in sources.items()])
+    passing_names = [name for name in sources if verdicts.get(name)]
+    without_definition = verify(
+        [(originals[name], sharing.prelude(name, stub) + sources[name]) for name in passing_names]
+    )
+    return tuple(name for name in passing_names if without_definition.get(name) is False)
 
 
 def _needed_tools(definitions: Sequence[SharedDefinition], names: Collection[str]) -> set[str]:
     """Return the tools that definitions need, directly or through other definitions."""
     by_name = {definition.name: definition for definition in definitions}
     reached: set[str] = set()
-    waiting = [name for name in names if name in by_name]
-    while waiting:
-        name = waiting.pop()
+    stack = [name for name in names if name in by_name]
+    while stack:
+        name = stack.pop()
         if name not in reached:
             reached.add(name)
-            waiting += by_name[name].calls
+            stack += by_name[name].calls
     return {tool for name in reached for tool in by_name[name].tools}
 
 
@@ -124,9 +128,9 @@ def with_definitions(
 ) -> Compression:
     """Return a compression whose functions are preceded by the shared definitions."""
     names = {definition.name for definition in sharing.definitions}
-    whole = with_preludes(compression.rewritten, compression.library.workspace.programs, sharing, originals)
-    rewritten = whole.rewritten
-    shared = tuple(
+    standalone = with_preludes(compression.rewritten, compression.library.workspace.programs, sharing, originals)
+    rewritten = standalone.rewritten
+    shared_abstractions = tuple(
         _shared_abstraction(definition, rewritten, sharing, originals, verify) for definition in sharing.definitions
     )
     functions = tuple(
@@ -134,11 +138,11 @@ def with_definitions(
     )
     return replace(
         compression,
-        abstractions=(*shared, *functions),
+        abstractions=(*shared_abstractions, *functions),
         rewritten=rewritten,
-        n_found=compression.n_found + len(shared),
-        n_valid=compression.n_valid + len(shared),
-        tokens_before=compression.tokens_before + whole.n_tokens_less,
+        n_found=compression.n_found + len(shared_abstractions),
+        n_valid=compression.n_valid + len(shared_abstractions),
+        tokens_before=compression.tokens_before + standalone.n_tokens_less,
         tokens_library=compression.tokens_library
         + sum(n_tokens(definition.source) for definition in sharing.definitions),
         library=replace(compression.library, definitions=sharing.definitions),
@@ -175,19 +179,19 @@ def with_preludes(
         rewritten: Programs that call functions, without the code of shared definitions.
         searched_ids: Ids of all programs that were searched.
     """
-    with_prelude, n_less = dict(rewritten), 0
+    with_prelude, n_saved = dict(rewritten), 0
     for name in sharing.programs.keys() & set(searched_ids):
-        before = ast.unparse(normalise(originals[name].source))
+        normalised_original = ast.unparse(normalise(originals[name].source))
         source = ast.unparse(normalise(sharing.programs[name].source))
-        inner = rewritten.get(name)
-        n_less += n_tokens(before) - n_tokens(source)
+        with_functions = rewritten.get(name)
+        n_saved += n_tokens(normalised_original) - n_tokens(source)
         with_prelude[name] = RewrittenProgram(
-            before=before,
-            after=inner.after if inner else source,
-            standalone=sharing.prelude(name) + (inner.standalone if inner else source),
-            functions=(*sharing.used[name], *(inner.functions if inner else ())),
+            before=normalised_original,
+            after=with_functions.after if with_functions else source,
+            standalone=sharing.prelude(name) + (with_functions.standalone if with_functions else source),
+            functions=(*sharing.used[name], *(with_functions.functions if with_functions else ())),
         )
-    return StandalonePrograms(rewritten=with_prelude, n_tokens_less=n_less)
+    return StandalonePrograms(rewritten=with_prelude, n_tokens_less=n_saved)
 
 
 def _shared_abstraction(
@@ -197,10 +201,13 @@ def _shared_abstraction(
     originals: Mapping[str, Program],
     verify: Verify | None,
 ) -> Abstraction:
-    program_ids = [name for name, used in sharing.used.items() if definition.name in used and name in rewritten]
+    """Return a shared definition as an abstraction, with the programs that use it."""
+    program_ids = [
+        name for name, used_names in sharing.used.items() if definition.name in used_names and name in rewritten
+    ]
     sources = {name: rewritten[name].standalone.removeprefix(sharing.prelude(name)) for name in program_ids}
     half, length = half_of_tasks(originals.values()), n_tokens(definition.source)
-    n_inside = sum(originals[name].task_id in half for name in program_ids)
+    n_in_half = sum(originals[name].task_id in half for name in program_ids)
     return Abstraction(
         name=definition.name,
         source=definition.source,
@@ -210,6 +217,6 @@ def _shared_abstraction(
         uses=tuple(sorted(program_ids)),
         n_tasks=len({originals[name].task_id for name in program_ids}),
         saving=(len(program_ids) - 1) * length,
-        saving_elsewhere=min(n_inside, len(program_ids) - n_inside) * length,
+        saving_elsewhere=min(n_in_half, len(program_ids) - n_in_half) * length,
         proofs=_proofs(definition, sources, sharing, originals, verify),
     )

@@ -50,7 +50,7 @@ def add_functions(
     """Add the candidates that make programs and library shorter, best first. Return the number of added candidates.
 
     Args:
-        functions: Functions of the workspace. The functions of the added candidates are inserted.
+        functions: Functions of the workspace, to which those of the added candidates are added.
         tasks: The task of each program.
         prefix: Prefix of the functions' names, which a number follows.
         first_number: The first number of the functions' names.
@@ -59,6 +59,7 @@ def add_functions(
     body_refusal = BodyGate(lengths, functions, limits).reason
     candidates = [candidate for candidate in candidates if not pattern_problem(candidate.pattern)]
     candidates = sorted(candidates, key=lambda candidate: REST not in candidate.pattern.hole_sorts)  # they fit more
+    # The largest upper bound of the saving first, in tokens. The costs of heads are about 100 per token.
     queue = [(-candidate.bound / 100, index) for index, candidate in enumerate(candidates)]
     heapq.heapify(queue)
     n_added = n_rewritten = 0

@@ -64,11 +64,11 @@ def _insert_calls(
     while True:
         trials = {pattern.name: _with_calls(name, pattern, workspace, functions) for pattern in patterns}
         patterns = [pattern for pattern in patterns if pattern.name in trials[pattern.name].calls]
-        best = min(patterns, key=lambda pattern: lengths.of(name, trials[pattern.name]), default=None)
-        if best is None or lengths.of(name, trials[best.name]) >= lengths.of(name):
+        best_pattern = min(patterns, key=lambda pattern: lengths.of(name, trials[pattern.name]), default=None)
+        if best_pattern is None or lengths.of(name, trials[best_pattern.name]) >= lengths.of(name):
             return
-        workspace.set_term(name, trials[best.name])
-        patterns.remove(best)
+        workspace.set_term(name, trials[best_pattern.name])
+        patterns.remove(best_pattern)
 
 
 def _with_calls(name: str, pattern: Pattern, workspace: Workspace, functions: Mapping[str, Function]) -> Term:
@@ -82,7 +82,11 @@ def _with_calls(name: str, pattern: Pattern, workspace: Workspace, functions: Ma
     occurrences, programs = locate_occurrences(trial)
     interface = functions[pattern.name].interface
     trial.inline_sites(
-        [each.site for each in occurrences[pattern.name] if not fits_interface(interface, each, programs[name])]
+        [
+            occurrence.site
+            for occurrence in occurrences[pattern.name]
+            if not fits_interface(interface, occurrence, programs[name])
+        ]
     )
     return trial.programs[name]
 

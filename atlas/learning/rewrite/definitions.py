@@ -76,11 +76,11 @@ def find_movable_definitions(
     """
     if any(map(_inspects_definitions, walk(module))):
         return {}
-    counts = Counter(name for node in own_nodes(module) for name in _bound_names(node))
+    n_bindings = Counter(name for node in own_nodes(module) for name in _bound_names(node))
     declared = {name for node in walk(module) if isinstance(node, ast.Global | ast.Nonlocal) for name in node.names}
     nodes = {node.name: node for node in module.body if isinstance(node, Definition)}
     candidates = {
-        name for name in nodes if counts[name] == 1 and name not in {*declared, *replaced} and name[:2] != "__"
+        name for name in nodes if n_bindings[name] == 1 and name not in {*declared, *replaced} and name[:2] != "__"
     }
     context = _Context(origins, candidates)
     movable = {
@@ -207,17 +207,17 @@ def code_run_at_definition(node: Definition) -> Iterator[ast.AST]:
             yield statement
 
 
-def _is_order_independent(code: ast.AST, later: Collection[str], context: _Context) -> bool:
+def _is_order_independent(code: ast.AST, undefined_names: Collection[str], context: _Context) -> bool:
     """Return whether a decorator, default or class body has the same result at the beginning of the program.
 
     Args:
-        later: Names that may not be defined yet at the beginning of the program.
+        undefined_names: Names that may not be defined yet at the beginning of the program.
     """
     is_decorator = isinstance(code, ast.Name | ast.Attribute)
     if is_decorator and not _is_order_independent_call(code, context):
         return False
     for part in walk(code):
-        if isinstance(part, ast.Name) and part.id in later:
+        if isinstance(part, ast.Name) and part.id in undefined_names:
             return False
         if isinstance(part, ast.Call) and not _is_order_independent_call(part.func, context):
             return False
@@ -266,12 +266,12 @@ def equivalence_key(
         convert: Converts each function before the comparison.
     """
     names = dependency_closure(name, definitions)
-    numbers = {
+    placeholders = {
         dependency: f"unit_{number}"
         for number, dependency in enumerate(names)
         if isinstance(definitions[dependency].node, Function)
     }
-    parts = [_node_shape(definitions[dependency].node, numbers, convert) for dependency in names]
+    parts = [_node_shape(definitions[dependency].node, placeholders, convert) for dependency in names]
     imports = sorted({statement for dependency in names for statement in definitions[dependency].imports})
     return "\n".join([*parts, *imports])
 

@@ -58,8 +58,8 @@ def _edit_text(code: str, names: Mapping[str, str]) -> str:
         return ""
     occurrences = [
         token
-        for before, token in pairwise(tokens)
-        if token.type == tokenize.NAME and token.string in names and before.string != "."
+        for previous, token in pairwise(tokens)
+        if token.type == tokenize.NAME and token.string in names and previous.string != "."
     ]
     for token in reversed([tokens[0], *occurrences] if tokens[0].string in names else occurrences):
         (row, start), (_, end) = token.start, token.end
@@ -70,13 +70,13 @@ def _edit_text(code: str, names: Mapping[str, str]) -> str:
 
 def _check_new_names(tree: ast.AST, names: Mapping[str, str]) -> None:
     """Raise InvalidInput if a name cannot be given, or an old name cannot be changed."""
-    used = identifiers(tree)
+    names_in_code = identifiers(tree)
     if len(set(names.values())) < len(names):
         raise InvalidInput(f"expected different new names, got {sorted(names.values())}")
     for old, new in names.items():
         if not is_available(new):
             raise InvalidInput(f"expected an ASCII identifier that is not a keyword or builtin, got {new!r}")
-        if new in used:
+        if new in names_in_code:
             raise InvalidInput(f"{new!r} is used in the code for something else; choose another name for {old!r}")
     unrenamable = _unrenamable_names(tree)
     if unrenamable & set(names):

@@ -216,6 +216,7 @@ def _try_analyse(program: Program, tools: Container[str], forms_by_key: dict[str
 
 
 def _analyse(program: Program, tools: Container[str], forms_by_key: dict[str, str]) -> Source | None:
+    """Return a program with its definitions, or None if it cannot be compressed."""
     module = normalise(program.source)
     if reading_problem(module):
         return None
@@ -453,28 +454,28 @@ def _use_shared_definitions(source: Source, shared: Mapping[str, str]) -> ast.Mo
         shared: Names of the shared definitions, keyed by the program's own names.
     """
     tests = try_parse(source.program.tests)
-    tested = set(_mentioned_names(tests)) if tests is not None else None
+    names_in_tests = set(_mentioned_names(tests)) if tests is not None else None
     remaining = ast.Module(
         body=[node for node in source.module.body if getattr(node, "name", "") not in shared], type_ignores=[]
     )
-    mentioned, bound = set(_mentioned_names(remaining)), bound_names(remaining)
-    fixed_names = bound | (tested or set())
-    new_names = {name: new_name for name, new_name in shared.items() if name not in fixed_names and new_name != name}
-    called = {callee for name in shared for callee in source.definitions[name].calls}
-    unused = shared.keys() - mentioned - called
-    aliased = {name for name, new_name in shared.items() if new_name != name}
-    if tested is not None:
-        aliased &= bound | tested | unused
+    new_names = {name: new_name for name, new_name in shared.items() if new_name != name}
+    fixed_names = bound_names(remaining) | (names_in_tests or set())
+    aliased = set(new_names)  # all of them if the tests cannot be read
+    if names_in_tests is not None:
+        called = {callee for name in shared for callee in source.definitions[name].calls}
+        unused = shared.keys() - set(_mentioned_names(remaining)) - called
+        aliased &= fixed_names | unused
+    renamer = Renamer({name: new_name for name, new_name in new_names.items() if name not in fixed_names})
     body: list[ast.stmt] = []
     for node in copy_tree(source.module).body:
         name = getattr(node, "name", "")
         if name not in shared:
-            Renamer(new_names).visit(node)
+            renamer.visit(node)
             body.append(node)
         elif name in aliased:
             body.append(ast.Assign(targets=[ast.Name(name, ast.Store())], value=ast.Name(shared[name], ast.Load())))
     module = ast.fix_missing_locations(ast.Module(body=body, type_ignores=[]))
-    return remove_unread_imports(module, removable_imports(source.module, frozenset(tested or ())))
+    return remove_unread_imports(module, removable_imports(source.module, frozenset(names_in_tests or ())))
 
 
 def _mentioned_names(tree: ast.AST) -> Iterator[str]:

@@ -135,12 +135,12 @@ def locate_occurrences(workspace: Workspace) -> tuple[dict[str, list[Occurrence]
     programs: dict[str, ProgramTree] = {}
     for name, term in workspace.programs.items():
         if term.calls:
-            found = find_occurrences(name, term, workspace.originals[name], workspace.patterns)
-            if found is None:
+            occurrences_in_program = find_occurrences(name, term, workspace.originals[name], workspace.patterns)
+            if occurrences_in_program is None:
                 raise EngineError(
                     f"expected {name!r} to equal its original after inlining, but it differs: this is a bug"
                 )
-            occurrences += found
+            occurrences += occurrences_in_program
             programs[name] = workspace.tree(name)
     return group_by_pattern(occurrences), programs
 
