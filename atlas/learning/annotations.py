@@ -17,7 +17,7 @@ _BUILT_IN_GENERICS = {
     "FrozenSet": "frozenset",
     "Text": "str",
 }
-_WIDER = {
+_SUPERTYPES = {
     "bool": ("int", "float", "complex"),
     "int": ("float", "complex"),
     "float": ("complex",),
@@ -31,8 +31,10 @@ _WIDER = {
     "Iterator": ("Iterable",),
     "Generator": ("Iterator", "Iterable"),
 }
-_BUILTIN = frozenset(("bool", "bytes", "complex", "dict", "float", "frozenset", "int", "list", "set", "str", "tuple"))
-_UNSPECIFIC = ("Any", "object")
+_BUILTIN_TYPES = frozenset(
+    ("bool", "bytes", "complex", "dict", "float", "frozenset", "int", "list", "set", "str", "tuple")
+)
+_UNSPECIFIC_TYPES = ("Any", "object")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -66,17 +68,17 @@ def typed_concept(concept: CodeConcept) -> TypedConcept:
     function = _function_of_signature(concept.signature, concept.name) or function_of(concept.code, concept.name)
     arguments = function.args
     positional = [*arguments.posonlyargs, *arguments.args]
-    required = positional[: len(positional) - len(arguments.defaults)]
+    required_positional = positional[: len(positional) - len(arguments.defaults)]
     keyword_only = [
         arg for arg, default in zip(arguments.kwonlyargs, arguments.kw_defaults, strict=True) if default is None
     ]
     parameters = (
-        *(Parameter(name=arg.arg, type=_unquote(arg.annotation)) for arg in required),
+        *(Parameter(name=arg.arg, type=_unquote(arg.annotation)) for arg in required_positional),
         *(Parameter(name=arg.arg, type=_unquote(arg.annotation), is_keyword=True) for arg in keyword_only),
     )
     returns = _unquote(function.returns)
-    is_nothing = returns is not None and ast.unparse(returns) == "None"
-    return TypedConcept(concept=concept, parameters=parameters, returns=None if is_nothing else returns)
+    returns_none = returns is not None and ast.unparse(returns) == "None"
+    return TypedConcept(concept=concept, parameters=parameters, returns=None if returns_none else returns)
 
 
 def _function_of_signature(signature: str, name: str) -> Function | None:
@@ -102,22 +104,22 @@ def fits(actual: ast.expr | None, expected: ast.expr | None) -> bool:
     """
     if actual is None or expected is None:
         return False
-    if len(members := _members(actual)) > 1:
+    if len(members := _union_members(actual)) > 1:
         return all(fits(member, expected) for member in members)
-    if len(members := _members(expected)) > 1:
+    if len(members := _union_members(expected)) > 1:
         return any(fits(actual, member) for member in members)
-    actual_origin, expected_origin = _origin(actual), _origin(expected)
-    if actual_origin in _UNSPECIFIC or expected_origin in _UNSPECIFIC:
+    actual_name, expected_name = _generic_name(actual), _generic_name(expected)
+    if actual_name in _UNSPECIFIC_TYPES or expected_name in _UNSPECIFIC_TYPES:
         return False
-    if actual_origin != expected_origin and expected_origin not in _WIDER.get(actual_origin, ()):
+    if actual_name != expected_name and expected_name not in _SUPERTYPES.get(actual_name, ()):
         return False
-    actual_contents, expected_contents = _contents(actual), _contents(expected)
-    if not actual_contents or not expected_contents:
+    actual_arguments, expected_arguments = _type_arguments(actual), _type_arguments(expected)
+    if not actual_arguments or not expected_arguments:
         return True
-    if actual_origin != expected_origin:
-        return _contents_fit(actual_contents[0], expected_contents[0])
-    have_same_length = len(actual_contents) == len(expected_contents)
-    return have_same_length and all(map(_contents_fit, actual_contents, expected_contents))
+    if actual_name != expected_name:
+        return _type_arguments_fit(actual_arguments[0], expected_arguments[0])
+    have_same_length = len(actual_arguments) == len(expected_arguments)
+    return have_same_length and all(map(_type_arguments_fit, actual_arguments, expected_arguments))
 
 
 def contradicts(declared: str, actual: str) -> bool:
@@ -125,42 +127,53 @@ def contradicts(declared: str, actual: str) -> bool:
 
     Type arguments are not compared. Types that do not parse contradict nothing.
     """
-    trees = [try_parse(text) for text in (declared, actual)]
-    values = [tree.body[0].value for tree in trees if tree and tree.body and isinstance(tree.body[0], ast.Expr)]
-    origins = [[_origin(member) for member in _members(value)] for value in values]
-    if len(origins) < 2 or not {name for names in origins for name in names} <= _BUILTIN:
+    declared_types, actual_types = _read_union(declared), _read_union(actual)
+    if not declared_types or not actual_types or not {*declared_types, *actual_types} <= _BUILTIN_TYPES:
         return False
-    expected = [ast.Name(name) for name in origins[0]]
-    return not all(any(fits(ast.Name(name), kind) for kind in expected) for name in origins[1])
+    return not all(
+        any(fits(ast.Name(actual_type), ast.Name(declared_type)) for declared_type in declared_types)
+        for actual_type in actual_types
+    )
 
 
-def _contents_fit(actual: ast.expr, expected: ast.expr) -> bool:
-    is_open = _origin(expected) in _UNSPECIFIC or _origin(actual) in _UNSPECIFIC
-    return is_open or ast.dump(actual) == ast.dump(expected) or fits(actual, expected)
+def _read_union(text: str) -> list[str]:
+    """Return the names of the types in a union, without their arguments. Empty if the text is no type."""
+    tree = try_parse(text)
+    if tree is None or not tree.body or not isinstance(tree.body[0], ast.Expr):
+        return []
+    return [_generic_name(member) for member in _union_members(tree.body[0].value)]
 
 
-def _members(annotation: ast.expr) -> list[ast.expr]:
+def _type_arguments_fit(actual: ast.expr, expected: ast.expr) -> bool:
+    """Return whether type arguments are equal, or one is unspecific, or the actual one fits."""
+    is_unspecific = _generic_name(expected) in _UNSPECIFIC_TYPES or _generic_name(actual) in _UNSPECIFIC_TYPES
+    return is_unspecific or ast.dump(actual) == ast.dump(expected) or fits(actual, expected)
+
+
+def _union_members(annotation: ast.expr) -> list[ast.expr]:
     """Return the members of a union, or the type itself if it is not a union."""
     match annotation:
         case ast.BinOp(left=left, op=ast.BitOr(), right=right):
-            return [*_members(left), *_members(right)]
-        case ast.Subscript(value=value, slice=inner) if _name(value) == "Optional":
-            return [*_members(inner), ast.Constant(None)]
-        case ast.Subscript(value=value, slice=ast.Tuple(elts=members)) if _name(value) == "Union":
-            return [inner_member for member in members for inner_member in _members(member)]
+            return [*_union_members(left), *_union_members(right)]
+        case ast.Subscript(value=value, slice=inner) if _type_name(value) == "Optional":
+            return [*_union_members(inner), ast.Constant(None)]
+        case ast.Subscript(value=value, slice=ast.Tuple(elts=members)) if _type_name(value) == "Union":
+            return [inner_member for member in members for inner_member in _union_members(member)]
     return [annotation]
 
 
-def _origin(annotation: ast.expr) -> str:
-    return _name(annotation.value if isinstance(annotation, ast.Subscript) else annotation)
+def _generic_name(annotation: ast.expr) -> str:
+    """Return the name of a type without its arguments: `list` for `list[int]`."""
+    return _type_name(annotation.value if isinstance(annotation, ast.Subscript) else annotation)
 
 
-def _name(node: ast.expr) -> str:
+def _type_name(node: ast.expr) -> str:
     name = node.attr if isinstance(node, ast.Attribute) else ast.unparse(node)
     return _BUILT_IN_GENERICS.get(name, name)
 
 
-def _contents(annotation: ast.expr) -> list[ast.expr]:
+def _type_arguments(annotation: ast.expr) -> list[ast.expr]:
+    """Return the arguments of a generic type: `[int]` for `list[int]`. Empty for any other type."""
     if not isinstance(annotation, ast.Subscript):
         return []
     inner = annotation.slice

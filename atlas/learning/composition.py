@@ -70,32 +70,33 @@ class PipelineCompositionStrategy:
         """
         if len({concept.id for concept in concepts}) < 2:
             return None
-        why_not = await asyncio.to_thread(composition_problem, concepts, self.find)
-        if why_not:
+        problem = await asyncio.to_thread(composition_problem, concepts, self.find)
+        if problem:
             return None
-        candidates = [typed_concept(concept) for concept in concepts]
-        n_tried = None if len(candidates) <= MAX_REORDERED else 1
-        for order in itertools.islice(itertools.permutations(candidates), n_tried):
-            chain = _chain(order)
+        typed_concepts = [typed_concept(concept) for concept in concepts]
+        n_orders = None if len(typed_concepts) <= MAX_REORDERED else 1
+        for order in itertools.islice(itertools.permutations(typed_concepts), n_orders):
+            chain = _try_chain(order)
             if chain is not None:
                 return await asyncio.to_thread(self._with_run_examples, chain)
         return None
 
     def _with_run_examples(self, chain: _Chain) -> CodeConcept | None:
+        """Run the example calls of a chain. Return its concept with those that gave a value, or None if none did."""
         calls = _example_calls(chain)
         source = sources([link.typed_concept.concept for link in chain.links], self.find) + "\n\n" + chain.code
         values = [read_result(result) for result in run_calls(source, calls, self._limits, self._path)]
         examples = tuple((call, value) for call, value in zip(calls, values, strict=True) if value is not None)
-        return None if calls and not examples else _concept(chain, examples)
+        return None if calls and not examples else _concept_of_chain(chain, examples)
 
 
 def sources(concepts: Iterable[CodeConcept], find: Find) -> str:
-    """Return the code of concepts and of all concepts that they call, transitively, each once and callees first."""
+    """Return the code of concepts and of all that they call, at any depth, each once and callees first."""
     return "\n\n".join(concept.code for concept in call_closure(concepts, find))
 
 
 def call_closure(concepts: Iterable[CodeConcept], find: Find) -> list[CodeConcept]:
-    """Return concepts and all concepts that they call, transitively, each once and callees first."""
+    """Return concepts with all that they call, at any depth, each once and callees first."""
     concepts_by_id: dict[str, CodeConcept] = {}
     entered: set[str] = set()
 
@@ -133,11 +134,11 @@ def composition_problem(concepts: Sequence[CodeConcept], find: Find) -> str:
 
 def _conflict_problem(concepts: Iterable[CodeConcept]) -> str:
     """Return a message about two concepts that define the same name differently, or an empty string."""
-    defined: dict[str, tuple[str, str]] = {}
+    first_definitions: dict[str, tuple[str, str]] = {}
     for concept in concepts:
-        for name, meaning in _definitions(concept.code):
-            first_owner, first_meaning = defined.setdefault(name, (concept.name, meaning))
-            if first_meaning != meaning:
+        for name, definition in _definitions(concept.code):
+            first_owner, first_definition = first_definitions.setdefault(name, (concept.name, definition))
+            if first_definition != definition:
                 owners = (
                     f"{first_owner} and {concept.name}"
                     if first_owner != concept.name
@@ -151,17 +152,17 @@ def _undefined_name_problem(concepts: Sequence[CodeConcept]) -> str:
     """Return a message about the first concept that uses an undefined name, or an empty string."""
     defined = {name for concept in concepts for name, _ in _definitions(concept.code)}
     for concept in concepts:
-        lacking = sorted(global_names(strip(concept.code)) - defined - set(dir(builtins)) - MODULE_NAMES)
-        if lacking:
+        undefined = sorted(global_names(strip(concept.code)) - defined - set(dir(builtins)) - MODULE_NAMES)
+        if undefined:
             return (
-                f"{concept.name} needs {', '.join(lacking)}, but none of the concepts that it calls defines it. "
+                f"{concept.name} needs {', '.join(undefined)}, but none of the concepts that it calls defines it. "
                 "Restore the missing concept or change the code, then try again."
             )
     return ""
 
 
 def _definitions(code: str) -> Iterator[tuple[str, str]]:
-    """Yield each name that code defines at its top level, with the source of its definition."""
+    """Yield each name that code defines at its top level, with a text that is equal for equal definitions."""
     for node in strip(code).body:
         names = {node.name} if isinstance(node, Definition) else bound_names(node)
         for name in names:
@@ -173,12 +174,12 @@ def global_names(tree: ast.Module) -> set[str]:
 
     Names that a function declares `global` are left out, because the function assigns them.
     """
-    bare = strip_annotations(tree)
-    for node in walk(bare):
+    unannotated = strip_annotations(tree)
+    for node in walk(unannotated):
         if isinstance(node, ast.AnnAssign):
             node.annotation = ast.Constant(None)
-    bound = {name for node in walk(bare) if isinstance(node, ast.Global) for name in node.names}
-    return set(_global_names(symtable.symtable(ast.unparse(bare), "<concept>", "exec"))) - bound
+    declared = {name for node in walk(unannotated) if isinstance(node, ast.Global) for name in node.names}
+    return set(_global_names(symtable.symtable(ast.unparse(unannotated), "<concept>", "exec"))) - declared
 
 
 def _global_names(table: symtable.SymbolTable) -> Iterator[str]:
@@ -194,13 +195,13 @@ def strip_annotations(tree: Tree) -> Tree:
 
     Python would evaluate the annotations, whose names may be undefined.
     """
-    bare: Tree = copy.deepcopy(tree)
-    for node in walk(bare):
+    copied: Tree = copy.deepcopy(tree)
+    for node in walk(copied):
         if isinstance(node, Function):
             node.returns = None
         elif isinstance(node, ast.arg):
             node.annotation = None
-    return bare
+    return copied
 
 
 def run_calls(
@@ -246,19 +247,19 @@ class _Chain:
     parameters: tuple[str, ...]
 
 
-def _chain(order: Sequence[TypedConcept]) -> _Chain | None:
-    """Return the chain in this order, or None if a function does not take the result of the previous function."""
-    reserved = {after.concept.name for after in order}
+def _try_chain(order: Sequence[TypedConcept]) -> _Chain | None:
+    """Return the chain in this order, or None if a function cannot take the result of the one before it."""
+    reserved = {typed.concept.name for typed in order}
     links: list[_Link] = []
-    for before, after in zip([None, *order], order, strict=False):
-        position = _first_parameter_index(after) if before is None else _parameter_index(before, after)
+    for previous, typed in zip([None, *order], order, strict=False):
+        position = _first_parameter_index(typed) if previous is None else _parameter_index(previous, typed)
         if position is None:
             return None
         parameters = []
-        for index, parameter in enumerate(after.parameters):
+        for index, parameter in enumerate(typed.parameters):
             parameters.append("" if index == position else unused_name(parameter.name, reserved))
             reserved.add(parameters[-1])
-        links.append(_Link(typed_concept=after, position=position, names=tuple(parameters)))
+        links.append(_Link(typed_concept=typed, position=position, names=tuple(parameters)))
     return _build_chain(tuple(links), reserved)
 
 
@@ -267,16 +268,18 @@ def _first_parameter_index(concept: TypedConcept) -> int | None:
 
     A function whose parameters are all optional cannot be the first.
     """
-    takes = parameters_of(function_of(concept.concept.code, concept.concept.name))
-    return -1 if concept.parameters or not takes else None
+    parameters = parameters_of(function_of(concept.concept.code, concept.concept.name))
+    return -1 if concept.parameters or not parameters else None
 
 
-def _parameter_index(before: TypedConcept, after: TypedConcept) -> int | None:
-    positions = (index for index, parameter in enumerate(after.parameters) if fits(before.returns, parameter.type))
+def _parameter_index(previous: TypedConcept, concept: TypedConcept) -> int | None:
+    """Return the index of the first parameter that can take the result of the previous function."""
+    positions = (index for index, parameter in enumerate(concept.parameters) if fits(previous.returns, parameter.type))
     return next(positions, None)
 
 
 def _build_chain(links: tuple[_Link, ...], reserved: set[str]) -> _Chain:
+    """Return the chain of these links as one function, with a name that is not reserved."""
     parameters = tuple(
         (name, parameter.type)
         for link in links
@@ -284,27 +287,28 @@ def _build_chain(links: tuple[_Link, ...], reserved: set[str]) -> _Chain:
         if name
     )
     concept_names = [link.typed_concept.concept.name for link in links]
-    long = "_then_".join(concept_names)
-    short = long if len(long) <= MAX_NAME_CHARACTERS else f"{concept_names[0]}_to_{concept_names[-1]}"
-    name = unused_name(short[:MAX_NAME_CHARACTERS].rstrip("_"), reserved)
+    long_name = "_then_".join(concept_names)
+    short_name = long_name if len(long_name) <= MAX_NAME_CHARACTERS else f"{concept_names[0]}_to_{concept_names[-1]}"
+    name = unused_name(short_name[:MAX_NAME_CHARACTERS].rstrip("_"), reserved)
     returns = links[-1].typed_concept.returns
-    quoted = _definition_line(
+    quoted_line = _definition_line(
         name,
-        [(parameter_name, _quote_annotation(kind)) for parameter_name, kind in parameters],
+        [(parameter_name, _quote_annotation(annotation)) for parameter_name, annotation in parameters],
         _quote_annotation(returns),
     )
     return _Chain(
         links=links,
         name=name,
-        code=f"def {quoted}:\n    return {_call(links)}\n",
+        code=f"def {quoted_line}:\n    return {_nested_call(links)}\n",
         signature=_definition_line(name, parameters, returns),
         parameters=tuple(parameter_name for parameter_name, _ in parameters),
     )
 
 
 def _definition_line(name: str, parameters: Iterable[tuple[str, ast.expr | None]], returns: ast.expr | None) -> str:
+    """Return a signature: the name, the parameters with their types, and the type of the result."""
     parameter_list = ", ".join(
-        f"{parameter}: {ast.unparse(kind)}" if kind else parameter for parameter, kind in parameters
+        f"{parameter}: {ast.unparse(annotation)}" if annotation else parameter for parameter, annotation in parameters
     )
     return f"{name}({parameter_list}){f' -> {ast.unparse(returns)}' if returns else ''}"
 
@@ -313,61 +317,63 @@ def _quote_annotation(annotation: ast.expr | None) -> ast.expr | None:
     return ast.Constant(ast.unparse(annotation)) if annotation is not None else None
 
 
-def _call(links: Sequence[_Link]) -> str:
+def _nested_call(links: Sequence[_Link]) -> str:
     """Return the call of the last function with the calls of the previous ones nested in it."""
-    last = links[-1]
+    link = links[-1]
     arguments = [
-        f"{parameter.name}={name or _call(links[:-1])}" if parameter.is_keyword else name or _call(links[:-1])
-        for name, parameter in zip(last.names, last.typed_concept.parameters, strict=True)
+        f"{parameter.name}={name or _nested_call(links[:-1])}"
+        if parameter.is_keyword
+        else name or _nested_call(links[:-1])
+        for name, parameter in zip(link.names, link.typed_concept.parameters, strict=True)
     ]
-    return f"{last.typed_concept.concept.name}({', '.join(arguments)})"
+    return f"{link.typed_concept.concept.name}({', '.join(arguments)})"
 
 
 def _example_calls(chain: _Chain) -> list[str]:
     """Return calls of the composition, with arguments from the examples of its functions."""
     calls = []
-    later_arguments = [_arguments(link)[:1] for link in chain.links[1:]]
-    for first in _arguments(chain.links[0])[:MAX_EXAMPLES]:
-        arguments = [*first]
+    later_arguments = [_arguments_of_examples(link)[:1] for link in chain.links[1:]]
+    for first_arguments in _arguments_of_examples(chain.links[0])[:MAX_EXAMPLES]:
+        arguments = [*first_arguments]
         for link, examples in zip(chain.links[1:], later_arguments, strict=True):
-            passed = examples[0] if examples else []
-            arguments += [text for index, text in enumerate(passed) if index != link.position]
+            link_arguments = examples[0] if examples else []
+            arguments += [text for index, text in enumerate(link_arguments) if index != link.position]
         if len(arguments) == len(chain.parameters):
             calls.append(f"{chain.name}({', '.join(arguments)})")
     return calls
 
 
-def _arguments(link: _Link) -> list[list[str]]:
+def _arguments_of_examples(link: _Link) -> list[list[str]]:
     """Return the arguments of each example that passes all required parameters, as source code."""
     arguments = []
     for call, _ in link.typed_concept.concept.examples:
         tree = try_parse(call)
         value = tree.body[0].value if tree and len(tree.body) == 1 and isinstance(tree.body[0], ast.Expr) else None
         if isinstance(value, ast.Call) and getattr(value.func, "id", "") == link.typed_concept.concept.name:
-            passed = _required_arguments(value, link)
-            arguments += [passed] if passed is not None else []
+            required = _required_arguments(value, link)
+            arguments += [required] if required is not None else []
     return arguments
 
 
 def _required_arguments(call: ast.Call, link: _Link) -> list[str] | None:
     """Return the argument of each required parameter, or None if the call passes too few or other arguments."""
     by_name = {keyword.arg: keyword.value for keyword in call.keywords}
-    in_order = [parameter for parameter in link.typed_concept.parameters if not parameter.is_keyword]
-    by_name |= {parameter.name: value for parameter, value in zip(in_order, call.args, strict=False)}
+    positional = [parameter for parameter in link.typed_concept.parameters if not parameter.is_keyword]
+    by_name |= {parameter.name: value for parameter, value in zip(positional, call.args, strict=False)}
     names = [parameter.name for parameter in link.typed_concept.parameters]
     if len(call.args) + len(call.keywords) != len(names) or set(by_name) != set(names):
         return None
     return [ast.unparse(by_name[name]) for name in names]
 
 
-def _concept(chain: _Chain, examples: tuple[tuple[str, str], ...]) -> CodeConcept:
+def _concept_of_chain(chain: _Chain, examples: tuple[tuple[str, str], ...]) -> CodeConcept:
     concepts = [link.typed_concept.concept for link in chain.links]
     steps = ". Then: ".join(_first_sentence(concept) for concept in concepts)
-    ran = "" if examples else " No example was run, because no examples of its functions fit together."
+    note = "" if examples else " No example was run, because no examples of its functions fit together."
     ids = tuple(concept.id for concept in concepts)
     return CodeConcept(
         name=chain.name,
-        description=f"{steps}. Composed by types, not written by a person or a model.{ran}",
+        description=f"{steps}. Composed by types, not written by a person or a model.{note}",
         code=chain.code,
         signature=chain.signature,
         examples=examples,

@@ -117,13 +117,13 @@ class LLMCompositionStrategy:
         """Return the model's function, or the reason why there is none."""
         if len({concept.id for concept in concepts}) < 2:
             return ComposedConcept(why_not="Composing takes at least two different concepts.")
-        if why_not := await asyncio.to_thread(composition_problem, concepts, self.find):
-            return ComposedConcept(why_not=why_not)
+        if problem := await asyncio.to_thread(composition_problem, concepts, self.find):
+            return ComposedConcept(why_not=problem)
         question = Question(
             system=COMPOSITION.text,
             prompt=_prompt(concepts),
             schema=SCHEMA,
-            validate=lambda answer: self._validate_and_run(answer, concepts),
+            validate=lambda answer: self._parse_and_run(answer, concepts),
             prose=frozenset({"description", "guidance"}),
             declines=_declines,
         )
@@ -136,41 +136,43 @@ class LLMCompositionStrategy:
         made_by = {"model": model_name(self.llm), "prompt": COMPOSITION.version}
         return ComposedConcept(concept=replace(composed, metadata={**composed.metadata, **made_by}))
 
-    def _validate_and_run(self, answer: Mapping[str, Any], concepts: Sequence[CodeConcept]) -> CodeConcept | None:
+    def _parse_and_run(self, answer: Mapping[str, Any], concepts: Sequence[CodeConcept]) -> CodeConcept | None:
         """Return a model's answer as a concept after running the examples in it, or None if the model declined."""
         if _declines(answer):
             return None
-        composed = _validate(answer, concepts)
-        self._run(composed, concepts)
+        composed = _parse_answer(answer, concepts)
+        self._run_examples(composed, concepts)
         return composed
 
-    def _run(self, composed: CodeConcept, concepts: Sequence[CodeConcept]) -> None:
+    def _run_examples(self, composed: CodeConcept, concepts: Sequence[CodeConcept]) -> None:
         """Run the examples of a composed concept.
 
         Raises:
             InvalidInput: An example returns another result, or no example calls one of the concepts.
         """
         source = f"{sources(concepts, self.find)}\n\n{OBSERVER}"
-        used = [concept.name for concept in concepts if concept.id in composed.calls]
-        calls = [f"__observed__({composed.code!r}, {call!r}, {used!r})" for call, _ in composed.examples]
+        used_names = [concept.name for concept in concepts if concept.id in composed.calls]
+        calls = [f"__observed__({composed.code!r}, {call!r}, {used_names!r})" for call, _ in composed.examples]
         called: set[str] = set()
         runs = run_calls(source, calls, self._limits, self._path)
         for (call, expected), result in zip(composed.examples, runs, strict=True):
             text = read_result(result)
             returned, names = ast.literal_eval(text) if text is not None else (None, [])
-            if text is None or not _is_same(returned, ast.literal_eval(expected.strip())):
-                why = (
+            if text is None or not _is_same_literal(returned, ast.literal_eval(expected.strip())):
+                reason = (
                     f"{result.outcome}, {result.detail}"
                     if result.outcome != "passed"
                     else f"got {result.output.strip()[:120]}"
                 )
-                raise InvalidInput(f"the example {call} does not return {expected}: {why}")
+                raise InvalidInput(f"the example {call} does not return {expected}: {reason}")
             called.update(names)
-        if idle := sorted(set(used) - called):
-            raise InvalidInput(f"no example calls {idle}; each concept that the code uses must be called in an example")
+        if uncalled := sorted(set(used_names) - called):
+            raise InvalidInput(
+                f"no example calls {uncalled}; each concept that the code uses must be called in an example"
+            )
 
 
-def _is_same(value: object, other: object) -> bool:
+def _is_same_literal(value: object, other: object) -> bool:
     """Return whether two literal values have the same value and type. For example, 1 equals neither True nor 1.0."""
     return value == other and sorted(repr(value)) == sorted(repr(other))  # the order of a set's items may differ
 
@@ -196,7 +198,7 @@ def _describe_concept(concept: CodeConcept) -> str:
     )
 
 
-def _validate(answer: Mapping[str, Any], concepts: Sequence[CodeConcept]) -> CodeConcept:
+def _parse_answer(answer: Mapping[str, Any], concepts: Sequence[CodeConcept]) -> CodeConcept:
     """Return the answer as a concept, validated without running it.
 
     Raises:
@@ -212,16 +214,16 @@ def _validate(answer: Mapping[str, Any], concepts: Sequence[CodeConcept]) -> Cod
         )
     if len(name) > MAX_NAME_CHARACTERS:
         raise InvalidInput(f"expected at most {MAX_NAME_CHARACTERS} characters for `name`, got {len(name)}; shorten it")
-    function = _function(code, name)
-    bare = strip_annotations(function)
-    used = _used_concepts(bare, by_name)
-    examples = _examples(answer["examples"], name)
+    function = _parse_function(code, name)
+    unannotated = strip_annotations(function)
+    used_names = _used_concepts(unannotated, by_name)
+    examples = _parse_examples(answer["examples"], name)
     _check_types(function, examples)
-    ids = tuple(by_name[concept_name].id for concept_name in by_name if concept_name in used)
+    ids = tuple(by_name[concept_name].id for concept_name in by_name if concept_name in used_names)
     return CodeConcept(
         name=name,
         description=one_line(answer["description"]),
-        code=ast.unparse(bare) + "\n",
+        code=ast.unparse(unannotated) + "\n",
         signature=signature(function),
         examples=examples,
         source="composed",
@@ -232,7 +234,7 @@ def _validate(answer: Mapping[str, Any], concepts: Sequence[CodeConcept]) -> Cod
     )
 
 
-def _function(code: str, name: str) -> Function:
+def _parse_function(code: str, name: str) -> Function:
     if len(code) > MAX_CODE_CHARACTERS:
         raise InvalidInput(
             f"expected code of at most {MAX_CODE_CHARACTERS:,} characters, got {len(code):,}; shorten it"
@@ -257,23 +259,23 @@ def _function(code: str, name: str) -> Function:
     return function
 
 
-def _used_concepts(bare: Function, by_name: Mapping[str, CodeConcept]) -> set[str]:
+def _used_concepts(function: Function, by_name: Mapping[str, CodeConcept]) -> set[str]:
     """Return the names of the concepts that the function calls.
 
     Raises:
         InvalidInput: The function uses other names as well, or fewer than two concepts.
     """
-    free = global_names(ast.Module([bare], type_ignores=[])) - {bare.name}
-    unknown = free - set(by_name) - BUILTINS
+    global_names_read = global_names(ast.Module([function], type_ignores=[])) - {function.name}
+    unknown = global_names_read - set(by_name) - BUILTINS
     if unknown:
         raise InvalidInput(f"code may call only the given functions and harmless builtins, not {sorted(unknown)}")
-    used = free & set(by_name)
+    used = global_names_read & set(by_name)
     if len(used) < 2:
         raise InvalidInput(f"code should call at least two of the given functions, got {sorted(used) or 'none'}")
     return used
 
 
-def _examples(value: Sequence[Mapping[str, str]], name: str) -> tuple[tuple[str, str], ...]:
+def _parse_examples(value: Sequence[Mapping[str, str]], name: str) -> tuple[tuple[str, str], ...]:
     """Return the examples: calls of the function with literal arguments, and their literal results.
 
     Raises:
@@ -299,8 +301,8 @@ def _check_types(function: Function, examples: Sequence[tuple[str, str]]) -> Non
         arguments = expression.args if isinstance(expression, ast.Call) else []
         pairs = [(parameter.annotation, argument) for parameter, argument in zip(parameters, arguments, strict=False)]
         for annotation, value in [*pairs, (function.returns, ast.parse(result.strip(), mode="eval").body)]:
-            kind = type(ast.literal_eval(value)).__name__
-            if annotation is not None and contradicts(ast.unparse(annotation), kind):
+            value_type = type(ast.literal_eval(value)).__name__
+            if annotation is not None and contradicts(ast.unparse(annotation), value_type):
                 raise InvalidInput(
                     f"code declares the type {ast.unparse(annotation)}, but the example {call} has {ast.unparse(value)}"
                 )
