@@ -24,7 +24,7 @@ _EDIT_REFUSAL = re.compile(r"edit (?:was|has) not (?:been )?applied|introduced n
 def rebuild_files(steps: Sequence[Step]) -> list[str]:
     """Return the final text of each Python file that the steps created, least recently changed first."""
     files: dict[str, list[str]] = {}
-    current = ""
+    open_path = ""
     for step in steps:
         if _EDIT_REFUSAL.search(step.observation):
             continue
@@ -32,23 +32,23 @@ def rebuild_files(steps: Sequence[Step]) -> list[str]:
         opened = _OPEN.search(step.action)
         edit = _EDIT.match(step.action)
         if created:
-            current = created[1]
-            files[current] = [""]
+            open_path = created[1]
+            files[open_path] = [""]
         elif opened and not opened[0].startswith("goto"):
-            current = opened[1]
-        elif edit and current in files:
+            open_path = opened[1]
+        elif edit and open_path in files:
             text = step.action[edit.end() :].rpartition(END_OF_EDIT)[0].removesuffix("\n")
-            files[current] = _replace_lines(files.pop(current), int(edit[1]), int(edit[2]), text)
+            files[open_path] = _replace_lines(files.pop(open_path), int(edit[1]), int(edit[2]), text)
         else:
-            files |= _created_file(step.action)
+            files |= _file_of_create_command(step.action)
     return ["\n".join(lines) for lines in files.values() if any(lines)]
 
 
-def _replace_lines(lines: list[str], first: int, last: int, text: str) -> list[str]:
-    return [*lines[: max(first - 1, 0)], *text.split("\n"), *lines[last:]]
+def _replace_lines(lines: list[str], first_line: int, last_line: int, text: str) -> list[str]:
+    return [*lines[: max(first_line - 1, 0)], *text.split("\n"), *lines[last_line:]]
 
 
-def _created_file(action: str) -> dict[str, list[str]]:
+def _file_of_create_command(action: str) -> dict[str, list[str]]:
     """Return the lines of the Python file that a `str_replace_editor create` command writes, keyed by path."""
     if not action.startswith("str_replace_editor create"):
         return {}

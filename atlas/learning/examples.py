@@ -36,7 +36,7 @@ MAX_CHARACTERS = 10_000
 
 _RECORDER = "atlas_calls_recorded"
 
-_PRELUDE = """
+_RECORDER_CODE = """
 def {recorder}():
     import functools, io, json, sys
 
@@ -77,7 +77,7 @@ def {recorder}():
 {recorder} = {recorder}()
 """
 
-_RERUN = """
+_RERUN_CODE = """
 import io as {recorder}_io, sys as {recorder}_sys
 {recorder}_output, {recorder}_sys.stdout = {recorder}_sys.stdout, {recorder}_io.StringIO()
 print(repr({call}), file={recorder}_output, flush=True)
@@ -100,7 +100,7 @@ class RecordedProgram:
     @property
     def source(self) -> str:
         """The code of the functions, each wrapped to record its calls, followed by the program."""
-        prelude = _PRELUDE.format(recorder=_RECORDER, most=MAX_CALLS, characters=MAX_CHARACTERS)
+        prelude = _RECORDER_CODE.format(recorder=_RECORDER, most=MAX_CALLS, characters=MAX_CHARACTERS)
         wrappers = [f"{name} = {_RECORDER}[0]({name!r}, {name})" for name in self.called_by.values()]
         return "\n".join([self.functions, prelude, *wrappers, "\n", self.program])
 
@@ -128,7 +128,7 @@ def find_examples(
     Raises:
         Cancelled: `is_cancelled` returned True.
     """
-    chosen = _choose({concept.id for concept in concepts}, recordings)
+    chosen = _choose_recordings({concept.id for concept in concepts}, recordings)
     runs = sandbox.run_all(
         [(recording.source, recording.tests_with_report) for recording in chosen], is_cancelled=is_cancelled
     )
@@ -139,11 +139,11 @@ def find_examples(
             call
             for recording, run in zip(chosen, runs, strict=True)
             if concept.id in recording.called_by
-            for call in _calls(run, recording.called_by[concept.id], names[concept.id])
+            for call in _reported_calls(run, recording.called_by[concept.id], names[concept.id])
         ]
         pairs += [(concept, call, result) for call, result in _choose_calls(calls)]
     reruns = sandbox.run_all(
-        [(sources([concept], find), _rerun(call)) for concept, call, _ in pairs], is_cancelled=is_cancelled
+        [(sources([concept], find), _rerun_code(call)) for concept, call, _ in pairs], is_cancelled=is_cancelled
     )
     examples: dict[str, tuple[tuple[str, str], ...]] = {}
     for (concept, call, result), run in zip(pairs, reruns, strict=True):
@@ -165,16 +165,16 @@ def run_concept_examples(
     """
     source = sources([concept], find)
     with Sandbox(limits, path=path) as sandbox:
-        runs = sandbox.run_all([(source, _rerun(call)) for call, _ in concept.examples])
-    return [_result(*example, run) for example, run in zip(concept.examples, runs, strict=True)]
+        runs = sandbox.run_all([(source, _rerun_code(call)) for call, _ in concept.examples])
+    return [_make_example_result(*example, run) for example, run in zip(concept.examples, runs, strict=True)]
 
 
-def _rerun(call: str) -> str:
+def _rerun_code(call: str) -> str:
     """Return code that prints the result of a call."""
-    return _RERUN.format(recorder=_RECORDER, call=call)
+    return _RERUN_CODE.format(recorder=_RECORDER, call=call)
 
 
-def _result(call: str, expected: str, run: RunResult) -> ExampleResult:
+def _make_example_result(call: str, expected: str, run: RunResult) -> ExampleResult:
     actual = _last_line(run) if run.outcome == "passed" else run.detail
     passed = run.outcome == "passed" and actual == normalise_literal(expected)
     return ExampleResult(call=call, expected=expected, actual=actual, passed=passed)
@@ -184,21 +184,21 @@ def _last_line(run: RunResult) -> str:
     return run.output.strip().rpartition("\n")[2]
 
 
-def _choose(ids: set[str], recordings: Iterable[RecordedProgram]) -> list[RecordedProgram]:
+def _choose_recordings(ids: set[str], recordings: Iterable[RecordedProgram]) -> list[RecordedProgram]:
     """Choose up to `MAX_PROGRAMS` recordings for each concept, preferring programs that call several concepts."""
     n_programs = dict.fromkeys(ids, 0)
     chosen = []
     for recording in sorted(recordings, key=lambda recording: -len(ids.intersection(recording.called_by))):
-        missing = [
+        concepts_in_need = [
             concept_id for concept_id in ids.intersection(recording.called_by) if n_programs[concept_id] < MAX_PROGRAMS
         ]
-        if missing:
+        if concepts_in_need:
             chosen.append(recording)
-            n_programs |= {concept_id: n_programs[concept_id] + 1 for concept_id in missing}
+            n_programs |= {concept_id: n_programs[concept_id] + 1 for concept_id in concepts_in_need}
     return chosen
 
 
-def _calls(run: RunResult, called_by: str, name: str) -> list[tuple[str, str]]:
+def _reported_calls(run: RunResult, called_by: str, name: str) -> list[tuple[str, str]]:
     """Return the reported calls of a function, renamed from `called_by` to `name`. The report is untrusted."""
     if run.outcome != "passed":
         return []
@@ -223,14 +223,14 @@ def _rename_call(call: object, called_by: str, name: str) -> str:
 
 def _choose_calls(calls: Sequence[tuple[str, str]]) -> list[tuple[str, str]]:
     """Return a few calls, preferring short ones and distinct results."""
-    by_length = sorted(dict.fromkeys(calls), key=lambda pair: (_length(pair), pair))
-    readable = [pair for pair in by_length if _length(pair) <= MAX_READABLE_CHARACTERS] or by_length[:1]
-    shortest: dict[str, tuple[str, str]] = {}
-    for call, result in readable:
-        shortest.setdefault(result, (call, result))
-    first = list(shortest.values())
-    return [*first, *(pair for pair in readable if pair not in first)][:MAX_EXAMPLES]
+    by_length = sorted(dict.fromkeys(calls), key=lambda pair: (_n_characters(pair), pair))
+    short_calls = [pair for pair in by_length if _n_characters(pair) <= MAX_READABLE_CHARACTERS] or by_length[:1]
+    first_by_result: dict[str, tuple[str, str]] = {}
+    for call, result in short_calls:
+        first_by_result.setdefault(result, (call, result))
+    with_distinct_results = list(first_by_result.values())
+    return [*with_distinct_results, *(pair for pair in short_calls if pair not in with_distinct_results)][:MAX_EXAMPLES]
 
 
-def _length(pair: tuple[str, str]) -> int:
+def _n_characters(pair: tuple[str, str]) -> int:
     return len(pair[0]) + len(pair[1])

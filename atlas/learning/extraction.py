@@ -35,7 +35,7 @@ NO_STATEMENT = "the Python code has no effect and defines nothing"
 TOO_LONG = f"longer than {MAX_CHARACTERS:,} characters"
 REPEATED_PROGRAM = "the same program for the same task as another attempt"
 
-_PYTHON = ("", "py", "python", "python3")
+_PYTHON_LABELS = ("", "py", "python", "python3")
 _FENCE = re.compile(r"\s*(`{3,}|~{3,})\s*([\w+#.-]*)")
 _HEREDOC = re.compile(r"<<-?\s*(['\"]?)(\w+)\1")
 _PATCH = re.compile(r"^(diff --git |--- \S+.*\n\+\+\+ )", re.MULTILINE)
@@ -61,7 +61,7 @@ def programs_of(attempts: Iterable[Attempt], *, unknown_too: bool = False) -> Ex
     programs: dict[tuple[str, str], Program] = {}
     dropped: Counter[str] = Counter()
     for attempt in attempts:
-        program_or_reason = _program(attempt, unknown_too)
+        program_or_reason = _extract_program(attempt, unknown_too)
         if isinstance(program_or_reason, str):
             dropped[program_or_reason] += 1
             continue
@@ -73,16 +73,16 @@ def programs_of(attempts: Iterable[Attempt], *, unknown_too: bool = False) -> Ex
     return Extraction(programs=tuple(programs.values()), dropped=dict(dropped.most_common()))
 
 
-def _program(attempt: Attempt, unknown_too: bool) -> Program | str:
+def _extract_program(attempt: Attempt, unknown_too: bool) -> Program | str:
     """Return the program of an attempt, or the reason why there is none."""
     if attempt.outcome.success is False:
         return NOT_SUCCESSFUL
     if attempt.outcome.success is None and not unknown_too:
         return UNKNOWN
     task = attempt.task
-    if str(task.context.get("language") or "").lower() not in _PYTHON:
+    if str(task.context.get("language") or "").lower() not in _PYTHON_LABELS:
         return FOREIGN_LANGUAGE
-    source = _source(attempt)
+    source = _find_source(attempt)
     if source is None:
         return _missing_program_reason(attempt)
     return Program(
@@ -127,7 +127,8 @@ def _solution(attempt: Attempt) -> str:
     return solution if isinstance(solution, str) else ""
 
 
-def _source(attempt: Attempt) -> str | None:
+def _find_source(attempt: Attempt) -> str | None:
+    """Return the source of the program in an attempt: in its solution, or else in its steps. None if there is none."""
     prompt = attempt.task.context.get("prompt")
     solution = _solution(attempt)
     sources = [
@@ -137,8 +138,8 @@ def _source(attempt: Attempt) -> str | None:
     ]
     if not sources:
         sources = [source for text in _step_candidates(attempt) if (source := _complete_program(text))]
-    defining = (source for source in sources if _defines_function(source))
-    return next(defining, sources[0] if sources else None)
+    with_functions = (source for source in sources if _defines_function(source))
+    return next(with_functions, sources[0] if sources else None)
 
 
 def _candidate_texts(text: str, prompt: str = "") -> Iterator[str]:
@@ -148,33 +149,33 @@ def _candidate_texts(text: str, prompt: str = "") -> Iterator[str]:
     if prompt and not can_compile(text):
         yield f"{prompt}{text}"
         yield f"{prompt.rstrip()}\n{textwrap.indent(textwrap.dedent(text), '    ')}"
-    yield from _heredoc(text)
+    yield from _here_documents(text)
     yield text
-    yield from reversed([block for label, block in _fenced_blocks(text) if label in _PYTHON])
+    yield from reversed([block for label, block in _fenced_blocks(text) if label in _PYTHON_LABELS])
 
 
-def _heredoc(text: str) -> Iterator[str]:
+def _here_documents(text: str) -> Iterator[str]:
     """Yield the here-document of a shell command, if it has one.
 
     The caller tries the here-document before the command, which may parse as Python too.
     """
     command, _, heredoc = text.lstrip().partition("\n")
-    if opened := _HEREDOC.search(command):
-        lines = itertools.takewhile(lambda line: line.strip() != opened[2], heredoc.split("\n"))
+    if start := _HEREDOC.search(command):
+        lines = itertools.takewhile(lambda line: line.strip() != start[2], heredoc.split("\n"))
         yield "\n".join(lines)
 
 
 def _fenced_blocks(text: str) -> list[tuple[str, str]]:
-    """Return the label, in lower case, and the content of each fenced block of a string. Skip an unclosed block."""
+    """Return the label, in lower case, and the content of each fenced block of a string, without unclosed blocks."""
     blocks: list[tuple[str, str]] = []
-    label, mark, lines = "", "", list[str]()
+    label, opening_fence, lines = "", "", list[str]()
     for line in text.split("\n"):
         fence = _FENCE.match(line)
-        if not mark and fence:
-            mark, label, lines = fence[1], fence[2].lower(), []
-        elif mark and line.strip() == mark:
+        if not opening_fence and fence:
+            opening_fence, label, lines = fence[1], fence[2].lower(), []
+        elif opening_fence and line.strip() == opening_fence:
             blocks.append((label, "\n".join(lines)))
-            mark = ""
+            opening_fence = ""
         else:
             lines.append(line)
     return blocks
@@ -189,7 +190,7 @@ def _step_candidates(attempt: Attempt) -> Iterator[str]:
 
 
 def _complete_program(text: str) -> str | None:
-    """Return a text as a program, without blank lines around it, or None if it is not Python or does nothing."""
+    """Return a text as a program, without blank lines around it, or None if it is not Python or has no effect."""
     if len(text) > MAX_CHARACTERS:
         return None
     source = textwrap.dedent(text).strip("\r\n") + "\n"
@@ -201,8 +202,8 @@ def _complete_program(text: str) -> str | None:
 
 def _has_effect(statement: ast.stmt) -> bool:
     """Return whether a statement has an effect. A bare annotation or expression, as in parsed prose, has none."""
-    is_label = isinstance(statement, ast.AnnAssign) and statement.value is None
-    return not is_label and not isinstance(statement, ast.Expr | ast.Pass)
+    is_bare_annotation = isinstance(statement, ast.AnnAssign) and statement.value is None
+    return not is_bare_annotation and not isinstance(statement, ast.Expr | ast.Pass)
 
 
 def _defines_function(source: str) -> bool:
@@ -211,14 +212,15 @@ def _defines_function(source: str) -> bool:
 
 
 def _missing_program_reason(attempt: Attempt) -> str:
+    """Return the reason why no program was found in an attempt."""
     solution = _solution(attempt)
     texts = [solution, *(step.action for step in attempt.steps)]
     labels = [label for text in texts for label, _ in _fenced_blocks(text)]
-    checks = {
+    reasons = {
         NO_CODE: not any(text.strip() for text in texts),
         TOO_LONG: len(solution) > MAX_CHARACTERS,
         PATCH: _PATCH.search(solution) is not None,
-        FOREIGN_LANGUAGE: bool(labels) and not any(label in _PYTHON for label in labels),
+        FOREIGN_LANGUAGE: bool(labels) and not any(label in _PYTHON_LABELS for label in labels),
         NO_STATEMENT: bool(solution.strip()) and can_compile(solution),
     }
-    return next((reason for reason, holds in checks.items() if holds), NOT_PYTHON)
+    return next((reason for reason, applies in reasons.items() if applies), NOT_PYTHON)

@@ -30,10 +30,10 @@ Tools = Callable[[Program], Container[str]]
 TOP_LEVEL_CHECK = "line: an assertion or a print at a program's top level"
 TOO_DEEP = "nested too deeply, or a block is too long"
 TOO_WIDE = f"an expression has more than {MAX_PARTS} parts"
-_STAR = re.compile(r"\bimport\s*\*")
+_STAR_IMPORT = re.compile(r"\bimport\s*\*")
 
 
-class _AnyName:
+class _AllNames:
     """A container that contains every name."""
 
     def __contains__(self, name: object) -> bool:
@@ -50,7 +50,7 @@ def make_tool_lookup(names: Collection[str], *, are_run: bool) -> Tools:
 
     If the tests of a program are run, every name counts as a tool. Otherwise only the given names do.
     """
-    return lambda program: _AnyName() if are_run and program.tests else names
+    return lambda program: _AllNames() if are_run and program.tests else names
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -107,15 +107,15 @@ def read_programs(
         tools: Returns which of a program's unbound names are tools.
         modules: Known normal forms of programs without a `reading_problem`, keyed by program id.
     """
-    stars = {program.id: _star_modules(program.source) for program in programs}
-    asked_modules = sorted({module for modules in stars.values() for module in modules if module})
-    answers = star_names(asked_modules) if star_names is not None and asked_modules else {}
-    public = {module: names for module, names in answers.items() if not isinstance(names, str)}
-    unknown = {module: reason for module, reason in answers.items() if isinstance(reason, str)}
-    originals = Originals(notes=_notes(unknown, stars))
+    star_modules_by_id = {program.id: _star_modules(program.source) for program in programs}
+    modules_to_look_up = sorted({module for modules in star_modules_by_id.values() for module in modules if module})
+    answers = star_names(modules_to_look_up) if star_names is not None and modules_to_look_up else {}
+    public_names = {module: names for module, names in answers.items() if not isinstance(names, str)}
+    failed_modules = {module: reason for module, reason in answers.items() if isinstance(reason, str)}
+    originals = Originals(notes=_star_import_notes(failed_modules, star_modules_by_id))
     for program in programs:
-        known = public if set(stars[program.id]) <= public.keys() else {}
-        original = _read_program(program, modules.get(program.id), limits, known, tools(program))
+        expandable = public_names if set(star_modules_by_id[program.id]) <= public_names.keys() else {}
+        original = _read_program(program, modules.get(program.id), limits, expandable, tools(program))
         if isinstance(original, str):
             refused[f"program: {original}"] += 1
         else:
@@ -131,15 +131,17 @@ def read_programs(
 
 def _star_modules(source: str) -> list[str]:
     """Return the modules of a program's star imports."""
-    tree = try_parse(source) if _STAR.search(source) else None
+    tree = try_parse(source) if _STAR_IMPORT.search(source) else None
     return star_modules(tree) if tree is not None else []
 
 
-def _notes(unknown: Mapping[str, str], stars: Mapping[str, Sequence[str]]) -> tuple[str, ...]:
-    counts = Counter(module for modules in stars.values() for module in set(modules))
+def _star_import_notes(
+    failed_modules: Mapping[str, str], star_modules_by_id: Mapping[str, Sequence[str]]
+) -> tuple[str, ...]:
+    counts = Counter(module for modules in star_modules_by_id.values() for module in set(modules))
     return tuple(
         f"{counts[module]:,} programs with a star import of {module!r} are left unchanged: {reason}"
-        for module, reason in unknown.items()
+        for module, reason in failed_modules.items()
     )
 
 
@@ -172,13 +174,13 @@ def _read_program(
                 return problem
         tests = try_parse(program.tests)
         tested = read_names(tests) if tests is not None else frozenset()
-        as_written = module
+        unexpanded = module
         if public:
             module = expand_stars(module, public, tested)
         if _rebinds_builtin(module):
             return "rebinds a builtin name"
         term = encode(module, find_checks(module), tools)
-        with_stars = encode(as_written, find_checks(as_written), tools) if public else None
+        with_stars = encode(unexpanded, find_checks(unexpanded), tools) if public else None
     except InvalidPython as error:
         return TOO_DEEP if isinstance(error.__cause__, RecursionError) else "not Python that can be processed"
     except RecursionError:

@@ -28,26 +28,28 @@ def explain_empty_result(
     """
     if not n_programs:
         attempts = "1 attempt" if n_attempts == 1 else f"{n_attempts:,} attempts"
-        programs = {reason.removeprefix(PROGRAM): n for reason, n in refused.items() if reason.startswith(PROGRAM)}
-        why = _list_counts({**dropped, **programs})
-        return f"no Python program to compress in {attempts}{': ' if why else ''}{why}"
+        programs = {
+            reason.removeprefix(PROGRAM): count for reason, count in refused.items() if reason.startswith(PROGRAM)
+        }
+        reasons = _list_counts({**dropped, **programs})
+        return f"no Python program to compress in {attempts}{': ' if reasons else ''}{reasons}"
     if n_programs == 1:
         return "only one program, but a function has to occur in programs of at least two tasks"
-    return _explain(n_programs, refused) + _describe_own_checks(
-        sum(n for reason, n in refused.items() if reason.startswith(LINE))
+    return _explain_refusals(n_programs, refused) + _describe_own_checks(
+        sum(count for reason, count in refused.items() if reason.startswith(LINE))
     )
 
 
-def _explain(n_programs: int, refused: Mapping[str, int]) -> str:
+def _explain_refusals(n_programs: int, refused: Mapping[str, int]) -> str:
     """Return why no function was kept, with the number of refused functions for each reason."""
-    refused_functions = {reason: n for reason, n in refused.items() if not reason.startswith((PROGRAM, LINE))}
+    refused_functions = {reason: count for reason, count in refused.items() if not reason.startswith((PROGRAM, LINE))}
     if not refused_functions:
         return f"no code that two tasks share in {n_programs:,} programs"
     n_refused = sum(refused_functions.values())
     counted_functions = "1 function" if n_refused == 1 else f"{n_refused:,} functions"
     return (
         f"nothing worth keeping in {n_programs:,} programs: {counted_functions} refused, "
-        f"{_list_counts({reason.removeprefix(FUNCTION): n for reason, n in refused_functions.items()})}"
+        f"{_list_counts({reason.removeprefix(FUNCTION): count for reason, count in refused_functions.items()})}"
     )
 
 
@@ -62,8 +64,8 @@ def _describe_own_checks(n_lines: int) -> str:
 
 
 def _list_counts(counts: Mapping[str, int]) -> str:
-    first = sorted(counts.items(), key=lambda pair: -pair[1])[:MAX_REASONS]
-    n_others = sum(counts.values()) - sum(n for _, n in first)
+    largest = sorted(counts.items(), key=lambda pair: -pair[1])[:MAX_REASONS]
+    n_others = sum(counts.values()) - sum(count for _, count in largest)
     if n_others:
-        first.append(("other reasons", n_others))
-    return ", ".join(f"{reason} ({n:,})" for reason, n in first)
+        largest.append(("other reasons", n_others))
+    return ", ".join(f"{reason} ({count:,})" for reason, count in largest)
