@@ -42,9 +42,12 @@ def verify_rewritten_programs(
     on_progress: Progress | None,
 ) -> list[Rewriting]:
     """Run every rewritten program with the proposed concepts. Return the programs with the results."""
-    texts = {name: with_concept_names(rewritten, concepts) for name, rewritten in compression.rewritten.items()}
+    renamed_programs = {
+        name: with_concept_names(rewritten, concepts) for name, rewritten in compression.rewritten.items()
+    }
     sources = {
-        name: _standalone(after, compression.rewritten[name], concepts, names) for name, (after, names) in texts.items()
+        name: _standalone(after, compression.rewritten[name], concepts, names)
+        for name, (after, names) in renamed_programs.items()
     }
     proof_ids = {name for abstraction in compression.abstractions for name in abstraction.proofs}
     pairs = [(programs[name], source) for name, source in sources.items()]
@@ -53,7 +56,7 @@ def verify_rewritten_programs(
         Rewriting(
             program=programs[name],
             before=rewritten.before,
-            after=texts[name][0],
+            after=renamed_programs[name][0],
             concepts=tuple(concepts[placeholder].id for placeholder in rewritten.functions),
             does_the_same=verdicts[name].is_proven if name in proof_ids else None,
         )
@@ -72,7 +75,7 @@ def recordings(
         if rewriting.does_the_same and rewriting.program.tests:
             results.append(
                 RecordedProgram(
-                    functions=_functions(rewritten, concepts, names),
+                    functions=_concept_code(rewritten, concepts, names),
                     program=after,
                     tests=rewriting.program.tests,
                     called_by={
@@ -91,9 +94,9 @@ def with_concept_names(rewritten: RewrittenProgram, concepts: Mapping[str, CodeC
     Returns:
         The program's source, and the new name for each replaced placeholder.
     """
-    used = find_identifiers(rewritten.after)
+    names_in_program = find_identifiers(rewritten.after)
     names = {key: function_name(concepts[key]) for key in rewritten.functions if key in concepts}
-    names = {placeholder: name for placeholder, name in names.items() if name not in used}
+    names = {placeholder: name for placeholder, name in names.items() if name not in names_in_program}
     with suppress(InvalidInput):  # the program looks up names by string
         return rename_identifiers(rewritten.after, names), names
     return rewritten.after, {}
@@ -103,10 +106,10 @@ def _standalone(
     after: str, rewritten: RewrittenProgram, concepts: Mapping[str, CodeConcept], names: Mapping[str, str]
 ) -> str:
     """Return the rewritten program, preceded by the code of the concepts that it calls."""
-    return f"{_functions(rewritten, concepts, names)}\n\n\n{after}"
+    return f"{_concept_code(rewritten, concepts, names)}\n\n\n{after}"
 
 
-def _functions(rewritten: RewrittenProgram, concepts: Mapping[str, CodeConcept], names: Mapping[str, str]) -> str:
+def _concept_code(rewritten: RewrittenProgram, concepts: Mapping[str, CodeConcept], names: Mapping[str, str]) -> str:
     """Return the code of the concepts that a program needs, each under the name by which the program calls it."""
     called_by = {
         function_name(concepts[placeholder]): names.get(placeholder, placeholder) for placeholder in rewritten.functions

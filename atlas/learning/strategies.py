@@ -140,13 +140,17 @@ class ProvenCompression:
         number of unverified concepts, or why no concept was found.
         """
         proposal = await self.propose(trajectories)
-        n, n_unproven = len(proposal.concepts), len(proposal.concepts) - len(proposal.proven)
-        if not n:
+        n_found, n_unproven = len(proposal.concepts), len(proposal.concepts) - len(proposal.proven)
+        if not n_found:
             compression = proposal.compression
-            why = explain_empty_result(len(trajectories), compression.n_programs, proposal.dropped, compression.refused)
-            _log.warning("found no concept: %s", why)
+            reason = explain_empty_result(
+                len(trajectories), compression.n_programs, proposal.dropped, compression.refused
+            )
+            _log.warning("found no concept: %s", reason)
         if n_unproven:
-            _log.warning("%d of %d concepts are not proven, because no tests run them; see `metadata`", n_unproven, n)
+            _log.warning(
+                "%d of %d concepts are not proven, because no tests run them; see `metadata`", n_unproven, n_found
+            )
         return proposal.concepts
 
     async def propose(
@@ -171,13 +175,13 @@ class ProvenCompression:
         programs = {program.id: program for program in extraction.programs}
         with Sandbox(self._run_limits, path=self._path) as sandbox:
             verifier = Verifier(sandbox, is_cancelled=cancelled)
-            verifying = _verification_progress(progress)
+            on_progress = _verification_progress(progress)
             compression = await asyncio.to_thread(
                 compress,
                 extraction.programs,
                 engine=self._engine,
                 limits=self._limits,
-                verify=partial(verifier.compare_all, on_progress=verifying),
+                verify=partial(verifier.compare_all, on_progress=on_progress),
                 star_names=PublicNames(sandbox, is_cancelled=cancelled),
                 progress=progress,
                 cancelled=cancelled,
@@ -185,7 +189,7 @@ class ProvenCompression:
             metadatas = {attempt.id: attempt.metadata for attempt in attempts}
             concepts, existing = await self._name_concepts(compression, programs, metadatas, library, cancelled)
             rewritings = await asyncio.to_thread(
-                verify_rewritten_programs, compression, programs, concepts, verifier, verifying
+                verify_rewritten_programs, compression, programs, concepts, verifier, on_progress
             )
             new = [concept for placeholder, concept in concepts.items() if placeholder not in existing]
             find = {concept.id: concept for concept in (*library, *concepts.values())}.get
@@ -195,7 +199,10 @@ class ProvenCompression:
             reserved = [concept.name for concept in (*library, *concepts.values())]
             workflows = await asyncio.to_thread(find_workflows, attempts, reserved)
             replayed = await asyncio.to_thread(_replay_workflows, workflows, library, sandbox, cancelled)
-        learned = [*(_describe(item, concepts, existing, rewritings) for item in compression.abstractions), *replayed]
+        learned = [
+            *(_measure_concept(item, concepts, existing, rewritings) for item in compression.abstractions),
+            *replayed,
+        ]
         return Proposal(
             learned=tuple(map(_record_proof, learned)),
             rewritings=tuple(rewritings),
@@ -225,7 +232,7 @@ class ProvenCompression:
             if cancelled is not None and cancelled():
                 raise Cancelled("naming the concepts was cancelled; nothing was changed")
             scope = shared_scope(metadatas.get(attempt_id, {}) for attempt_id in abstraction.uses)
-            unnamed = _concept(abstraction, concepts, scope)
+            unnamed = _unnamed_concept(abstraction, concepts, scope)
             match = by_shape.get(_shape(unnamed))
             if match is not None:
                 existing.add(abstraction.name)
@@ -233,7 +240,7 @@ class ProvenCompression:
                 continue
             concepts[abstraction.name] = unnamed
             with suppress(InvalidInput):  # a function that cannot be renamed keeps its placeholder
-                examples = _examples(abstraction, compression, programs, concepts)
+                examples = _usage_examples(abstraction, compression, programs, concepts)
                 documented = await in_thread(call, documenter.document, unnamed, examples)
                 concepts[abstraction.name] = _with_free_name(documented, reserved)
             reserved.add(concepts[abstraction.name].name)
@@ -281,6 +288,7 @@ class LLMCompressionStrategy(ProvenCompression):
 
 
 def _index_by_shape(library: Sequence[CodeConcept]) -> dict[tuple[str, str], CodeConcept]:
+    """Return the Python concepts of a library, keyed by the shape of their code and their scope."""
     return {_shape(concept): concept for concept in library if concept.language == "python"}
 
 
@@ -302,8 +310,10 @@ def _rename_functions(code: str, names: Mapping[str, str]) -> str:
         return "\n".join([*(f"{old} = {new}" for old, new in names.items() if old != new), "", "", code])
 
 
-def _concept(abstraction: Abstraction, concepts: Mapping[str, CodeConcept], scope: Mapping[str, Any]) -> CodeConcept:
-    """Return an abstraction as a concept that is named by its placeholder and calls other concepts by their names."""
+def _unnamed_concept(
+    abstraction: Abstraction, concepts: Mapping[str, CodeConcept], scope: Mapping[str, Any]
+) -> CodeConcept:
+    """Return an abstraction as a concept, named by its placeholder, that calls earlier concepts by their names."""
     earlier = [placeholder for placeholder in abstraction.calls if placeholder in concepts]
     names = {placeholder: function_name(concepts[placeholder]) for placeholder in earlier}
     tools = {"tools": list(abstraction.needs)} if abstraction.needs else {}
@@ -324,28 +334,28 @@ def _concept(abstraction: Abstraction, concepts: Mapping[str, CodeConcept], scop
 
 
 def _with_later_calls(abstraction: Abstraction, concepts: Mapping[str, CodeConcept]) -> CodeConcept:
-    """Return an abstraction as a concept whose calls include later concepts, for mutually recursive functions."""
+    """Return the concept of an abstraction with its calls of later concepts added, as mutual recursion needs them."""
     concept = concepts[abstraction.name]
-    later = [placeholder for placeholder in abstraction.calls if concepts[placeholder].id not in concept.calls]
-    if not later:
+    missing = [placeholder for placeholder in abstraction.calls if concepts[placeholder].id not in concept.calls]
+    if not missing:
         return concept
-    names = {placeholder: function_name(concepts[placeholder]) for placeholder in later}
+    names = {placeholder: function_name(concepts[placeholder]) for placeholder in missing}
     return replace(
         concept,
         code=_rename_functions(concept.code, names),
-        calls=(*concept.calls, *(concepts[placeholder].id for placeholder in later)),
+        calls=(*concept.calls, *(concepts[placeholder].id for placeholder in missing)),
     )
 
 
-def _examples(
+def _usage_examples(
     abstraction: Abstraction,
     compression: Compression,
     programs: Mapping[str, Program],
     concepts: Mapping[str, CodeConcept],
 ) -> list[tuple[str, str]]:
     """Return pairs of a task's text and the program that solves the task with the function."""
-    direct = [name for name in abstraction.uses if abstraction.name in compression.rewritten[name].after]
-    names = (direct or list(abstraction.uses))[:MAX_EXAMPLES]
+    direct_users = [name for name in abstraction.uses if abstraction.name in compression.rewritten[name].after]
+    names = (direct_users or list(abstraction.uses))[:MAX_EXAMPLES]
     return [
         (programs[name].description, with_concept_names(compression.rewritten[name], concepts)[0]) for name in names
     ]
@@ -367,6 +377,7 @@ def _with_free_name(concept: CodeConcept, reserved: set[str]) -> CodeConcept:
 
 
 def _with_examples(concept: CodeConcept, examples: Mapping[str, tuple[tuple[str, str], ...]]) -> CodeConcept:
+    """Return the concept with its recorded examples, if it has any."""
     pairs = examples.get(concept.id, ())
     if not pairs:
         return concept
@@ -387,7 +398,7 @@ def _replay_workflows(
 ) -> list[LearnedConcept]:
     """Return workflows as concepts, each proven by replaying the calls of its runs."""
     by_shape = _index_by_shape(library)
-    tests = [(workflow.code, workflow.test(number)) for workflow in workflows for number in range(len(workflow.runs))]
+    tests = [(workflow.code, workflow.test(index)) for workflow in workflows for index in range(len(workflow.runs))]
     results = iter(sandbox.run_all(tests, is_cancelled=cancelled))
     learned = []
     for workflow in workflows:
@@ -409,9 +420,10 @@ def _replay_workflows(
     return learned
 
 
-def _describe(
+def _measure_concept(
     abstraction: Abstraction, concepts: Mapping[str, CodeConcept], existing: set[str], rewritings: Sequence[Rewriting]
 ) -> LearnedConcept:
+    """Return the concept of an abstraction with its measurements."""
     concept = concepts[abstraction.name]
     proofs = [rewriting.does_the_same for rewriting in rewritings if rewriting.program.id in abstraction.proofs]
     return LearnedConcept(

@@ -36,8 +36,8 @@ _CALL = re.compile(r"([A-Za-z_]\w*)\((\{.*\})\)")
 WORKFLOW = "workflow"
 """Metadata key of a concept that is a workflow."""
 
-_SOURCE = "observation_from"
-_TOOL = "tool "
+_SOURCE_KEY = "observation_from"
+_TOOL_PREFIX = "tool "
 
 Path = tuple[str | int, ...]
 
@@ -173,18 +173,20 @@ def find_workflows(attempts: Iterable[Trajectory | Experience], reserved: Iterab
         if attempt.outcome.success is True:
             for run in _iterate_runs(attempt):
                 groups[tuple(call.kind for call in run.calls)].append(run)
-    shared = {kinds: runs for kinds, runs in groups.items() if _is_shared(kinds, runs)}
-    longest = [kinds for kinds in shared if not any(_is_part(kinds, other_kinds, shared) for other_kinds in shared)]
-    workflows = [_workflow("workflow", shared[kinds]) for kinds in longest]
+    shared = {kinds: runs for kinds, runs in groups.items() if _is_shared_by_tasks(kinds, runs)}
+    longest = [
+        kinds for kinds in shared if not any(_is_covered_by(kinds, other_kinds, shared) for other_kinds in shared)
+    ]
+    workflows = [_build_workflow("workflow", shared[kinds]) for kinds in longest]
     linked = [workflow for workflow in workflows if workflow.is_linked]
-    best = sorted(linked, key=lambda each: (-each.saving, each.code))[:MAX_WORKFLOWS]
-    names = _free_names(set(reserved))
-    return [_workflow(next(names), workflow.runs) for workflow in best if workflow.saving > 0]
+    with_largest_saving = sorted(linked, key=lambda workflow: (-workflow.saving, workflow.code))[:MAX_WORKFLOWS]
+    names = _workflow_names(set(reserved))
+    return [_build_workflow(next(names), workflow.runs) for workflow in with_largest_saving if workflow.saving > 0]
 
 
 def extract_calls(attempt: Trajectory | Experience) -> list[ToolCall]:
     """Return the tool calls of an attempt. Calls without named arguments are left out."""
-    calls = (_parse_tool_call(step.action, step.observation, step.metadata.get(_SOURCE)) for step in attempt.steps)
+    calls = (_parse_tool_call(step.action, step.observation, step.metadata.get(_SOURCE_KEY)) for step in attempt.steps)
     return [call for call in calls if call is not None]
 
 
@@ -195,7 +197,7 @@ def has_calls(attempt: Trajectory | Experience) -> bool:
 
 def _parse_tool_call(action: str, observation: str, source: object) -> ToolCall | None:
     match = _CALL.fullmatch(action.strip())
-    if match is None or source != f"{_TOOL}{match[1]}" or observation.startswith("Error"):
+    if match is None or source != f"{_TOOL_PREFIX}{match[1]}" or observation.startswith("Error"):
         return None
     try:
         arguments = json.loads(match[2])
@@ -215,78 +217,78 @@ def _parse_observation(observation: str) -> Any:
     return value if _is_flat(value, MAX_DEPTH) else observation
 
 
-def _is_flat(value: Any, depth: int) -> bool:
-    """Return whether lists and objects are nested at most `depth` levels deep."""
-    if depth < 0:
+def _is_flat(value: Any, max_depth: int) -> bool:
+    """Return whether lists and objects are nested at most `max_depth` levels deep."""
+    if max_depth < 0:
         return False
     parts = value.values() if isinstance(value, dict) else value
-    return not isinstance(value, dict | list) or all(_is_flat(part, depth - 1) for part in parts)
+    return not isinstance(value, dict | list) or all(_is_flat(part, max_depth - 1) for part in parts)
 
 
 def _iterate_runs(attempt: Trajectory | Experience) -> Iterator[Run]:
     """Yield the distinct sequences of calls of an attempt."""
-    calls, seen = extract_calls(attempt), set()
+    calls, yielded = extract_calls(attempt), set()
     for start in range(len(calls)):
         for end in range(start + MIN_TOOLS, min(start + MAX_CALLS, len(calls)) + 1):
-            part = tuple(calls[start:end])
-            kinds = tuple(call.kind for call in part)
-            if kinds not in seen:
-                seen.add(kinds)
-                yield Run(attempt, part)
+            sequence = tuple(calls[start:end])
+            kinds = tuple(call.kind for call in sequence)
+            if kinds not in yielded:
+                yielded.add(kinds)
+                yield Run(attempt, sequence)
 
 
-def _is_shared(kinds: Sequence[tuple[str, tuple[str, ...]]], runs: Sequence[Run]) -> bool:
+def _is_shared_by_tasks(kinds: Sequence[tuple[str, tuple[str, ...]]], runs: Sequence[Run]) -> bool:
     n_tools, n_tasks = len({tool for tool, _ in kinds}), len({run.attempt.task.id for run in runs})
     return n_tools >= MIN_TOOLS and n_tasks >= MIN_TASKS
 
 
-def _is_part(
+def _is_covered_by(
     kinds: tuple[tuple[str, tuple[str, ...]], ...],
     other: tuple[tuple[str, tuple[str, ...]], ...],
     shared: Mapping[tuple[tuple[str, tuple[str, ...]], ...], Sequence[Run]],
 ) -> bool:
     """Return whether another, longer sequence contains a sequence and occurs at least as often."""
-    n = len(kinds)
-    is_inside = any(other[start : start + n] == kinds for start in range(len(other) - n + 1))
-    return len(other) > n and is_inside and len(shared[other]) >= len(shared[kinds])
+    length = len(kinds)
+    is_inside = any(other[start : start + length] == kinds for start in range(len(other) - length + 1))
+    return len(other) > length and is_inside and len(shared[other]) >= len(shared[kinds])
 
 
-def _workflow(name: str, runs: Sequence[Run]) -> Workflow:
+def _build_workflow(name: str, runs: Sequence[Run]) -> Workflow:
     """Return a workflow whose code can make the calls of each of these runs."""
     calls = runs[0].calls
-    variables = _variables(calls)
+    variables = _result_variables(calls)
     reserved = {name, *variables, *(call.tool for call in calls)}
     parameters: dict[str, list[Any]] = {}
-    lines, read, n_passed = list[str](), set[int](), 0
-    for number, call in enumerate(calls):
-        passed = []
+    lines, used_results, n_parameter_uses = list[str](), set[int](), 0
+    for index, call in enumerate(calls):
+        arguments_code = []
         for argument in call.arguments:
-            values = [run.calls[number].arguments[argument] for run in runs]
-            is_passed = dump(values) in map(dump, parameters.values())  # in JSON, 1 differs from true
-            origin = None if is_passed else _value_origin(number, values, runs)
+            values = [run.calls[index].arguments[argument] for run in runs]
+            is_parameter = dump(values) in map(dump, parameters.values())  # in JSON, 1 differs from true
+            origin = None if is_parameter else _value_origin(index, values, runs)
             if origin is None:
-                n_passed += 1
-                passed.append(f"{argument}={_parameter(argument, values, parameters, reserved)}")
+                n_parameter_uses += 1
+                arguments_code.append(f"{argument}={_parameter_for(argument, values, parameters, reserved)}")
             else:
                 source, path = origin
-                read.add(source)
+                used_results.add(source)
                 keys = "".join(f"[{key!r}]" for key in path)
-                passed.append(f"{argument}={variables[source]}{keys}")
-        lines.append(f"{call.tool}({', '.join(passed)})")
-    body = [f"{variables[n]} = {line}" if n in read else line for n, line in enumerate(lines)]
+                arguments_code.append(f"{argument}={variables[source]}{keys}")
+        lines.append(f"{call.tool}({', '.join(arguments_code)})")
+    body = [f"{variables[index]} = {line}" if index in used_results else line for index, line in enumerate(lines)]
     body[-1] = f"return {lines[-1]}"
     code = "\n    ".join([f"def {name}({', '.join(parameters)}):", *body])
-    arguments = [{parameter: values[n] for parameter, values in parameters.items()} for n in range(len(runs))]
+    arguments = [{parameter: values[index] for parameter, values in parameters.items()} for index in range(len(runs))]
     return Workflow(
         name=name,
         code=code,
         runs=tuple(runs),
         arguments=tuple(arguments),
-        is_linked=bool(read) or n_passed > len(parameters),
+        is_linked=bool(used_results) or n_parameter_uses > len(parameters),
     )
 
 
-def _variables(calls: Sequence[ToolCall]) -> list[str]:
+def _result_variables(calls: Sequence[ToolCall]) -> list[str]:
     """Return a name for the result of each call."""
     names: list[str] = []
     tools = {call.tool for call in calls}
@@ -295,15 +297,17 @@ def _variables(calls: Sequence[ToolCall]) -> list[str]:
     return names
 
 
-def _value_origin(number: int, values: Sequence[Any], runs: Sequence[Run]) -> tuple[int, Path] | None:
-    """Return the source of an argument's value: the number of an earlier call, and the path in that call's result.
+def _value_origin(index: int, values: Sequence[Any], runs: Sequence[Run]) -> tuple[int, Path] | None:
+    """Return where an argument's value comes from: the index of an earlier call, and the path in its result.
 
-    The result is None if the runs have no common source.
+    The result is None if the value does not come from the same place in all runs.
     """
-    for earlier in reversed(range(number)):
-        places = [set(_find_paths(run.calls[earlier].result, value)) for run, value in zip(runs, values, strict=True)]
-        if common := set.intersection(*places):
-            return earlier, min(common, key=lambda path: (len(path), str(path)))
+    for earlier in reversed(range(index)):
+        paths_by_run = [
+            set(_find_paths(run.calls[earlier].result, value)) for run, value in zip(runs, values, strict=True)
+        ]
+        if common_paths := set.intersection(*paths_by_run):
+            return earlier, min(common_paths, key=lambda path: (len(path), str(path)))
     return None
 
 
@@ -324,19 +328,19 @@ def _find_paths(result: Any, value: Any, path: Path = ()) -> Iterator[Path]:
         yield from _find_paths(part, value, (*path, key))
 
 
-def _parameter(name: str, values: list[Any], parameters: dict[str, list[Any]], reserved: Collection[str]) -> str:
+def _parameter_for(name: str, values: list[Any], parameters: dict[str, list[Any]], reserved: Collection[str]) -> str:
     """Return the name of the parameter with these values. Add a parameter if there is none."""
     existing = next(
         (known_name for known_name, known_values in parameters.items() if dump(known_values) == dump(values)), None
     )
     if existing is not None:
         return existing
-    free = unused_name(name, {*reserved, *parameters})
-    parameters[free] = values
-    return free
+    new_name = unused_name(name, {*reserved, *parameters})
+    parameters[new_name] = values
+    return new_name
 
 
-def _free_names(reserved: set[str]) -> Iterator[str]:
+def _workflow_names(reserved: set[str]) -> Iterator[str]:
     return (f"workflow_{number}" for number in range(1, 10_000) if f"workflow_{number}" not in reserved)
 
 
