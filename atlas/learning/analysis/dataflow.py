@@ -432,8 +432,8 @@ def _can_be_value(hole: int, use: _AnalysedUse) -> bool:
     if purity.is_atomic(argument):
         reads = Flows(use.program.symbols).of_node(argument).reads
         return not positions[0].is_lazy or reads <= use.assigned
-    last = positions[-1]
-    if positions[0].is_lazy or last.may_change or not may_be_evaluated_early(argument, last, purity):
+    last_position = positions[-1]
+    if positions[0].is_lazy or last_position.may_change or not may_be_evaluated_early(argument, last_position, purity):
         return False
     return len(positions) == 1 or (purity.is_repeatable(argument) and _is_unaffected_by_siblings(hole, use))
 

@@ -129,11 +129,9 @@ class Renderer(Decoder):
         assert self._function is not None
         name = ast.Name(self._function.names[index], ast.Load())
         callback_holes = self._parameters[index].callback_holes
-        return (
-            name
-            if callback_holes is None
-            else ast.Call(name, [self._variable_node(number) for number in callback_holes], [])
-        )
+        if callback_holes is None:
+            return name
+        return ast.Call(name, [self._variable_node(number) for number in callback_holes], [])
 
     def _variable_node(self, index: int) -> ast.Name:
         assert self._function is not None
@@ -199,11 +197,11 @@ class Renderer(Decoder):
         """Return whether the rest of a block always returns or raises, without `break` or `continue`."""
         if _may_leave_loop(rest):
             return False
-        last = rest
+        last_link = rest
         while rest.head.startswith(THEN):
-            last, rest = rest.children
+            last_link, rest = rest.children
         if not is_call(rest):
-            return rest.head == END and last.head.startswith(_EXITS)
+            return rest.head == END and last_link.head.startswith(_EXITS)
         interface = self._functions[rest.head].interface
         return interface.returns or (interface.rest is not None and self._always_returns(rest.children[interface.rest]))
 
@@ -304,8 +302,8 @@ def function_body(function: Function, functions: Mapping[str, Function]) -> list
     match statements, outputs:
         case _, []:
             return statements
-        case [*before, ast.Assign(targets=[ast.Name(id=target)], value=value)], [output] if target == output:
-            return [*before, ast.Return(value)]
+        case [*preceding, ast.Assign(targets=[ast.Name(id=target)], value=value)], [output] if target == output:
+            return [*preceding, ast.Return(value)]
     names: list[ast.expr] = [ast.Name(output, ast.Load()) for output in outputs]
     return [*statements, ast.Return(names[0] if len(names) == 1 else ast.Tuple(names, ast.Load()))]
 

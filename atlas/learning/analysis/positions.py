@@ -107,13 +107,13 @@ class _EvaluationWalk:
 
         What it changes is recorded for the code after it. The variables that it binds are not.
         """
-        before = self._position
-        self._position = replace(before, is_lazy=True, bound=before.bound | bound)
+        position = self._position
+        self._position = replace(position, is_lazy=True, bound=position.bound | bound)
         self.walk_all(nodes)
         self._position = replace(
             self._position,
-            is_lazy=before.is_lazy,
-            bound=before.bound,
+            is_lazy=position.is_lazy,
+            bound=position.bound,
         )
 
     def _walk_inspected(self, *nodes: ast.AST) -> None:

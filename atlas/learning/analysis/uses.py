@@ -64,6 +64,7 @@ def find_uses(name: str, arity: int, examples: Sequence[tuple[str, str]]) -> Use
 
 
 def _count_calls(tree: ast.Module, name: str, uses: Uses) -> None:
+    """Add the arguments and results of all calls of a function in a program to its uses."""
     for owner, statement, call in _calls(tree, name):
         annotations = _annotations(owner)
         for position, argument in enumerate(call.args[: len(uses.arguments)]):

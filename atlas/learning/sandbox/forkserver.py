@@ -74,11 +74,11 @@ def main(preloaded: tuple[str, ...], path: tuple[str, ...], is_confined: bool) -
 
 def _preload(modules: tuple[str, ...]) -> int:
     """Import modules. Return the megabytes of address space that they use, to add to the memory limit of programs."""
-    before = _address_space()
+    bytes_before = _address_space()
     for name in modules:
         with suppress(Exception):  # the programs that import a broken package report it themselves
             importlib.import_module(name)
-    return (_address_space() - before) // 2**20
+    return (_address_space() - bytes_before) // 2**20
 
 
 def _address_space() -> int:
@@ -238,7 +238,7 @@ def _set_up_fork(request: Message, results: int, printed: int, directory: str) -
     os.environ.update(HOME=directory, TMPDIR=directory)
     tempfile.tempdir = directory
     sys.argv = ["program"]
-    sys.stdin, sys.stdout, sys.stderr = (open(n, mode, encoding="utf-8") for n, mode in enumerate("rww"))  # noqa: SIM115, PTH123
+    sys.stdin, sys.stdout, sys.stderr = (open(fd, mode, encoding="utf-8") for fd, mode in enumerate("rww"))  # noqa: SIM115, PTH123
     set_resource_limits(
         cpu_seconds=request["cpu_seconds"],
         memory_megabytes=request["memory_megabytes"] + request["ahead"],

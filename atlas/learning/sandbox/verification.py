@@ -130,23 +130,25 @@ def _replace_definitions(source: str) -> str:
     return "\n".join([source, *map(raising_stub, names)]) + "\n"
 
 
-def _classify_ending(first: RunResult, second: RunResult | None, disabled: RunResult | None, has_tests: bool) -> Ending:
+def _classify_ending(
+    first_run: RunResult, second_run: RunResult | None, disabled_run: RunResult | None, has_tests: bool
+) -> Ending:
     """Return the ending of an original, given the results of its runs.
 
     Args:
-        second: None if the original was run only once.
-        disabled: Result of the run after `_replace_definitions`, or None if the original has no tests.
+        second_run: None if the original was run only once.
+        disabled_run: Result of the run after `_replace_definitions`, or None if the original has no tests.
     """
-    if second is None or second.outcome != "passed":
-        failure = second or first
+    if second_run is None or second_run.outcome != "passed":
+        failure = second_run or first_run
         return f"it does not {'pass its own tests' if has_tests else 'run'}: {failure.outcome}, {failure.detail}"
-    if (first.printed, first.values) != (second.printed, second.values):
+    if (first_run.printed, first_run.values) != (second_run.printed, second_run.values):
         return "two runs of it differ"
-    if not has_tests and not first.output and not any(first.values.values()):
+    if not has_tests and not first_run.output and not any(first_run.values.values()):
         return "it has no tests, no output and no final values"
-    if disabled is not None and not _difference(first, disabled):
+    if disabled_run is not None and not _difference(first_run, disabled_run):
         return "its tests call none of its functions"
-    return first
+    return first_run
 
 
 def _make_verdict(original: Ending, rewritten: RunResult | None) -> Verdict:

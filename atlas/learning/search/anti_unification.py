@@ -78,11 +78,11 @@ def _group_by_head(terms: Sequence[Term]) -> Mapping[str, Counter[Term]]:
 
 
 def _generalisations(terms: Sequence[Term], max_arity: int) -> Iterator[Pattern]:
-    seen = set()
+    bodies = set()
     for left, right in [*combinations(terms, 2), *((term, term) for term in terms)]:
         pattern = unify(left, right, max_arity)
-        if pattern is not None and pattern.body not in seen:
-            seen.add(pattern.body)
+        if pattern is not None and pattern.body not in bodies:
+            bodies.add(pattern.body)
             yield pattern
 
 

@@ -40,8 +40,12 @@ def extract_patterns(code: str) -> list[Pattern]:
         return [_make_pattern(statements[0].children[0], EXPRESSION, parameters)]
     blocks = [(statements, Term(END))]
     if not any(term.head.startswith(RETURN_PREFIX) for statement in statements[:-1] for term in statement.walk()):
-        before = statements[:-1] if _returns_only_variables(statements[-1]) else statements
-        blocks += [(before, Term(REST))] if before and not before[-1].head.startswith(RETURN_PREFIX) else []
+        statements_before_return = statements[:-1] if _returns_only_variables(statements[-1]) else statements
+        blocks += (
+            [(statements_before_return, Term(REST))]
+            if statements_before_return and not statements_before_return[-1].head.startswith(RETURN_PREFIX)
+            else []
+        )
     return [_make_pattern(_chain_statements(*block), REST, parameters) for block in blocks]
 
 
@@ -92,6 +96,7 @@ def _chain_statements(statements: list[Term], end: Term) -> Term:
 
 
 def _make_pattern(body: Term, sort: str, parameters: frozenset[str]) -> Pattern:
+    """Return an unnamed pattern for code, in which parameters that it does not assign match any expression."""
     assigned = {name for term in body.walk() if term.head != VARIABLE for name in _variable_names(term)}
     holes = _Holes(parameters - assigned)
     pattern_body = holes.open_holes(body)
@@ -111,6 +116,7 @@ class _Holes:
     sorts: list[str] = field(default_factory=list)
 
     def open_holes(self, term: Term) -> Term:
+        """Return a term with holes for its inlinable variables, its other variables, and the rest of its block."""
         if term.head == REST:
             return self._hole(REST, REST)
         if term.head == VARIABLE and (name := _variable_names(term)[0]) in self.inlinable:

@@ -238,6 +238,7 @@ def imported_names(node: ast.Import | ast.ImportFrom) -> list[str]:
 
 
 def _bind_import(node: ast.Import | ast.ImportFrom, scope: _Scope) -> None:
+    """Add the names that an import binds to a scope. Their origin is an import of the name alone."""
     for alias, name in zip(node.names, imported_names(node), strict=True):
         if isinstance(node, ast.Import):
             _add_binding(scope, name, ast.unparse(ast.Import(names=[alias])))

@@ -80,16 +80,16 @@ def merge_branch_values(block: list[ast.stmt], counts: Counter[str]) -> list[ast
     return None
 
 
-def _merge_steps(test: ast.expr, step: ast.stmt, other: ast.stmt) -> ast.stmt | None:
+def _merge_steps(test: ast.expr, step: ast.stmt, other_step: ast.stmt) -> ast.stmt | None:
     """Merge two branches that add or append to the same variable into one statement with a conditional value."""
-    match step, other:
+    match step, other_step:
         case ast.AugAssign(target=target, op=operator), ast.AugAssign(target=other_target, op=other_operator):
             if is_same_code(target, other_target) and type(operator) is type(other_operator):
-                return ast.AugAssign(target, operator, ast.IfExp(test, step.value, other.value))
+                return ast.AugAssign(target, operator, ast.IfExp(test, step.value, other_step.value))
         case (
             ast.Expr(value=ast.Call(func=ast.Attribute() as method, args=[value], keywords=[])),
-            ast.Expr(value=ast.Call(func=ast.Attribute() as other_target, args=[other_value], keywords=[])),
-        ) if is_same_code(method, other_target):
+            ast.Expr(value=ast.Call(func=ast.Attribute() as other_method, args=[other_value], keywords=[])),
+        ) if is_same_code(method, other_method):
             return ast.Expr(ast.Call(method, [ast.IfExp(test, value, other_value)], []))
     return None
 

@@ -102,7 +102,7 @@ def _move_test_into_filter(terms: ast.expr) -> ast.expr:
     """Return the terms of a sum with a test as filter: `test` or `1 if test else 0` becomes `1 for … if test`."""
     if not isinstance(terms, ast.GeneratorExp):
         return terms
-    last = terms.generators[-1]
+    innermost = terms.generators[-1]
     match terms.elt:
         case ast.IfExp(test=test, body=value, orelse=ast.Constant(value=0)):
             pass
@@ -110,7 +110,7 @@ def _move_test_into_filter(terms: ast.expr) -> ast.expr:
             value = ast.Constant(1)
         case _:
             return terms
-    selection = ast.comprehension(last.target, last.iter, [*last.ifs, test], last.is_async)
+    selection = ast.comprehension(innermost.target, innermost.iter, [*innermost.ifs, test], innermost.is_async)
     return ast.GeneratorExp(value, [*terms.generators[:-1], selection])
 
 

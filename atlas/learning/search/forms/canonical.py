@@ -35,10 +35,10 @@ def form_of(function: Function, imports: Sequence[ast.stmt] = ()) -> list[ast.st
 
 def _simplify(body: list[ast.stmt]) -> list[ast.stmt]:
     for _ in range(MAX_PASSES):
-        before = _body_text(body)
+        previous_text = _body_text(body)
         body = [simplify(statement) for statement in body]
         body = _drop_final_return_none(_BlockRewriter(count_names(body)).rewrite(body))
-        if _body_text(body) == before or sum(1 for part in body for _ in walk(part)) > MAX_NODES:
+        if _body_text(body) == previous_text or sum(1 for part in body for _ in walk(part)) > MAX_NODES:
             break
     return with_unique_names(body)
 

@@ -94,9 +94,9 @@ def merge_nested_comprehensions(node: Comprehension) -> Comprehension:
         without_generator = copy_tree(node)
         without_generator.generators[index].target = without_generator.generators[index].iter = ast.Constant(None)
         substituted = substitute(without_generator, {generator.target.id: inner.elt})
-        last = inner.generators[-1]
-        ifs = [*last.ifs, *substituted.generators[index].ifs]
-        merged = [*inner.generators[:-1], ast.comprehension(last.target, last.iter, ifs, last.is_async)]
+        innermost = inner.generators[-1]
+        ifs = [*innermost.ifs, *substituted.generators[index].ifs]
+        merged = [*inner.generators[:-1], ast.comprehension(innermost.target, innermost.iter, ifs, innermost.is_async)]
         substituted.generators[index : index + 1] = merged
         return substituted
     return node
@@ -132,5 +132,7 @@ def _generator(name: str, items: ast.expr, *tests: ast.expr) -> ast.comprehensio
 
 def _free_name(*nodes: ast.AST) -> str:
     """Return a name that occurs in none of the trees."""
-    used = {node.id for tree in nodes for node in walk(tree) if isinstance(node, ast.Name)}
-    return next(name for name in (f"each_{number}" for number in range(len(used) + 1)) if name not in used)
+    names_in_trees = {node.id for tree in nodes for node in walk(tree) if isinstance(node, ast.Name)}
+    return next(
+        name for name in (f"each_{number}" for number in range(len(names_in_trees) + 1)) if name not in names_in_trees
+    )

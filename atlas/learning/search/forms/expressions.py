@@ -118,9 +118,11 @@ class _Simplifier(ast.NodeTransformer):
                     return ast.Call(ast.Name("list", ast.Load()), [simplified.generators[0].iter], [])
             case ast.ListComp(
                 elt=ast.Constant() as value,
-                generators=[ast.comprehension(iter=ast.Call(func=ast.Name(id="range"), args=[n], keywords=[]), ifs=[])],
+                generators=[
+                    ast.comprehension(iter=ast.Call(func=ast.Name(id="range"), args=[length], keywords=[]), ifs=[])
+                ],
             ):
-                return ast.BinOp(ast.List([value], ast.Load()), ast.Mult(), n)
+                return ast.BinOp(ast.List([value], ast.Load()), ast.Mult(), length)
         return simplified
 
 

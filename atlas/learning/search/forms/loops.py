@@ -63,9 +63,9 @@ def use_quantifier(block: list[ast.stmt], counts: Counter[str]) -> list[ast.stmt
 
 def _as_quantifier(generators: list[ast.comprehension], result: bool) -> ast.expr:
     """Return a loop that returns `result` early as a test: `any` for True, and `all` of the negated test for False."""
-    *outer, last = generators
-    test = last.ifs[0] if len(last.ifs) == 1 else ast.BoolOp(ast.And(), last.ifs)
-    untested = [*outer, ast.comprehension(last.target, last.iter, [], 0)]
+    *outer, innermost = generators
+    test = innermost.ifs[0] if len(innermost.ifs) == 1 else ast.BoolOp(ast.And(), innermost.ifs)
+    untested = [*outer, ast.comprehension(innermost.target, innermost.iter, [], 0)]
     if result:
         return call("any", ast.GeneratorExp(test, untested))
     return call("all", ast.GeneratorExp(negate(test), untested))
@@ -224,15 +224,15 @@ def replace_counting_while(block: list[ast.stmt], counts: Counter[str]) -> list[
             position = next(
                 (index for index, statement in enumerate(rest) if count_occurrences(statement, name)), len(rest)
             )
-            before = rest[:position]
+            preceding = rest[:position]
             loop = rest[position : position + 1]
-            after = rest[position + 1 :]
-            if changed_names(before) & set(count_names([start])) or any(
-                count_occurrences(statement, name) for statement in after
+            following = rest[position + 1 :]
+            if changed_names(preceding) & set(count_names([start])) or any(
+                count_occurrences(statement, name) for statement in following
             ):
                 return None
             range_loop = _as_range_loop(name, start, loop[0]) if loop else None
-            return None if range_loop is None else [*before, range_loop, *after]
+            return None if range_loop is None else [*preceding, range_loop, *following]
     return None
 
 
@@ -258,7 +258,7 @@ def _has_continue(block: Sequence[ast.stmt]) -> bool:
 
 
 def replace_continue(block: list[ast.stmt], counts: Counter[str]) -> list[ast.stmt] | None:
-    """Replace `continue` by the negated test around the skipped statements, and drop a `continue` at the end."""
+    """Replace an `if` that continues by the negated test around the statements that it skips."""
     match block:
         case [ast.For() | ast.While() as loop, *rest]:
             for position, statement in enumerate(loop.body[:-1]):
