@@ -43,7 +43,7 @@ class AnthropicApi:
 
         arguments = _request_arguments(request, model, is_forced=is_forced)
         try:
-            return _reply(self._client.messages.create(**arguments, timeout=timeout_seconds))
+            return _parse_reply(self._client.messages.create(**arguments, timeout=timeout_seconds))
         except anthropic.APITimeoutError as error:
             raise ApiError("the request timed out", is_timeout=True) from error
         except anthropic.APIStatusError as error:
@@ -68,7 +68,12 @@ class AnthropicApi:
 def _request_arguments(request: ModelRequest, model: str, *, is_forced: bool) -> dict[str, Any]:
     """Return a request as keyword arguments of the SDK's `messages.create`."""
     system = [{"type": "text", "text": request.system}]
-    arguments = {"model": model, "max_tokens": request.max_tokens, "system": system, "messages": _messages(request)}
+    arguments = {
+        "model": model,
+        "max_tokens": request.max_tokens,
+        "system": system,
+        "messages": _build_messages(request),
+    }
     if request.schema is None:
         return arguments
     description = "Give the answer, and nothing else. Call this exactly once."
@@ -80,7 +85,8 @@ def _request_arguments(request: ModelRequest, model: str, *, is_forced: bool) ->
     }
 
 
-def _messages(request: ModelRequest) -> list[dict[str, Any]]:
+def _build_messages(request: ModelRequest) -> list[dict[str, Any]]:
+    """Return the messages of a request: the prompt and, for a correction, the rejected answer with the reason."""
     question = {"role": "user", "content": request.prompt}
     if not request.fault:
         return [question]
@@ -94,7 +100,12 @@ def _messages(request: ModelRequest) -> list[dict[str, Any]]:
     return [question, {"role": "assistant", "content": text}, {"role": "user", "content": request.fault}]
 
 
-def _reply(message: Message) -> ModelReply:
+def _parse_reply(message: Message) -> ModelReply:
+    """Return a message of the SDK as a reply.
+
+    Raises:
+        LLMReplyInvalid: The message has no content.
+    """
     blocks = getattr(message, "content", None)
     if not isinstance(blocks, list):
         raise LLMReplyInvalid("the reply has no content; check that the server speaks the Messages API")
@@ -105,10 +116,12 @@ def _reply(message: Message) -> ModelReply:
         stop_reason = f"the reply was cut off ({message.stop_reason}); a shorter answer is needed"
     elif message.stop_reason == "refusal":
         stop_reason = "the model refused to answer"
-    return ModelReply(text=text, value=calls[0] if calls else None, stop_reason=stop_reason, usage=_usage(message))
+    return ModelReply(
+        text=text, value=calls[0] if calls else None, stop_reason=stop_reason, usage=_parse_usage(message)
+    )
 
 
-def _usage(message: Message) -> TokenUsage:
+def _parse_usage(message: Message) -> TokenUsage:
     usage = getattr(message, "usage", None)
     return TokenUsage(
         n_calls=1,

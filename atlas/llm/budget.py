@@ -81,14 +81,14 @@ class TokenUsage:
         return self.input_tokens + self.output_tokens + self.cache_read_tokens + self.cache_written_tokens
 
     def __add__(self, other: TokenUsage) -> TokenUsage:
-        unknown = self.cost_usd is None or other.cost_usd is None
+        is_cost_unknown = self.cost_usd is None or other.cost_usd is None
         return TokenUsage(
             n_calls=self.n_calls + other.n_calls,
             input_tokens=self.input_tokens + other.input_tokens,
             output_tokens=self.output_tokens + other.output_tokens,
             cache_read_tokens=self.cache_read_tokens + other.cache_read_tokens,
             cache_written_tokens=self.cache_written_tokens + other.cache_written_tokens,
-            cost_usd=None if unknown else (self.cost_usd or 0.0) + (other.cost_usd or 0.0),
+            cost_usd=None if is_cost_unknown else (self.cost_usd or 0.0) + (other.cost_usd or 0.0),
         )
 
     def __str__(self) -> str:
@@ -102,8 +102,8 @@ def with_cost(model: str, usage: TokenUsage) -> TokenUsage:
     price = PRICES.get(re.sub(r"-\d{8}$", "", model))
     if price is None:
         return replace(usage, cost_usd=None)
-    prompt = usage.input_tokens + usage.cache_read_tokens + usage.cache_written_tokens
-    factor = price.long_factor if price.long_prompt is not None and prompt > price.long_prompt else 1.0
+    prompt_tokens = usage.input_tokens + usage.cache_read_tokens + usage.cache_written_tokens
+    factor = price.long_factor if price.long_prompt is not None and prompt_tokens > price.long_prompt else 1.0
     dollars = (
         usage.input_tokens * price.read
         + usage.output_tokens * price.written
@@ -139,10 +139,10 @@ class Meter:
             LLMBudgetExceeded: Too few tokens are left.
         """
         with self._lock:
-            used = self._spent.tokens + self._reserved
-            if used + tokens > self.limit_tokens:
+            n_used = self._spent.tokens + self._reserved
+            if n_used + tokens > self.limit_tokens:
                 raise LLMBudgetExceeded(
-                    f"the budget of this operation is {self.limit_tokens:,} tokens, of which {used:,} are used; the "
+                    f"the budget of this operation is {self.limit_tokens:,} tokens, of which {n_used:,} are used; the "
                     f"next request could take {tokens:,} more and was not sent. Select fewer memories, or raise "
                     "ATLAS_LLM_BUDGET_TOKENS"
                 )
@@ -211,7 +211,7 @@ class Account:
         return error
 
 
-_current: ContextVar[Account | None] = ContextVar("atlas_operation", default=None)
+_current_account: ContextVar[Account | None] = ContextVar("atlas_operation", default=None)
 
 
 @contextmanager
@@ -220,13 +220,13 @@ def operation() -> Iterator[Account]:
 
     A nested operation is part of the outer one.
     """
-    account = _current.get()
+    account = _current_account.get()
     if account is not None:
         yield account
         return
     account = Account()
-    token = _current.set(account)
+    token = _current_account.set(account)
     try:
         yield account
     finally:
-        _current.reset(token)
+        _current_account.reset(token)

@@ -62,7 +62,7 @@ def is_configured(settings: Settings) -> bool:
         return False
     if settings.llm_base_url:
         return not settings.llm_forbidden or _is_this_machine(urlsplit(settings.llm_base_url).hostname or "")
-    return bool(os.environ.get(_api_of(settings).key_variable)) and not settings.llm_forbidden
+    return bool(os.environ.get(_api_class(settings).key_variable)) and not settings.llm_forbidden
 
 
 class ModelClient:
@@ -96,7 +96,7 @@ class ModelClient:
             InvalidInput: The server's URL or the protocol's name is invalid.
         """
         self._settings = settings
-        self._service = _Service(settings, api_key, backoff_seconds, on_wait, patience_seconds)
+        self._service = _RetryingConnection(settings, api_key, backoff_seconds, on_wait, patience_seconds)
         self._total = Meter()
 
     @property
@@ -168,7 +168,7 @@ class ModelClient:
         finally:
             meter.settle(reserved, usage)
             self._total.settle(0, usage)
-        return _answer(reply, is_structured=schema is not None)
+        return _extract_answer(reply, is_structured=schema is not None)
 
     def _fit_prompt(self, prompt: str, tokens: int) -> str:
         """Return the prompt, with its data shortened so that the prompt has at most `tokens` tokens."""
@@ -185,7 +185,7 @@ class ModelClient:
         self._service.close()
 
 
-class _Service:
+class _RetryingConnection:
     """A connection to the server that retries requests if the server is busy or fails."""
 
     def __init__(
@@ -204,7 +204,7 @@ class _Service:
         self._can_force = True
         self._protocol_is_known = bool(settings.llm_api or not settings.llm_base_url)
         self._protocol_lock = threading.Lock()
-        self.api = self._connect(_api_of(settings))
+        self.api = self._connect(_api_class(settings))
 
     @property
     def _host(self) -> str:
@@ -253,6 +253,8 @@ class _Service:
         self.api.close()
 
     async def _send(self, api: ModelApi, request: ModelRequest, is_forced: bool, timeout: float) -> ModelReply:
+        """Send a request in a thread, and return the reply. Raise `ApiError` if it fails or takes too long."""
+
         def send_request() -> ModelReply:
             return api.send(request, self._settings.llm_model, is_forced=is_forced, timeout_seconds=timeout)
 
@@ -277,24 +279,30 @@ class _Service:
             if self._protocol_is_known:
                 return False
             self._protocol_is_known = True  # this protocol failed as well
-            [other_api] = (kind for name, kind in APIS.items() if name != api.name)
+            [other_api] = (api_class for name, api_class in APIS.items() if name != api.name)
             self.api, self._can_force = self._connect(other_api), True
             api.close()
             return True
 
-    def _connect(self, kind: type[AnthropicApi] | type[OpenAIApi]) -> ModelApi:
+    def _connect(self, api_class: type[AnthropicApi] | type[OpenAIApi]) -> ModelApi:
+        """Return a connection to the server by a protocol.
+
+        Raises:
+            LLMUnavailable: There is no key, or the host is forbidden.
+            InvalidInput: The server's URL is invalid.
+        """
         settings = self._settings
-        key = os.environ.get(kind.key_variable, "") if self._key is None else self._key
+        key = os.environ.get(api_class.key_variable, "") if self._key is None else self._key
         if not key and not settings.llm_base_url:
             raise LLMUnavailable(
-                f"there is no API key for a language model; set {kind.key_variable}, or set ATLAS_LLM_BASE_URL to a "
-                "server that needs none"
+                f"there is no API key for a language model; set {api_class.key_variable}, or set ATLAS_LLM_BASE_URL to "
+                "a server that needs none"
             )
         if settings.llm_base_url and not _ADDRESS.match(settings.llm_base_url):
             raise InvalidInput(
                 f"expected a URL such as http://localhost:8080 for ATLAS_LLM_BASE_URL, got {settings.llm_base_url!r}"
             )
-        api = kind(settings.llm_base_url, key, settings.llm_timeout_seconds)
+        api = api_class(settings.llm_base_url, key, settings.llm_timeout_seconds)
         host = urlsplit(api.address).hostname or ""
         if settings.llm_forbidden and not _is_this_machine(host):
             raise LLMUnavailable(
@@ -304,14 +312,16 @@ class _Service:
         return api
 
     async def _pause(self, error: ApiError, attempt: int) -> None:
+        """Wait before a retry, as long as the server asks. Raise `LLMUnavailable` if that is too long."""
         model = self._settings.llm_model
         if error.retry_after is not None and error.retry_after > MAX_WAIT_SECONDS:
             raise LLMUnavailable(f"{model} is rate limited; retry in {error.retry_after:.0f} seconds") from error
-        wait = min(self._backoff_seconds * 2**attempt, MAX_WAIT_SECONDS) * random.uniform(0.75, 1.0)
-        logger.warning("%s does not answer (%s); retrying", model, _describe(error))
-        await asyncio.sleep(max(wait, error.retry_after or 0.0))
+        seconds = min(self._backoff_seconds * 2**attempt, MAX_WAIT_SECONDS) * random.uniform(0.75, 1.0)
+        logger.warning("%s does not answer (%s); retrying", model, _describe_error(error))
+        await asyncio.sleep(max(seconds, error.retry_after or 0.0))
 
     def _unavailable_error(self, error: ApiError) -> LLMUnavailable:
+        """Return the error to raise after the last attempt, with advice on what to change."""
         model, model_on_host = self._settings.llm_model, f"{self._settings.llm_model} at {self._host}"
         if error.is_timeout:
             seconds = self._settings.llm_timeout_seconds
@@ -321,23 +331,26 @@ class _Service:
             )
         if error.status is None:
             return LLMUnavailable(
-                f"nothing answers at {self.api.address}: {_describe(error)}. Start the server, or correct "
+                f"nothing answers at {self.api.address}: {_describe_error(error)}. Start the server, or correct "
                 "ATLAS_LLM_BASE_URL"
             )
         if error.is_about_model:
-            return LLMUnavailable(f"{self._host} has no model {model!r}: {_describe(error)}. Correct ATLAS_LLM_MODEL")
+            return LLMUnavailable(
+                f"{self._host} has no model {model!r}: {_describe_error(error)}. Correct ATLAS_LLM_MODEL"
+            )
         if error.is_about_path:
             protocols = self.api.title if self._settings.llm_api else "any of the protocols that ATLAS knows"
             return LLMUnavailable(
-                f"the server at {self.api.address} does not speak {protocols} ({_describe(error)}). Set ATLAS_LLM_API "
-                f"to the protocol that it speaks, {' or '.join(APIS)}, or correct ATLAS_LLM_BASE_URL"
+                f"the server at {self.api.address} does not speak {protocols} ({_describe_error(error)}). Set "
+                f"ATLAS_LLM_API to the protocol that it speaks, {' or '.join(APIS)}, or correct ATLAS_LLM_BASE_URL"
             )
         key = self.api.key_variable
         hints: dict[int | None, str] = {401: f"; check {key}", 403: f"; check what the key in {key} may do"}
-        return LLMUnavailable(f"{model_on_host} does not answer: {_describe(error)}{hints.get(error.status, '')}")
+        return LLMUnavailable(f"{model_on_host} does not answer: {_describe_error(error)}{hints.get(error.status, '')}")
 
 
-def _api_of(settings: Settings) -> type[AnthropicApi] | type[OpenAIApi]:
+def _api_class(settings: Settings) -> type[AnthropicApi] | type[OpenAIApi]:
+    """Return the protocol that the settings name, or the likeliest one for their URL."""
     is_openai_url = settings.llm_base_url.removesuffix("/").endswith("/v1")
     name = settings.llm_api or ("openai" if is_openai_url else "anthropic")
     if name not in APIS:
@@ -362,11 +375,11 @@ def _may_succeed_later(error: ApiError) -> bool:
     return status >= 500 and not error.is_about_path
 
 
-def _describe(error: ApiError) -> str:
+def _describe_error(error: ApiError) -> str:
     return f"{f'status {error.status}, ' if error.status else ''}{' '.join(str(error).split())[:300].rstrip('.')}"
 
 
-def _answer(reply: ModelReply, *, is_structured: bool) -> Any:
+def _extract_answer(reply: ModelReply, *, is_structured: bool) -> Any:
     """Return the text of a reply or, for a structured answer, the object in the reply.
 
     Raises:

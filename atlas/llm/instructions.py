@@ -155,10 +155,10 @@ def detect_injection(text: str) -> str:
     lines = fold(text)
     spellings = {lines} if lines.isascii() else {lines, to_latin(text)}
     variants = {variant for spelling in spellings for variant in (spelling, " ".join(spelling.split()))}
-    for known in INJECTION_PATTERNS:
+    for injection_pattern in INJECTION_PATTERNS:
         for variant in variants:
-            if any(cue in variant for cue in known.cues) and known.pattern.search(variant):
-                return known.reads_like
+            if any(cue in variant for cue in injection_pattern.cues) and injection_pattern.pattern.search(variant):
+                return injection_pattern.reads_like
     return ""
 
 
@@ -173,8 +173,8 @@ def fold(text: str) -> str:
     Case, accents, invisible characters, compatibility forms, HTML entities and escapes are removed; line breaks are
     kept.
     """
-    plain = _ESCAPE.sub(lambda match: chr(int(match[1], 16)), html.unescape(text) if "&" in text else text)
-    lines = "\n".join(plain.splitlines())
+    unescaped = _ESCAPE.sub(lambda match: chr(int(match[1], 16)), html.unescape(text) if "&" in text else text)
+    lines = "\n".join(unescaped.splitlines())
     if not lines.isascii():
         decomposed = unicodedata.normalize("NFKD", lines)
         visible = "".join(

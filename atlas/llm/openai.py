@@ -53,8 +53,8 @@ class OpenAIApi:
         except (httpx.HTTPError, httpx.InvalidURL) as error:
             raise ApiError(str(error) or type(error).__name__) from error
         if response.is_success:
-            return _reply(response)
-        failure = _failure(response)
+            return _parse_reply(response)
+        failure = _parse_failure(response)
         if response.status_code == 400 and self._limit_name == "max_tokens" and "max_completion_tokens" in str(failure):
             self._limit_name = "max_completion_tokens"  # reasoning models use this name for the limit
             return self.send(request, model, is_forced=is_forced, timeout_seconds=timeout_seconds)
@@ -87,7 +87,13 @@ def _request_body(request: ModelRequest, *, is_forced: bool) -> dict[str, Any]:
     return {"messages": messages, "response_format": {"type": "json_schema", "json_schema": schema}}
 
 
-def _reply(response: httpx.Response) -> ModelReply:
+def _parse_reply(response: httpx.Response) -> ModelReply:
+    """Return the reply in a response.
+
+    Raises:
+        ApiError: The response is not JSON.
+        LLMReplyInvalid: The response has no text.
+    """
     try:
         body = response.json()
     except ValueError as error:
@@ -105,10 +111,10 @@ def _reply(response: httpx.Response) -> ModelReply:
         stop_reason = "the reply was cut off (length); a shorter answer is needed"
     elif choice.get("finish_reason") == "content_filter" or message.get("refusal"):
         stop_reason = "the model refused to answer"
-    return ModelReply(text=text, stop_reason=stop_reason, usage=_usage(body.get("usage")))
+    return ModelReply(text=text, stop_reason=stop_reason, usage=_parse_usage(body.get("usage")))
 
 
-def _usage(usage: Any) -> TokenUsage:
+def _parse_usage(usage: Any) -> TokenUsage:
     counts = usage if isinstance(usage, dict) else {}
     details = counts.get("prompt_tokens_details")
     cached = (details.get("cached_tokens") if isinstance(details, dict) else 0) or 0
@@ -120,7 +126,8 @@ def _usage(usage: Any) -> TokenUsage:
     )
 
 
-def _failure(response: httpx.Response) -> ApiError:
+def _parse_failure(response: httpx.Response) -> ApiError:
+    """Return a failed response as an error, with the server's message and the value of `retry-after`."""
     try:
         error = response.json().get("error")
         message = error.get("message") if isinstance(error, dict) else error

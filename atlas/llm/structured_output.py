@@ -120,25 +120,26 @@ class _Conversation(Generic[T]):
 
     async def ask_first(self) -> T:
         """Ask the question, and return the validated answer."""
-        return await self._validate(
-            partial(self._llm.complete, self._system, self._question.prompt, **self._request_options), self._basis()
+        return await self._receive_valid_answer(
+            partial(self._llm.complete, self._system, self._question.prompt, **self._request_options),
+            self._texts_to_compare(),
         )
 
     async def ask_again(self, fault: str) -> T:
         """Ask for a correction of the invalid first answer, and return the validated correction."""
         prompt = self._question.prompt
         correction = f"{FAULT_INTRODUCTION}\n{as_data({'reason': fault}, limit=1_000)}"
-        basis = self._basis(fault, self.reply)
+        basis = self._texts_to_compare(fault, self.reply)
         if isinstance(self._llm, CorrectableLLM):
-            return await self._validate(
+            return await self._receive_valid_answer(
                 partial(self._llm.correct, self._system, prompt, self._answer, correction, **self._request_options),
                 basis,
             )
-        return await self._validate(
+        return await self._receive_valid_answer(
             partial(self._llm.complete, self._system, f"{prompt}\n\n{correction}", **self._request_options), basis
         )
 
-    def _basis(self, fault: str = "", earlier: str = "") -> Basis:
+    def _texts_to_compare(self, fault: str = "", earlier: str = "") -> Basis:
         """Return the texts that an answer is compared with to find mere repetitions."""
         question_text, data = split_data(self._question.prompt)
         return Basis(
@@ -150,10 +151,16 @@ class _Conversation(Generic[T]):
             may_copy=self._question.may_copy,
         )
 
-    async def _validate(self, reply: Callable[[], Awaitable[Any]], basis: Basis) -> T:
+    async def _receive_valid_answer(self, reply: Callable[[], Awaitable[Any]], basis: Basis) -> T:
+        """Return an answer after checking it and converting it by the question's `validate`.
+
+        Args:
+            reply: Function that asks the model.
+            basis: Texts that the answer must not merely repeat.
+        """
         question = self._question
         try:
-            self._answer = answer = await _parse_answer(self._llm, reply)
+            self._answer = answer = await _receive_answer(self._llm, reply)
         except LLMReplyInvalid as error:
             self._answer = error.reply
             raise
@@ -165,8 +172,8 @@ class _Conversation(Generic[T]):
         return await asyncio.to_thread(question.validate, answer)
 
 
-async def _parse_answer(llm: LLMClient, reply: Callable[[], Awaitable[Any]]) -> Any:
-    """Return a model's reply, not yet validated.
+async def _receive_answer(llm: LLMClient, reply: Callable[[], Awaitable[Any]]) -> Any:
+    """Return a model's answer, without checking it.
 
     Raises:
         LLMUnavailable: The model failed, now or earlier in this operation, or the time limit was reached.
@@ -188,8 +195,8 @@ async def _parse_answer(llm: LLMClient, reply: Callable[[], Awaitable[Any]]) -> 
 
 
 def _as_unavailable(llm: LLMClient, error: Exception) -> LLMUnavailable:
-    why = f"{type(error).__name__}: {error}" if str(error) else type(error).__name__
-    return LLMUnavailable(f"{model_name(llm)} is unavailable: {why}")
+    reason = f"{type(error).__name__}: {error}" if str(error) else type(error).__name__
+    return LLMUnavailable(f"{model_name(llm)} is unavailable: {reason}")
 
 
 def model_name(llm: LLMClient) -> str:
@@ -208,10 +215,11 @@ def as_data(texts: Mapping[str, str], *, limit: int) -> str:
             ones do not need. A shortened text keeps its beginning and end, with the number of cut characters between
             them.
     """
-    bound = _max_length([len(text) for text in texts.values()], limit)
-    mark = hashlib.sha256(json.dumps([*texts.items()]).encode()).hexdigest()[:16]
+    max_length = _max_length([len(text) for text in texts.values()], limit)
+    tag_hash = hashlib.sha256(json.dumps([*texts.items()]).encode()).hexdigest()[:16]
     return "\n".join(
-        f"<data-{mark} id={_quote(name)}>\n{_truncate(text, bound)}\n</data-{mark}>" for name, text in texts.items()
+        f"<data-{tag_hash} id={_quote(name)}>\n{_truncate(text, max_length)}\n</data-{tag_hash}>"
+        for name, text in texts.items()
     )
 
 
@@ -230,29 +238,32 @@ def shorten(prompt: str, characters: int) -> str:
     if len(prompt) <= characters:
         return prompt
     _, data = split_data(prompt)
-    n_data = sum(map(len, data))
-    n_left = max(0, characters - (len(prompt) - n_data) - CUT_CHARACTERS * len(data))
-    bound = _max_length([len(text) for text in data], n_left)
-    return _DATA.sub(lambda match: f"{match['opening']}{_truncate(match['text'], bound)}{match['closing']}", prompt)
+    n_data_characters = sum(map(len, data))
+    n_available = max(0, characters - (len(prompt) - n_data_characters) - CUT_CHARACTERS * len(data))
+    max_length = _max_length([len(text) for text in data], n_available)
+    return _DATA.sub(
+        lambda match: f"{match['opening']}{_truncate(match['text'], max_length)}{match['closing']}", prompt
+    )
 
 
 def _max_length(lengths: list[int], limit: int) -> int:
     """Return the maximum number of characters per text so that the total of all texts stays within a limit."""
-    remaining, bound = limit, 0
+    remaining, max_length = limit, 0
     for n_longer, length in zip(range(len(lengths), 0, -1), sorted(lengths), strict=True):
-        bound = remaining // n_longer
-        if length > bound:
-            return bound
+        max_length = remaining // n_longer
+        if length > max_length:
+            return max_length
         remaining -= length
-    return max(lengths, default=bound)
+    return max(lengths, default=max_length)
 
 
-def _truncate(text: str, bound: int) -> str:
-    if len(text) <= bound:
+def _truncate(text: str, max_length: int) -> str:
+    """Return a text shortened to `max_length` characters, with a note in place of the middle."""
+    if len(text) <= max_length:
         return text
-    end = bound // 3
-    start = bound - end
-    return f"{text[:start]}\n… cut {len(text) - bound:,} characters …\n{text[len(text) - end :]}"
+    end = max_length // 3
+    start = max_length - end
+    return f"{text[:start]}\n… cut {len(text) - max_length:,} characters …\n{text[len(text) - end :]}"
 
 
 def _quote(name: str) -> str:

@@ -20,16 +20,16 @@ COPY_WORDS = 24
 LOOP_CHARACTERS = 45
 """Minimum total length in characters of a repeated phrase that counts as a loop."""
 
-MIN_DISTINCT, MANY_WORDS = 0.5, 30
-"""Share of distinct four-word phrases below which a longer text is repetitive."""
+MIN_DISTINCT_SHARE, MIN_PHRASES = 0.5, 30
+"""Smallest share of distinct four-word phrases in a text that is not repetitive, if it has so many phrases."""
 
-FEW_WORDS = 3
-"""Number of words below which two fields may be equal."""
+MAX_EQUAL_WORDS = 3
+"""Largest number of words of a text that two fields may share."""
 
 _WORD = re.compile(r"\w+")
 _LONG_WORD = re.compile(r"[a-zà-ÿ]{4,}")
 _STEM_CHARACTERS = 5
-_COMMON = frozenset(
+_COMMON_WORDS = frozenset(
     [
         *("about", "after", "also", "been", "before", "could", "each", "from", "have", "into", "more", "most", "only"),
         *("other", "over", "should", "some", "such", "than", "that", "their", "them", "then", "there", "these", "they"),
@@ -99,12 +99,12 @@ def check_substance(answer: Any, schema: Mapping[str, Any], prose: Collection[st
         prose: Names of the prose fields, at any depth.
         basis: The texts to compare with.
     """
-    for fields in _objects(answer, schema, prose):
+    for fields in _prose_fields(answer, schema, prose):
         empty = [field.name for field in fields if field.is_required and not all(map(_has_words, field.texts))]
         if empty:
             raise InvalidInput(f"expected words for {' and '.join(empty)}, got none")
         texts = list(chain.from_iterable(field.texts for field in fields))
-        if any(len(_words(text)) > FEW_WORDS and texts.count(text) > 1 for text in texts):
+        if any(len(_words(text)) > MAX_EQUAL_WORDS and texts.count(text) > 1 for text in texts):
             raise InvalidInput("expected a different text for each field, got the same text twice; rewrite one")
         for field in fields:
             for text in field.texts:
@@ -116,7 +116,7 @@ def check_grounded(answer: Any, schema: Mapping[str, Any], prose: Collection[str
 
     Names in braces are parameters, and may be new.
     """
-    all_fields = chain.from_iterable(_objects(answer, schema, prose))
+    all_fields = chain.from_iterable(_prose_fields(answer, schema, prose))
     prose_text = "\n".join(chain.from_iterable(field.texts for field in all_fields))
     data = _normalise("\n".join([basis.question, *basis.sources, *_PLACEHOLDER.findall(prose_text)]))
     names = dict.fromkeys([*_NUMBER.findall(prose_text), *_IDENTIFIER.findall(prose_text)])
@@ -139,7 +139,7 @@ def is_loop(text: str) -> bool:
     ):
         return True
     n_phrases = len(_words(text)) - 3
-    return n_phrases >= MANY_WORDS and len(_word_runs(text, 4)) < MIN_DISTINCT * n_phrases
+    return n_phrases >= MIN_PHRASES and len(_word_runs(text, 4)) < MIN_DISTINCT_SHARE * n_phrases
 
 
 @dataclass(frozen=True, slots=True)
@@ -149,7 +149,7 @@ class _Field:
     is_required: bool
 
 
-def _objects(answer: Any, schema: Mapping[str, Any], prose: Collection[str]) -> Iterator[list[_Field]]:
+def _prose_fields(answer: Any, schema: Mapping[str, Any], prose: Collection[str]) -> Iterator[list[_Field]]:
     """Yield the prose fields of each object in an answer, outer objects first."""
     if isinstance(answer, Mapping):
         required = schema.get("required", ())
@@ -159,10 +159,10 @@ def _objects(answer: Any, schema: Mapping[str, Any], prose: Collection[str]) -> 
             if name in prose and _is_prose(value)
         ]
         for name, value in answer.items():
-            yield from _objects(value, schema.get("properties", {}).get(name, {}), prose)
+            yield from _prose_fields(value, schema.get("properties", {}).get(name, {}), prose)
     elif isinstance(answer, list):
         for value in answer:
-            yield from _objects(value, schema.get("items", {}), prose)
+            yield from _prose_fields(value, schema.get("items", {}), prose)
 
 
 def _is_prose(value: Any) -> bool:
@@ -196,7 +196,7 @@ def _normalise(text: str) -> str:
 
 def significant_words(text: str) -> set[str]:
     """Return the stems of the content words of a text."""
-    return {word[:_STEM_CHARACTERS] for word in _LONG_WORD.findall(text.casefold()) if word not in _COMMON}
+    return {word[:_STEM_CHARACTERS] for word in _LONG_WORD.findall(text.casefold()) if word not in _COMMON_WORDS}
 
 
 def _has_words(text: str) -> bool:

@@ -50,20 +50,20 @@ def run_trial(llm: LLMClient, text: str, block: str) -> Trial:
     Args:
         block: The context block from the memories, as an agent receives it.
     """
-    return run(_answers(llm, text, block))
+    return run(_ask_with_and_without(llm, text, block))
 
 
-async def _answers(llm: LLMClient, text: str, block: str) -> Trial:
+async def _ask_with_and_without(llm: LLMClient, text: str, block: str) -> Trial:
     memories = as_data({"memories": block}, limit=BLOCK_CHARACTERS)
     calls = (
-        _reply(llm, DEMONSTRATION.text, text),
-        _reply(llm, f"{DEMONSTRATION.text}\n\n{DATA_RULE}", f"{memories}\n\nThe task:\n{text}"),
+        _ask_once(llm, DEMONSTRATION.text, text),
+        _ask_once(llm, f"{DEMONSTRATION.text}\n\n{DATA_RULE}", f"{memories}\n\nThe task:\n{text}"),
     )
     without, with_block = await asyncio.gather(*calls)
     return Trial(model=model_name(llm), without=without, with_block=with_block)
 
 
-async def _reply(llm: LLMClient, system: str, prompt: str) -> Reply:
+async def _ask_once(llm: LLMClient, system: str, prompt: str) -> Reply:
     with operation() as account:
         try:
             text, problem = str(await llm.complete(system, prompt, max_tokens=MAX_TOKENS)), ""
@@ -71,10 +71,10 @@ async def _reply(llm: LLMClient, system: str, prompt: str) -> Reply:
             text, problem = error.reply, str(error)
         except AtlasError as error:
             text, problem = "", str(error)
-    return Reply(text=text, problem=problem, cost=_cost(account.spent, system, prompt, text))
+    return Reply(text=text, problem=problem, cost=_describe_cost(account.spent, system, prompt, text))
 
 
-def _cost(usage: TokenUsage, system: str, prompt: str, text: str) -> str:
+def _describe_cost(usage: TokenUsage, system: str, prompt: str, text: str) -> str:
     """Return `1,204 tokens read, 96 written · $0.0017 …`. The numbers are estimates if the model reports no usage."""
     if not usage.n_calls:
         n_read, n_written = estimate_tokens(system, prompt), estimate_tokens(text)

@@ -16,7 +16,7 @@ def attempt_as_data(trajectory: Trajectory, *, limit: int = ATTEMPT_CHARACTERS) 
     outcome = trajectory.outcome
     parts = {
         "task": trajectory.task.description,
-        "steps": "\n".join(_step(n, step) for n, step in enumerate(trajectory.steps, start=1)),
+        "steps": "\n".join(_step(number, step) for number, step in enumerate(trajectory.steps, start=1)),
         "outcome": outcome.label + (f": {outcome.error_info}" if outcome.error_info else ""),
         "solution": str(trajectory.metadata.get("solution", "") or ""),
         "feedback": str(trajectory.metadata.get("feedback", "") or ""),
