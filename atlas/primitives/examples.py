@@ -48,13 +48,13 @@ def run_examples(concept: CodeConcept, library: Mapping[str, CodeConcept]) -> li
     Raises:
         InvalidInput: The concept is not a primitive of the library, or has other code, calls or examples there.
     """
-    trusted = _installed_primitive(concept, library)
-    with tempfile.TemporaryDirectory() as scratch:
-        _write_files(Path(scratch), trusted.metadata.get("example_files", {}))
-        namespace: dict[str, Any] = {"root": Path(scratch)}
-        for part in _with_callees(trusted, library):
-            exec(compile(part.code, f"<{part.id}>", "exec", dont_inherit=True), namespace)
-        return [_run(call, expected, namespace) for call, expected in trusted.examples]
+    primitive = _installed_primitive(concept, library)
+    with tempfile.TemporaryDirectory() as directory:
+        _write_files(Path(directory), primitive.metadata.get("example_files", {}))
+        namespace: dict[str, Any] = {"root": Path(directory)}
+        for callee in _with_callees(primitive, library):
+            exec(compile(callee.code, f"<{callee.id}>", "exec", dont_inherit=True), namespace)
+        return [_run_example(call, expected, namespace) for call, expected in primitive.examples]
 
 
 def _installed_primitive(concept: CodeConcept, library: Mapping[str, CodeConcept]) -> CodeConcept:
@@ -99,7 +99,7 @@ def _write_files(root: Path, texts: Mapping[str, str]) -> None:
         root.joinpath(path).write_text(text, encoding="utf-8")
 
 
-def _run(call: str, expected: str, namespace: dict[str, Any]) -> ExampleResult:
+def _run_example(call: str, expected: str, namespace: dict[str, Any]) -> ExampleResult:
     try:
         actual = repr(eval(call, namespace))
         passed = actual == normalise_literal(expected)
@@ -122,10 +122,10 @@ def parse_grids(example: tuple[str, str]) -> ExampleGrids:
     There are no grids in a text that is not Python.
     """
     call, result = example
-    return ExampleGrids(inputs=_parse_grids(call), outputs=_parse_grids(result))
+    return ExampleGrids(inputs=_grids_in(call), outputs=_grids_in(result))
 
 
-def _parse_grids(text: str) -> tuple[Grid, ...]:
+def _grids_in(text: str) -> tuple[Grid, ...]:
     try:
         tree = ast.parse(text.strip(), mode="eval")
     except (SyntaxError, ValueError, RecursionError, MemoryError):
@@ -134,6 +134,7 @@ def _parse_grids(text: str) -> tuple[Grid, ...]:
 
 
 def _outermost_grids(node: ast.AST) -> list[Grid]:
+    """Return the grids in an expression that are not part of another grid."""
     grid = _as_grid(node)
     if grid is not None:
         return [grid]
@@ -148,5 +149,7 @@ def _as_grid(node: ast.AST) -> Grid | None:
         rows = ast.literal_eval(node)
     except ValueError:  # something in it is not a literal
         return None
-    is_grid = bool(rows) and all(isinstance(row, list) and row and len(row) == len(rows[0]) for row in rows)
-    return rows if is_grid and all(type(color) is int and 0 <= color <= 9 for row in rows for color in row) else None
+    is_rectangle = bool(rows) and all(isinstance(row, list) and row and len(row) == len(rows[0]) for row in rows)
+    return (
+        rows if is_rectangle and all(type(color) is int and 0 <= color <= 9 for row in rows for color in row) else None
+    )

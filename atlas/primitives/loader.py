@@ -26,7 +26,7 @@ from typing import Any
 from atlas.core.errors import InvalidInput
 from atlas.core.types import CodeConcept
 
-_Name = tuple[ModuleType, str]
+_ModuleName = tuple[ModuleType, str]
 """A module and a name that it defines."""
 
 NO_METADATA: Mapping[str, Any] = MappingProxyType({})
@@ -48,7 +48,7 @@ def concepts_of(
             functions have the same name.
     """
     ids = {(module, name): f"{domain}_{name}" for module in modules for name in _public_functions(module)}
-    concepts = {name: _concept(module, name, ids, metadata) for module, name in ids}
+    concepts = {name: _make_concept(module, name, ids, metadata) for module, name in ids}
     if len(concepts) < len(ids):
         names = Counter(name for _, name in ids)
         raise InvalidInput(
@@ -58,24 +58,28 @@ def concepts_of(
 
 
 def _public_functions(module: ModuleType) -> list[str]:
-    bound = _bindings(module).items()
-    return [name for name, node in bound if isinstance(node, ast.FunctionDef) and not name.startswith("_")]
+    statements = _statements_by_name(module).items()
+    return [name for name, node in statements if isinstance(node, ast.FunctionDef) and not name.startswith("_")]
 
 
-def _concept(module: ModuleType, name: str, ids: Mapping[_Name, str], metadata: Mapping[str, Any]) -> CodeConcept:
-    node = _bindings(module)[name]
+def _make_concept(
+    module: ModuleType, name: str, ids: Mapping[_ModuleName, str], metadata: Mapping[str, Any]
+) -> CodeConcept:
+    """Return the concept of a function: its code, and what its docstring says."""
+    node = _statements_by_name(module)[name]
     assert isinstance(node, ast.FunctionDef)
-    text = inspect.cleandoc(ast.get_docstring(node) or "")
+    docstring = inspect.cleandoc(ast.get_docstring(node) or "")
     parts = _CodeParts(ids)
     parts.add(module, name)
     return CodeConcept(
         id=ids[module, name],
         name=name,
-        description=" ".join(_SECTION.split(text, maxsplit=1)[0].split()),
+        description=" ".join(_SECTION.split(docstring, maxsplit=1)[0].split()),
         code=parts.code(),
         signature=f"{name}({ast.unparse(node.args)}) -> {ast.unparse(node.returns) if node.returns else None}",
         examples=tuple(
-            (example.source.strip(), example.want.strip()) for example in doctest.DocTestParser().get_examples(text)
+            (example.source.strip(), example.want.strip())
+            for example in doctest.DocTestParser().get_examples(docstring)
         ),
         source="primitive",
         calls=tuple(sorted(parts.calls - {ids[module, name]})),
@@ -87,7 +91,7 @@ def _concept(module: ModuleType, name: str, ids: Mapping[_Name, str], metadata: 
 class _CodeParts:
     """The imports and definitions that make up the code of a primitive, dependencies first."""
 
-    ids: Mapping[_Name, str]
+    ids: Mapping[_ModuleName, str]
     """Ids of the primitives."""
 
     imports: dict[str, None] = field(default_factory=dict)
@@ -99,19 +103,19 @@ class _CodeParts:
 
     def add(self, module: ModuleType, name: str) -> None:
         """Add the definition of a name in a module, after its dependencies."""
-        source = _source(module, name)
+        source = _definition_source(module, name)
         if self.started.get(name, source) != source:
             raise InvalidInput(
                 f"the modules of a primitive have two different definitions of {name!r}; rename one of them"
             )
         if name not in self.started:
             self.started[name] = source
-            for dependency in sorted(_free_names(source) & _bindings(module).keys() - {name}):
+            for dependency in sorted(_free_names(source) & _statements_by_name(module).keys() - {name}):
                 self._add_dependency(module, dependency)
             self.definitions[name] = source
 
     def _add_dependency(self, module: ModuleType, name: str) -> None:
-        node = _bindings(module)[name]
+        node = _statements_by_name(module)[name]
         if (module, name) in self.ids:
             self.calls.add(self.ids[module, name])
         elif not isinstance(node, ast.Import | ast.ImportFrom):
@@ -120,7 +124,7 @@ class _CodeParts:
             self._add_import(module, node, name)
 
     def _add_import(self, module: ModuleType, node: ast.Import | ast.ImportFrom, name: str) -> None:
-        """Add an import statement. Of an import from the module's own package, add the imported definition instead."""
+        """Add an import statement. An import from the module's own package adds the imported definition instead."""
         alias = next(alias for alias in node.names if (alias.asname or alias.name) == name)
         if isinstance(node, ast.Import):
             origin, statement = alias.name, ast.unparse(ast.Import([alias]))
@@ -129,7 +133,9 @@ class _CodeParts:
             statement = ast.unparse(ast.ImportFrom(origin, [alias], 0))
         if origin.partition(".")[0] != module.__name__.partition(".")[0]:
             self.imports[statement] = None
-        elif isinstance(node, ast.ImportFrom) and not alias.asname and name in _bindings(import_module(origin)):
+        elif (
+            isinstance(node, ast.ImportFrom) and not alias.asname and name in _statements_by_name(import_module(origin))
+        ):
             self._add_dependency(import_module(origin), name)
         else:
             raise InvalidInput(
@@ -145,19 +151,20 @@ class _CodeParts:
 
 def _free_names(source: str) -> set[str]:
     """Return the names that a definition uses but does not define, also in annotations and defaults."""
-    return set(_external_names(symtable.symtable(source, "<primitive>", "exec"), is_top=True))
+    return set(_referenced_names(symtable.symtable(source, "<primitive>", "exec"), is_top=True))
 
 
-def _external_names(table: symtable.SymbolTable, *, is_top: bool) -> Iterator[str]:
+def _referenced_names(table: symtable.SymbolTable, *, is_top: bool) -> Iterator[str]:
+    """Yield the names that a scope reads from outside. At the top, that is every name that it reads."""
     for symbol in table.get_symbols():
         if symbol.is_referenced() and (is_top or symbol.is_global()):
             yield symbol.get_name()
     for child in table.get_children():
-        yield from _external_names(child, is_top=False)
+        yield from _referenced_names(child, is_top=False)
 
 
 @cache
-def _text(module: ModuleType) -> str:
+def _module_source(module: ModuleType) -> str:
     loader = module.__spec__.loader if module.__spec__ else None
     text = loader.get_source(module.__name__) if isinstance(loader, InspectLoader) else None
     if text is None:
@@ -166,20 +173,21 @@ def _text(module: ModuleType) -> str:
 
 
 @cache
-def _tree(module: ModuleType) -> ast.Module:
-    return ast.parse(_text(module))
+def _module_tree(module: ModuleType) -> ast.Module:
+    return ast.parse(_module_source(module))
 
 
 @cache
-def _bindings(module: ModuleType) -> dict[str, ast.stmt]:
+def _statements_by_name(module: ModuleType) -> dict[str, ast.stmt]:
     """Return the statements that bind the names of a module, keyed by name."""
-    bound: dict[str, ast.stmt] = {}
-    for node in _tree(module).body:
-        bound.update(dict.fromkeys(_bound_names(node), node))
-    return bound
+    statements: dict[str, ast.stmt] = {}
+    for node in _module_tree(module).body:
+        statements.update(dict.fromkeys(_bound_names(node), node))
+    return statements
 
 
 def _bound_names(node: ast.stmt) -> list[str]:
+    """Return the names that a top-level statement binds."""
     if isinstance(node, ast.FunctionDef | ast.ClassDef):
         return [node.name]
     if isinstance(node, ast.Import | ast.ImportFrom):
@@ -192,11 +200,13 @@ def _bound_names(node: ast.stmt) -> list[str]:
     return [target.id for target in targets if isinstance(target, ast.Name)]
 
 
-def _source(module: ModuleType, name: str) -> str:
+def _definition_source(module: ModuleType, name: str) -> str:
     """Return the source of a definition, with the docstring after an alias or a constant."""
-    node, body = _bindings(module)[name], _tree(module).body
-    following = body[body.index(node) + 1 : body.index(node) + 2]
-    is_documented = following and isinstance(following[0], ast.Expr) and isinstance(following[0].value, ast.Constant)
-    first = min([node.lineno, *(decorator.lineno for decorator in getattr(node, "decorator_list", []))])
-    last = (following[0] if is_documented else node).end_lineno
-    return "\n".join(_text(module).splitlines()[first - 1 : last])
+    node, body = _statements_by_name(module)[name], _module_tree(module).body
+    next_statement = body[body.index(node) + 1 : body.index(node) + 2]
+    is_documented = (
+        next_statement and isinstance(next_statement[0], ast.Expr) and isinstance(next_statement[0].value, ast.Constant)
+    )
+    first_line = min([node.lineno, *(decorator.lineno for decorator in getattr(node, "decorator_list", []))])
+    last_line = (next_statement[0] if is_documented else node).end_lineno
+    return "\n".join(_module_source(module).splitlines()[first_line - 1 : last_line])
