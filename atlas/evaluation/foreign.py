@@ -133,6 +133,7 @@ class _Query:
 def _make_results(
     asked_in: str, queries: Sequence[_Query], is_answered: Values, names: Sequence[str], seed: int
 ) -> tuple[ForeignResult, ...]:
+    """Return a result for each source and, if there are several, one for all of them together."""
     rows_by_source = dict[str, list[int]]()
     for row, query in enumerate(queries):
         rows_by_source.setdefault(query.source, []).append(row)

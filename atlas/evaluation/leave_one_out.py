@@ -175,6 +175,7 @@ def _predict(
 
 
 def _make_rows(predictions: Sequence[_Prediction], groups: Sequence[str], seed: int) -> tuple[OutcomeRow, ...]:
+    """Return the accuracy and Brier score of each retriever, with the differences from its baselines."""
     values_by_name = {prediction.name: prediction.values for prediction in predictions}
     rows = []
     for prediction in predictions:

@@ -151,6 +151,7 @@ def _title(task: TaskResult) -> str:
 
 
 def _describe_size(task: TaskResult) -> str:
+    """Return a sentence on the records and queries of a task."""
     parts = [f"{task.n_records:,} records"]
     if task.rows:
         parts.append(f"{task.word_overlap:.0%} of a query's words are in the nearest relevant description")

@@ -158,8 +158,8 @@ def _exclusion_filter(key: str, values: Collection[str]) -> Where | None:
     if not values:
         return None
     ordered = sorted(values)
-    between = [{key: {"$gt": low, "$lt": high}} for low, high in pairwise(ordered)]
-    return {"$or": [{key: {"$lt": ordered[0]}}, *between, {key: {"$gt": ordered[-1]}}]}
+    ranges_between = [{key: {"$gt": low, "$lt": high}} for low, high in pairwise(ordered)]
+    return {"$or": [{key: {"$lt": ordered[0]}}, *ranges_between, {key: {"$gt": ordered[-1]}}]}
 
 
 TUNING_NOTE = "its weights were chosen on the development half"
@@ -273,8 +273,8 @@ def reciprocal_rank_fusion(*searches: Search) -> Search:
             for rank, experience in enumerate(single_search(text, max(k, RRF_DEPTH)), start=1):
                 experiences[experience.id] = experience
                 scores[experience.id] = scores.get(experience.id, 0.0) + 1 / (RRF_K + rank)
-        best = sorted(scores, key=lambda record_id: -scores[record_id])[:k]
-        return [experiences[record_id] for record_id in best]
+        best_ids = sorted(scores, key=lambda record_id: -scores[record_id])[:k]
+        return [experiences[record_id] for record_id in best_ids]
 
     return search
 
@@ -318,11 +318,11 @@ def evaluate_corpora(
     results: list[TaskResult] = []
     foreign: list[ForeignResult] = []
     blocks: list[BlockResult] = []
-    about: dict[str, str] = {}
+    descriptions: dict[str, str] = {}
     for corpus in corpora:
         with _fill_store(corpus, cached_embedder, settings, watch(f"storing {corpus.name}")) as memory:
             rows: list[Retriever] = [PlainBM25(corpus.texts), *rows_of(memory, "trajectory_id")]
-            about |= {row.name: row.about for row in rows}
+            descriptions |= {row.name: row.about for row in rows}
             results += [
                 evaluate(task, corpus.texts, rows, half=half, seed=seed, on_progress=watch(task.name))
                 for task in corpus.tasks
@@ -336,7 +336,7 @@ def evaluate_corpora(
         model=cached_embedder.model_name,
         half=half,
         seed=seed,
-        retrievers=about,
+        retrievers=descriptions,
         tasks=tuple(results),
         foreign=tuple(foreign),
         blocks=tuple(blocks),

@@ -99,9 +99,9 @@ def _repeated_positions(keys: Iterator[Hashable] | Sequence[Hashable]) -> list[l
     return [group for group in positions.values() if len(group) > 1]
 
 
-def _merge_overlapping(n: int, groups: Sequence[Sequence[int]]) -> list[list[int]]:
+def _merge_overlapping(n_positions: int, groups: Sequence[Sequence[int]]) -> list[list[int]]:
     """Return groups of positions after merging groups that overlap, each sorted."""
-    parents = list(range(n))
+    parents = list(range(n_positions))
 
     def root(position: int) -> int:
         while parents[position] != position:
@@ -112,4 +112,4 @@ def _merge_overlapping(n: int, groups: Sequence[Sequence[int]]) -> list[list[int
         for position in group[1:]:
             low, high = sorted((root(group[0]), root(position)))
             parents[high] = low
-    return _repeated_positions([root(position) for position in range(n)])
+    return _repeated_positions([root(position) for position in range(n_positions)])

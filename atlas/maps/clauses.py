@@ -165,18 +165,18 @@ class _SentenceState:
         if self.word_before != "of" or word not in DETERMINERS:  # `area of a cube`
             self.word_before = word
 
-    def end_noun_phrase(self, word: str) -> Iterator[Clause]:
+    def end_noun_phrase(self, next_word: str) -> Iterator[Clause]:
         """Read the word after a noun phrase, and yield the clauses that end with the phrase."""
         ends_with_verb = len(self.noun_words) > 1 and is_plural(self.noun_words[-2]) and self.noun_words[-1] in VERBS
-        if ends_with_verb or word in DETERMINERS or (word in CONDITIONS and is_plural(self.noun_words[-1])):
+        if ends_with_verb or next_word in DETERMINERS or (next_word in CONDITIONS and is_plural(self.noun_words[-1])):
             self.noun_words.pop()  # `clients hammer the endpoint`, `goals generate`, `checks if`
         for clause in self._finish_noun_phrase():
-            if word != "of" or clause.phrase.head not in QUANTITIES:
+            if next_word != "of" or clause.phrase.head not in QUANTITIES:
                 yield clause
             self.latest_clause = clause
-        if word not in ("and", "or", "of"):
+        if next_word not in ("and", "or", "of"):
             self.verb = ""
-        self.noun_words, self.word_before = [], word
+        self.noun_words, self.word_before = [], next_word
 
     def _finish_noun_phrase(self) -> Iterator[Clause]:
         """Yield the clause of the noun phrase. After `of`, first yield the phrase before it, with the noun."""

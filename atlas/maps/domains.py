@@ -147,7 +147,7 @@ def match_domains(old: Labels, new: Labels) -> dict[int, int]:
 def labels_from_neighbours(
     newcomers: Vectors, old: Vectors, labels: Labels, strengths: Strengths
 ) -> tuple[Labels, Strengths]:
-    """Return a label for each new record, by a weighted vote of its nearest neighbours, and the membership strength."""
+    """Return the label and membership strength of each new record, by a weighted vote of its nearest neighbours."""
     nearest = nearest_neighbours(newcomers, N_NEIGHBOURS, pool=old)
     weights = placement_weights(nearest)
     new_labels = np.full(len(newcomers), UNCLUSTERED, np.int32)

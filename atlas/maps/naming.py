@@ -60,21 +60,8 @@ def name_domains(texts: Sequence[str], labels: Labels) -> dict[int, DomainTerms]
     texts_by_domain, people = _read_domains(texts, labels)
     if not texts_by_domain:
         return {}
-    frequencies = Counter[str]()
-    for text in chain.from_iterable(texts_by_domain.values()):
-        frequencies.update(text.words)
-    singulars = _singulars(frequencies)
-    counts = {number: _count_members(domain_texts, singulars) for number, domain_texts in texts_by_domain.items()}
-    sizes = {number: len(domain_texts) for number, domain_texts in texts_by_domain.items()}
-    total_counts = Counter[str]()
-    for domain_counts in counts.values():
-        total_counts.update(domain_counts)
-    weights = {
-        number: _term_weights(counts[number], sizes[number], total_counts, sum(sizes.values()))
-        for number in texts_by_domain
-        if number != UNCLUSTERED
-    }
-    owners = _domains_by_word(weights)
+    weights = _weigh_terms(texts_by_domain)
+    domain_by_word = _domains_by_word(weights)
     n_read = min(MAX_SAMPLED, max(MIN_SAMPLED, MAX_SAMPLED_IN_ALL // len(texts_by_domain)))
     sampled = {
         number: [text.text for text in domain_texts[:: _sampling_step(domain_texts, n_read)]]
@@ -82,8 +69,26 @@ def name_domains(texts: Sequence[str], labels: Labels) -> dict[int, DomainTerms]
     }
     names = subject_names(sampled, people)
     return {
-        number: DomainTerms(terms=_select_domain_terms(number, domain_weights, owners), names=names[number])
+        number: DomainTerms(terms=_select_domain_terms(number, domain_weights, domain_by_word), names=names[number])
         for number, domain_weights in weights.items()
+    }
+
+
+def _weigh_terms(texts_by_domain: Mapping[int, Sequence[Prose]]) -> dict[int, dict[str, float]]:
+    """Return the weight of each word in each domain, keyed by the domain's number and the word."""
+    frequencies = Counter[str]()
+    for text in chain.from_iterable(texts_by_domain.values()):
+        frequencies.update(text.words)
+    singulars = _singulars(frequencies)
+    counts = {number: _count_members(texts, singulars) for number, texts in texts_by_domain.items()}
+    n_records = sum(map(len, texts_by_domain.values()))
+    total_counts = Counter[str]()
+    for domain_counts in counts.values():
+        total_counts.update(domain_counts)
+    return {
+        number: _term_weights(counts[number], len(texts), total_counts, n_records)
+        for number, texts in texts_by_domain.items()
+        if number != UNCLUSTERED
     }
 
 
@@ -95,12 +100,12 @@ def unique_names(terms_by_domain: Mapping[int, DomainTerms], reserved: Iterable[
         reserved: Names of other domains.
     """
     names: dict[int, str] = {}
-    used = set(reserved)
+    taken_names = set(reserved)
     for number, terms in terms_by_domain.items():
         candidates = terms.names or (" and ".join(terms.terms[:2]) or f"Domain {number + 1}",)
-        numbered = (f"{candidates[0]} ({count})" for count in range(2, len(used) + 3))
-        names[number] = next(name for name in (*candidates, *numbered) if name not in used)
-        used.add(names[number])
+        numbered = (f"{candidates[0]} ({count})" for count in range(2, len(taken_names) + 3))
+        names[number] = next(name for name in (*candidates, *numbered) if name not in taken_names)
+        taken_names.add(names[number])
     return names
 
 
@@ -227,11 +232,11 @@ def _term_weights(counts: Counter[str], n_members: int, total_counts: Counter[st
 
 def _domains_by_word(weights: Mapping[int, Mapping[str, float]]) -> dict[str, int]:
     """Return the number of the domain for which a word is most distinctive, keyed by word."""
-    best: dict[str, tuple[float, int]] = {}
+    best_weights: dict[str, tuple[float, int]] = {}
     for number, domain_weights in weights.items():
         for word, weight in domain_weights.items():
-            best[word] = max(best.get(word, (0.0, number)), (weight, number))
-    return {word: number for word, (_, number) in best.items()}
+            best_weights[word] = max(best_weights.get(word, (0.0, number)), (weight, number))
+    return {word: number for word, (_, number) in best_weights.items()}
 
 
 def _select_domain_terms(

@@ -78,6 +78,7 @@ def n_changed(store: Store, collection: str, since: int) -> int:
 
 
 def _empty_snapshot(store: Store, collection: str) -> EmbeddedRecords:
+    """Return a snapshot of a collection at the current revision, without records."""
     model = store.model
     return EmbeddedRecords(
         ids=(),

@@ -83,10 +83,10 @@ async def suggest_names(
         LLMError: The model could not be called, or gave no valid names.
     """
     names: dict[int, str] = {}
-    used = list(reserved)
+    taken_names = list(reserved)
     for start in range(0, len(domains), MAX_DOMAINS):
         batch = domains[start : start + MAX_DOMAINS]
-        answer = await _ask_for_names(llm, batch, [*used, *names.values()])
+        answer = await _ask_for_names(llm, batch, [*taken_names, *names.values()])
         names.update(answer)
     return names
 

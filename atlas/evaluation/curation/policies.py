@@ -163,13 +163,13 @@ def _summarise_group(group: Sequence[Trajectory]) -> Trajectory:
     share = 1 / len(group)
     task = "\n".join(_truncate(attempt.task.description, share) for attempt in group)
     solution = "\n".join(_truncate(text_without_task(attempt), share) for attempt in group)
-    last = group[-1]
+    latest_attempt = group[-1]
     outcomes = [attempt.outcome.success for attempt in group if attempt.outcome.success is not None]
     success = sum(outcomes) * 2 >= len(outcomes) if outcomes else None
     return replace(
-        last,
-        task=Task(f"summary of {last.id}", last.task.domain, task),
-        outcome=replace(last.outcome, success=success),
+        latest_attempt,
+        task=Task(f"summary of {latest_attempt.id}", latest_attempt.task.domain, task),
+        outcome=replace(latest_attempt.outcome, success=success),
         steps=(),
         metadata={"solution": solution},
     )
