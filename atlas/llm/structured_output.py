@@ -14,7 +14,7 @@ from typing import Any, Generic, TypeVar
 from atlas.core.errors import AtlasError, InvalidInput, LLMBudgetExceeded, LLMReplyInvalid, LLMUnavailable
 from atlas.core.imports.distribution import extra
 from atlas.llm.budget import operation
-from atlas.llm.substance import Basis, check_grounded, check_substance
+from atlas.llm.substance import ComparisonTexts, check_grounded, check_substance
 from atlas.protocols.infra import CorrectableLLM, LLMClient
 
 T = TypeVar("T")
@@ -129,20 +129,20 @@ class _Conversation(Generic[T]):
         """Ask for a correction of the invalid first answer, and return the validated correction."""
         prompt = self._question.prompt
         correction = f"{FAULT_INTRODUCTION}\n{as_data({'reason': fault}, limit=1_000)}"
-        basis = self._texts_to_compare(fault, self.reply)
+        comparison = self._texts_to_compare(fault, self.reply)
         if isinstance(self._llm, CorrectableLLM):
             return await self._receive_valid_answer(
                 partial(self._llm.correct, self._system, prompt, self._answer, correction, **self._request_options),
-                basis,
+                comparison,
             )
         return await self._receive_valid_answer(
-            partial(self._llm.complete, self._system, f"{prompt}\n\n{correction}", **self._request_options), basis
+            partial(self._llm.complete, self._system, f"{prompt}\n\n{correction}", **self._request_options), comparison
         )
 
-    def _texts_to_compare(self, fault: str = "", earlier: str = "") -> Basis:
+    def _texts_to_compare(self, fault: str = "", earlier: str = "") -> ComparisonTexts:
         """Return the texts that an answer is compared with to find mere repetitions."""
         question_text, data = split_data(self._question.prompt)
-        return Basis(
+        return ComparisonTexts(
             instructions=f"{self._system}\n{FAULT_INTRODUCTION}",
             fault=fault,
             question=question_text,
@@ -151,12 +151,12 @@ class _Conversation(Generic[T]):
             may_copy=self._question.may_copy,
         )
 
-    async def _receive_valid_answer(self, reply: Callable[[], Awaitable[Any]], basis: Basis) -> T:
+    async def _receive_valid_answer(self, reply: Callable[[], Awaitable[Any]], comparison: ComparisonTexts) -> T:
         """Return an answer after checking it and converting it by the question's `validate`.
 
         Args:
             reply: Function that asks the model.
-            basis: Texts that the answer must not merely repeat.
+            comparison: Texts that the answer must not merely repeat.
         """
         question = self._question
         try:
@@ -166,9 +166,9 @@ class _Conversation(Generic[T]):
             raise
         check_conforms(answer, question.schema)
         if not question.declines(answer):
-            check_substance(answer, question.schema, question.prose, basis)
+            check_substance(answer, question.schema, question.prose, comparison)
             if question.is_grounded(answer):
-                check_grounded(answer, question.schema, question.prose, basis)
+                check_grounded(answer, question.schema, question.prose, comparison)
         return await asyncio.to_thread(question.validate, answer)
 
 

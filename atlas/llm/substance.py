@@ -48,7 +48,7 @@ _PLACEHOLDER = re.compile(r"\{(\w+)\}")
 
 
 @dataclass(frozen=True, kw_only=True)
-class Basis:
+class ComparisonTexts:
     """The texts with which an answer is compared to find echoes and copies."""
 
     instructions: str
@@ -90,14 +90,16 @@ class Basis:
         return set[tuple[str, ...]]().union(*(_word_runs(source, COPY_WORDS) for source in sources))
 
 
-def check_substance(answer: Any, schema: Mapping[str, Any], prose: Collection[str], basis: Basis) -> None:
+def check_substance(
+    answer: Any, schema: Mapping[str, Any], prose: Collection[str], comparison: ComparisonTexts
+) -> None:
     """Raise `InvalidInput` if an answer's prose is missing, repeats the prompt or itself, or copies the data.
 
     Args:
         answer: An object that conforms to the schema.
         schema: Schema whose required fields may not be empty.
         prose: Names of the prose fields, at any depth.
-        basis: The texts to compare with.
+        comparison: The texts to compare with.
     """
     for fields in _prose_fields(answer, schema, prose):
         empty = [field.name for field in fields if field.is_required and not all(map(_has_words, field.texts))]
@@ -108,17 +110,17 @@ def check_substance(answer: Any, schema: Mapping[str, Any], prose: Collection[st
             raise InvalidInput("expected a different text for each field, got the same text twice; rewrite one")
         for field in fields:
             for text in field.texts:
-                _check_text(field.name, text, basis)
+                _check_text(field.name, text, comparison)
 
 
-def check_grounded(answer: Any, schema: Mapping[str, Any], prose: Collection[str], basis: Basis) -> None:
+def check_grounded(answer: Any, schema: Mapping[str, Any], prose: Collection[str], comparison: ComparisonTexts) -> None:
     """Raise `InvalidInput` if prose has names that are not in the data, or shares no word with the data.
 
     Names in braces are parameters, and may be new.
     """
     all_fields = chain.from_iterable(_prose_fields(answer, schema, prose))
     prose_text = "\n".join(chain.from_iterable(field.texts for field in all_fields))
-    data = _normalise("\n".join([basis.question, *basis.sources, *_PLACEHOLDER.findall(prose_text)]))
+    data = _normalise("\n".join([comparison.question, *comparison.sources, *_PLACEHOLDER.findall(prose_text)]))
     names = dict.fromkeys([*_NUMBER.findall(prose_text), *_IDENTIFIER.findall(prose_text)])
     unknown = [name for name in names if _normalise(name) not in data]
     if unknown:
@@ -126,7 +128,7 @@ def check_grounded(answer: Any, schema: Mapping[str, Any], prose: Collection[str
             f"the answer mentions names that are not in the data: {', '.join(unknown[:5])}; use only names from the "
             "data"
         )
-    words, source_words = significant_words(prose_text), significant_words("\n".join(basis.sources))
+    words, source_words = significant_words(prose_text), significant_words("\n".join(comparison.sources))
     if words and source_words and words.isdisjoint(source_words):
         raise InvalidInput("the answer shares no words with the data; write about the data")
 
@@ -170,12 +172,12 @@ def _is_prose(value: Any) -> bool:
     return all(isinstance(text, str) for text in texts)
 
 
-def _check_text(name: str, text: str, basis: Basis) -> None:
+def _check_text(name: str, text: str, comparison: ComparisonTexts) -> None:
     if is_loop(text):
         raise InvalidInput(f"{name} repeats itself; shorten it")
-    if tuple(_words(text)) in basis.examples or not basis.echoes.isdisjoint(_word_runs(text, ECHO_WORDS)):
+    if tuple(_words(text)) in comparison.examples or not comparison.echoes.isdisjoint(_word_runs(text, ECHO_WORDS)):
         raise InvalidInput(f"{name} repeats the question; answer it")
-    if not basis.copies.isdisjoint(_word_runs(text, COPY_WORDS)):
+    if not comparison.copies.isdisjoint(_word_runs(text, COPY_WORDS)):
         raise InvalidInput(f"{name} copies a long part of the data; paraphrase and shorten it")
 
 

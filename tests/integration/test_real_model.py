@@ -13,7 +13,7 @@ import pytest
 
 import atlas
 from atlas.llm.check import check_model
-from atlas.llm.substance import Basis
+from atlas.llm.substance import ComparisonTexts
 from atlas.testing import HashEmbedder
 from tests.support.memories import attempt
 from tests.support.model_paths import PATHS, TASK, contents, prepared
@@ -25,7 +25,9 @@ pytestmark = [
 ]
 
 FAULT = "the reply was cut off; a shorter answer is needed"
-ECHOES = Basis(instructions="\n".join([*(path.prompt.text for path in PATHS.values()), FAULT]), sources=[TASK]).echoes
+ECHOES = ComparisonTexts(
+    instructions="\n".join([*(path.prompt.text for path in PATHS.values()), FAULT]), sources=[TASK]
+).echoes
 
 
 @pytest.fixture(scope="module")
@@ -64,7 +66,7 @@ def texts_of(value):
 def assert_own_words(value):
     """Assert that no text of a value repeats a prompt."""
     for text in texts_of(value):
-        assert Basis(instructions=text, sources=()).echoes.isdisjoint(ECHOES), text
+        assert ComparisonTexts(instructions=text, sources=()).echoes.isdisjoint(ECHOES), text
 
 
 @pytest.mark.parametrize("api", ["openai", "anthropic"])

@@ -8,7 +8,7 @@ from dataclasses import replace
 import pytest
 
 from atlas.core.errors import InvalidInput
-from atlas.llm.substance import Basis, check_grounded, check_substance, is_loop
+from atlas.llm.substance import ComparisonTexts, check_grounded, check_substance, is_loop
 
 SCHEMA = {
     "type": "object",
@@ -20,7 +20,7 @@ SOURCE = (
     "I can assist you with the cancellation process. To proceed, I need to know the user id that is associated with "
     "the reservation EHGLP3 of 2024-05-17 and the reason for its cancellation; call get_user_details first."
 )
-BASIS = Basis(
+BASIS = ComparisonTexts(
     instructions="Write down what was to be done, in one or two sentences, with the words of such a person.",
     question="The 12 entries of that day:",
     sources=[SOURCE],
@@ -57,7 +57,10 @@ def test_an_answer_without_substance_is_refused(answer, fault):
 
 def test_words_of_the_question_that_the_data_hold_as_well_are_no_echo():
     words = "what was to be done, in one or two sentences, with the words"
-    check({"title": f"They asked {words}"}, Basis(instructions=BASIS.instructions, sources=[f"Tell me {words}."]))
+    check(
+        {"title": f"They asked {words}"},
+        ComparisonTexts(instructions=BASIS.instructions, sources=[f"Tell me {words}."]),
+    )
 
 
 def test_a_text_of_the_example_is_refused_unless_the_data_have_its_words():
@@ -70,16 +73,17 @@ def test_a_text_of_the_example_is_refused_unless_the_data_have_its_words():
 def test_a_fault_may_be_repeated_only_where_it_quotes_the_answer():
     quoted = "Cancel the booking after asking who made it and why it should be cancelled"
     fault = f"'{quoted}' is too long; the title should have at most forty characters"
-    basis = Basis(instructions="", fault=fault, sources=[], earlier=json.dumps({"title": quoted}))
+    basis = ComparisonTexts(instructions="", fault=fault, sources=[], earlier=json.dumps({"title": quoted}))
     check({"title": quoted}, basis)
     with pytest.raises(InvalidInput, match="repeats the question"):
         check(
-            {"title": "The title should have at most forty characters"}, Basis(instructions="", fault=fault, sources=[])
+            {"title": "The title should have at most forty characters"},
+            ComparisonTexts(instructions="", fault=fault, sources=[]),
         )
 
 
 def test_data_may_be_copied_where_that_is_asked_for():
-    check({"title": SOURCE}, Basis(instructions="", sources=[SOURCE], may_copy=True))
+    check({"title": SOURCE}, ComparisonTexts(instructions="", sources=[SOURCE], may_copy=True))
 
 
 @pytest.mark.parametrize(
