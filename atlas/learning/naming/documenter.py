@@ -14,7 +14,7 @@ from atlas.learning.naming.description import describe
 from atlas.learning.naming.roles import role_of
 from atlas.learning.naming.subjects import distinctive_words
 from atlas.learning.rewrite.rename import rename_identifiers
-from atlas.learning.search.forms.canonical import form_of
+from atlas.learning.search.forms.canonical import canonical_body
 from atlas.learning.search.forms.nodes import is_boolean
 from atlas.learning.terms.names import (
     Function,
@@ -131,7 +131,7 @@ def _returns_boolean(code: str, function: Function) -> bool:
     """Return whether a function always returns True or False."""
     tree = try_parse(code)
     imports = [node for node in tree.body if isinstance(node, ast.Import | ast.ImportFrom)] if tree else []
-    body = form_of(function, imports)
+    body = canonical_body(function, imports)
     nodes = [node for statement in body for node in walk(statement)]
     if not body or not isinstance(body[-1], ast.Return) or any(isinstance(node, ast.FunctionDef) for node in nodes):
         return False

@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 from atlas.core.errors import InvalidInput
 from atlas.learning.analysis.purity import PLAIN_MODULES, PURE_FUNCTIONS
 from atlas.learning.rewrite.rename import Renamer
-from atlas.learning.search.forms.canonical import form_of
+from atlas.learning.search.forms.canonical import canonical_body
 from atlas.learning.search.forms.nodes import copy_tree
 from atlas.learning.terms.codec import encode
 from atlas.learning.terms.names import Function, bound_names, bound_names_of_node
@@ -279,7 +279,7 @@ def equivalence_key(
 def canonical_function(function: Function) -> Function:
     """Return a function in canonical form. Equal forms usually mean equal behaviour, which tests must confirm."""
     canonical = copy.copy(function)
-    canonical.body = form_of(function) or function.body
+    canonical.body = canonical_body(function) or function.body
     module = ast.Module(body=[canonical], type_ignores=[])
     reparsed = ast.parse(ast.unparse(ast.fix_missing_locations(module))).body[0]
     assert isinstance(reparsed, Function)

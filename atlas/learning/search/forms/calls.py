@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 
 from atlas.learning.search.forms.comprehensions import filter_as_generator, map_as_generator
-from atlas.learning.search.forms.nodes import call, count_occurrences, is_boolean, load
+from atlas.learning.search.forms.nodes import call, count_occurrences, is_boolean, load_name
 
 _CONSUMERS = frozenset({"all", "any", "frozenset", "max", "min", "set", "sorted", "sum", "tuple"})
 """Functions with the same result for a list as for a generator of its values."""
@@ -133,7 +133,7 @@ def _simplify_math_call(name: str, args: list[ast.expr], node: ast.Call) -> ast.
         case "sqrt", [number]:
             return ast.BinOp(number, ast.Pow(), ast.Constant(0.5))
         case "isqrt", [number]:
-            return ast.Call(load("int"), [ast.BinOp(number, ast.Pow(), ast.Constant(0.5))], [])
+            return ast.Call(load_name("int"), [ast.BinOp(number, ast.Pow(), ast.Constant(0.5))], [])
         case "pow", [base, exponent]:
             return ast.BinOp(base, ast.Pow(), exponent)
         case "prod", [items]:

@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from atlas.learning.search.forms import blocks, loops
 from atlas.learning.search.forms.expressions import simplify
 from atlas.learning.search.forms.imports import qualify_names
-from atlas.learning.search.forms.nodes import copy_tree, count_names, is_nested_deeply, text
+from atlas.learning.search.forms.nodes import copy_tree, count_names, is_nested_deeply, tree_key
 from atlas.learning.search.forms.scopes import with_unique_names
 from atlas.learning.terms.names import Function
 from atlas.learning.terms.walking import walk
@@ -21,7 +21,7 @@ MAX_NODES = 1_500
 _RULES = (*blocks.RULES, *loops.RULES)
 
 
-def form_of(function: Function, imports: Sequence[ast.stmt] = ()) -> list[ast.stmt]:
+def canonical_body(function: Function, imports: Sequence[ast.stmt] = ()) -> list[ast.stmt]:
     """Return the canonical body of a function, or an empty list if the body is too long or nested too deeply.
 
     Args:
@@ -44,7 +44,7 @@ def _simplify(body: list[ast.stmt]) -> list[ast.stmt]:
 
 
 def _body_text(body: list[ast.stmt]) -> str:
-    return "\n".join(map(text, body))
+    return "\n".join(map(tree_key, body))
 
 
 def _drop_final_return_none(body: list[ast.stmt]) -> list[ast.stmt]:

@@ -9,7 +9,7 @@ from atlas.learning.search.forms.nodes import (
     copy_tree,
     count_occurrences,
     is_same_code,
-    load,
+    load_name,
     substitute,
 )
 from atlas.learning.terms.walking import walk
@@ -32,13 +32,13 @@ def replace_enumerate(node: Comprehension) -> Comprehension:
 
 def positions_of(items: ast.expr) -> ast.expr:
     """Return `range(len(items))`."""
-    length = ast.Call(load("len"), [copy_tree(items)], [])
-    return ast.Call(load("range"), [length], [])
+    length = ast.Call(load_name("len"), [copy_tree(items)], [])
+    return ast.Call(load_name("range"), [length], [])
 
 
 def element_at(items: ast.expr, position: str) -> ast.expr:
     """Return `items[position]`."""
-    return ast.Subscript(copy_tree(items), load(position), ast.Load())
+    return ast.Subscript(copy_tree(items), load_name(position), ast.Load())
 
 
 def indexed_items(iterated: ast.expr) -> ast.expr | None:
@@ -65,7 +65,7 @@ class _ElementReader(ast.NodeTransformer):
     def visit_Subscript(self, node: ast.Subscript) -> ast.expr:
         if isinstance(node.ctx, ast.Load) and is_same_code(node, self._element):
             self.n_replaced += 1
-            return load(self._position)
+            return load_name(self._position)
         self.generic_visit(node)
         return node
 
@@ -110,7 +110,7 @@ def map_as_generator(function: ast.expr, items: ast.expr) -> ast.GeneratorExp | 
             return ast.GeneratorExp(function.body, [_generator(only.arg, items)])
         case ast.Lambda():
             return None
-    value = ast.Call(copy_tree(function), [load(name)], [])
+    value = ast.Call(copy_tree(function), [load_name(name)], [])
     return ast.GeneratorExp(value, [_generator(name, items)])
 
 
@@ -118,12 +118,12 @@ def filter_as_generator(function: ast.expr, items: ast.expr) -> ast.GeneratorExp
     """Return `filter(function, items)` as a generator, or None for a function that takes more than one argument."""
     if isinstance(function, ast.Constant) and function.value is None:
         name = _free_name(items, function)
-        return ast.GeneratorExp(load(name), [_generator(name, items, load(name))])
+        return ast.GeneratorExp(load_name(name), [_generator(name, items, load_name(name))])
     generator = map_as_generator(function, items)
     if generator is None or not isinstance(generator.generators[0].target, ast.Name):
         return None
     name = generator.generators[0].target.id
-    return ast.GeneratorExp(load(name), [_generator(name, items, generator.elt)])
+    return ast.GeneratorExp(load_name(name), [_generator(name, items, generator.elt)])
 
 
 def _generator(name: str, items: ast.expr, *tests: ast.expr) -> ast.comprehension:

@@ -10,7 +10,7 @@ from atlas.learning.search.forms.comprehensions import (
     merge_nested_comprehensions,
     replace_enumerate,
 )
-from atlas.learning.search.forms.nodes import Comprehension, is_boolean, is_same_code, negate, text, to_boolean
+from atlas.learning.search.forms.nodes import Comprehension, is_boolean, is_same_code, negate, to_boolean, tree_key
 
 _MIRRORED_OPERATORS: dict[type[ast.cmpop], type[ast.cmpop]] = {ast.Gt: ast.Lt, ast.GtE: ast.LtE}
 
@@ -169,7 +169,7 @@ def _simplify_choice(test: ast.expr, body: ast.expr, other: ast.expr) -> ast.exp
 
 def _choice_as_test(test: ast.expr, body: ast.expr, other: ast.expr) -> ast.expr | None:
     """Return a choice between booleans as one test, or None if a value may have another type."""
-    if text(body) == text(other):
+    if tree_key(body) == tree_key(other):
         return body
     constants = [value.value if isinstance(value, ast.Constant) else None for value in (body, other)]
     if constants == [True, False] or constants == [False, True]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 from collections.abc import Sequence
 
-from atlas.learning.search.forms.nodes import load, substitute
+from atlas.learning.search.forms.nodes import load_name, substitute
 from atlas.learning.terms.walking import walk
 
 _USUAL_ALIASES = {"np": "numpy", "pd": "pandas"}
@@ -26,7 +26,7 @@ def qualify_names(body: list[ast.stmt], imports: Sequence[ast.stmt]) -> list[ast
 
 def _dotted_name(name: str) -> ast.expr:
     first, *attributes = name.split(".")
-    value: ast.expr = load(first)
+    value: ast.expr = load_name(first)
     for attribute in attributes:
         value = ast.Attribute(value, attribute, ast.Load())
     return value

@@ -15,7 +15,7 @@ from atlas.learning.search.forms.nodes import (
     copy_tree,
     count_names,
     count_occurrences,
-    load,
+    load_name,
     negate,
     substitute,
 )
@@ -120,7 +120,7 @@ def _value_after_loop(name: str, start: ast.expr, loop: UnnestedLoop) -> ast.exp
             value=ast.Call(func=ast.Attribute(attr="extend"), args=[values])
         ):
             return ast.ListComp(
-                load("each"), [*generators, ast.comprehension(ast.Name("each", ast.Store()), values, [], 0)]
+                load_name("each"), [*generators, ast.comprehension(ast.Name("each", ast.Store()), values, [], 0)]
             )
         case ast.Call(func=ast.Name(id="set"), args=[]), ast.Expr(
             value=ast.Call(func=ast.Attribute(attr="add"), args=[value])
@@ -144,7 +144,7 @@ def _sum_or_product(start: ast.expr, loop: UnnestedLoop) -> ast.expr | None:
             total = call("sum", ast.GeneratorExp(value, loop.generators))
             return total if first == 0 else ast.BinOp(start, ast.Add(), total)
         case ast.Constant(value=1), ast.AugAssign(op=ast.Mult(), value=value):
-            product = ast.Attribute(load("math"), "prod", ast.Load())
+            product = ast.Attribute(load_name("math"), "prod", ast.Load())
             return ast.Call(product, [ast.GeneratorExp(value, loop.generators)], [])
     return None
 

@@ -43,10 +43,10 @@ _OPPOSITES: dict[type[ast.cmpop], type[ast.cmpop]] = {
 
 def is_same_code(node: ast.AST | None, other: ast.AST | None) -> bool:
     """Return whether two trees are equal, ignoring positions and contexts."""
-    return text(node) == text(other)
+    return tree_key(node) == tree_key(other)
 
 
-def text(node: ast.AST | None) -> str:
+def tree_key(node: ast.AST | None) -> str:
     """Return a string that is equal for equal trees. Positions and contexts are ignored."""
     return "" if node is None else ast.dump(node).replace("ctx=Store()", "ctx=Load()")
 
@@ -156,7 +156,7 @@ def call(function: str, *arguments: ast.expr) -> ast.Call:
     return ast.Call(ast.Name(function, ast.Load()), list(arguments), [])
 
 
-def load(name: str) -> ast.Name:
+def load_name(name: str) -> ast.Name:
     """Return a node that reads a name."""
     return ast.Name(name, ast.Load())
 

@@ -6,7 +6,7 @@ import ast
 from collections.abc import Iterator
 from itertools import count
 
-from atlas.learning.search.forms.nodes import Comprehension, load, substitute
+from atlas.learning.search.forms.nodes import Comprehension, load_name, substitute
 from atlas.learning.terms.walking import walk
 
 
@@ -35,7 +35,7 @@ class _Renamer(ast.NodeTransformer):
     def visit_Lambda(self, node: ast.Lambda) -> ast.expr:
         self.generic_visit(node)
         names = {arg.arg: f"each_{next(self._numbers)}" for arg in node.args.args}
-        body = substitute(node.body, {old: load(new) for old, new in names.items()})
+        body = substitute(node.body, {old: load_name(new) for old, new in names.items()})
         for arg in node.args.args:
             arg.arg = names[arg.arg]
         return ast.Lambda(node.args, body)
@@ -49,7 +49,7 @@ class _Renamer(ast.NodeTransformer):
         outer_iterable = node.generators[0].iter
         node.generators[0].iter = ast.Constant(None)  # hides it from `substitute`
         names = {name: f"each_{next(self._numbers)}" for name in _targets(node)}
-        renamed = substitute(node, {old: load(new) for old, new in names.items()})  # renames what is read only
+        renamed = substitute(node, {old: load_name(new) for old, new in names.items()})  # renames what is read only
         for generator in renamed.generators:
             for target in walk(generator.target):
                 if isinstance(target, ast.Name):

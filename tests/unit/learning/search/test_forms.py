@@ -7,12 +7,12 @@ from textwrap import dedent
 
 import pytest
 
-from atlas.learning.search.forms.canonical import form_of
+from atlas.learning.search.forms.canonical import canonical_body
 from atlas.learning.terms.names import function_of
 
 
 def form(source: str) -> str:
-    body = form_of(function_of(dedent(source)))
+    body = canonical_body(function_of(dedent(source)))
     return "\n".join(ast.unparse(ast.fix_missing_locations(statement)) for statement in body)
 
 
@@ -115,7 +115,7 @@ def test_what_does_something_else_has_another_form(case):
 def test_the_code_itself_stays_as_it_is():
     function = function_of("def f(a):\n    r = []\n    for x in a:\n        r.append(x)\n    return r")
     before = ast.dump(function)
-    form_of(function)
+    canonical_body(function)
     assert ast.dump(function) == before
 
 
@@ -134,5 +134,5 @@ def test_code_that_is_long_or_nested_deeply_has_no_form(source):
 
 def test_imports_before_a_function_count():
     imports = ast.parse("from math import gcd as g").body
-    (returned,) = form_of(function_of("def f(a): return g(a, 2)"), imports)
+    (returned,) = canonical_body(function_of("def f(a): return g(a, 2)"), imports)
     assert ast.unparse(ast.fix_missing_locations(returned)) == "return math.gcd(a, 2)"
