@@ -9,7 +9,7 @@ from dataclasses import dataclass, field, replace
 
 from atlas.learning.analysis.closures import is_consumed
 from atlas.learning.analysis.occurrences import Occurrence, ProgramTree, Region, Site
-from atlas.learning.analysis.positions import Position, may_be_evaluated_early, positions, reading_order
+from atlas.learning.analysis.positions import Position, hole_positions, may_be_evaluated_early, reading_order
 from atlas.learning.analysis.surroundings import (
     LOOPS,
     assigned_variables,
@@ -138,14 +138,14 @@ class _AnalysedUse:
     holes: dict[int, int]
     """Number of each hole that is evaluated before the call, keyed by the `id` of its node."""
 
-    numbers: Mapping[str, int]
+    hole_by_variable: Mapping[str, int]
     """Number of the hole for each variable, keyed by the variable's name."""
 
     positions: Mapping[int, Sequence[Position]] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         nodes = self.region.statements or (self.region.node,)
-        self.positions = positions(nodes, self.holes, self.flows, self.program.purity)
+        self.positions = hole_positions(nodes, self.holes, self.flows, self.program.purity)
 
     def with_called_hole(self, hole: int) -> _AnalysedUse:
         """Return a copy in which a hole is passed as a callback, so that it is not evaluated before the call."""
@@ -160,7 +160,7 @@ class _AnalysedUse:
     def written_variables(self) -> Names:
         """Return the variables that the abstraction assigns. An argument that reads one cannot be evaluated early."""
         nodes = [self.region.node] if not self.region.statements else self.region.statements
-        return self.flow.touched.union(*(self.flows.bound_variables(node) for node in nodes))
+        return self.flow.maybe_written.union(*(self.flows.bound_variables(node) for node in nodes))
 
 
 def find_interface(
@@ -201,8 +201,8 @@ def _analyse_use(occurrence: Occurrence, program: ProgramTree) -> _AnalysedUse |
     region = program.find_region(occurrence.root, rests[0] if rests else None)
     if region is None:
         return "has a hole for statements that are not the rest of the block"
-    numbers = {name: index for index, name in occurrence.symbols.items()}
-    if len(numbers) < len(occurrence.symbols):
+    hole_by_variable = {name: index for index, name in occurrence.symbols.items()}
+    if len(hole_by_variable) < len(occurrence.symbols):
         return "uses one variable in place of two"
     holes = {
         id(program.node_of(term)): index
@@ -222,7 +222,7 @@ def _analyse_use(occurrence: Occurrence, program: ProgramTree) -> _AnalysedUse |
         live=live_variables(region, program) if region.statements else frozenset(),
         assigned=assigned_variables(region.node, program),
         holes=holes,
-        numbers=numbers,
+        hole_by_variable=hole_by_variable,
     )
     return _site_problem(use) or use
 
@@ -232,14 +232,14 @@ def _site_problem(use: _AnalysedUse) -> str:
     region = use.region
     if region.statements and _leaves_enclosing_loop(region.statements):
         return "leaves an enclosing loop"
-    if not region.statements and use.flow.touched:
+    if not region.statements and use.flow.maybe_written:
         return "assigns a variable in an expression"
-    if use.flow.touched & captured_variables(region, use.program):
+    if use.flow.maybe_written & captured_variables(region, use.program):
         return "assigns a variable that a nested function reads"
-    if use.flow.touched & use.live and is_guarded(region.node, use.program):
+    if use.flow.maybe_written & use.live and is_guarded(region.node, use.program):
         return "assigns a variable that may be read after an exception"
     returns = any(isinstance(node, ast.Return) for part in region.statements for node in walk(part))
-    if returns and (region.following or not use.flow.ends):
+    if returns and (region.following or not use.flow.always_leaves):
         return "returns on some paths only"
     return _code_problem(region.statements or (region.node,), use)
 
@@ -290,13 +290,18 @@ def _best_interface(pattern: Pattern, uses: Sequence[_AnalysedUse], refused: dic
     Each use that the interface does not fit is added to `refused`, with the reason.
     """
     first = uses[0]
-    outputs = {use.numbers[name] for use in uses for name in use.flow.touched & use.live if name in use.numbers}
+    outputs = {
+        use.hole_by_variable[name]
+        for use in uses
+        for name in use.flow.maybe_written & use.live
+        if name in use.hole_by_variable
+    }
     maybe_unwritten = {index for index in outputs if _variable_name(first, index) not in first.flow.written}
-    inputs = {first.numbers[name] for name in first.flow.reads} | maybe_unwritten
-    if any(use.flow.ends for use in uses):
+    inputs = {first.hole_by_variable[name] for name in first.flow.reads} | maybe_unwritten
+    if any(use.flow.always_leaves for use in uses):
         outputs, inputs = set(), inputs - maybe_unwritten
     _refuse_unassigned(uses, inputs, refused)
-    appearance = reading_order(first.region.statements or (first.region.node,), first.holes, first.numbers)
+    appearance = reading_order(first.region.statements or (first.region.node,), first.holes, first.hole_by_variable)
     order = [*appearance, *(inputs - set(appearance))]
     parameters = [Parameter(hole=index) for index in sorted(inputs, key=order.index)]
     for hole in first.positions:
@@ -335,9 +340,9 @@ def fits_interface(interface: Interface, occurrence: Occurrence, program: Progra
     use = _analyse_use(occurrence, program)
     if isinstance(use, str):
         return False
-    outputs = {use.numbers[name] for name in use.flow.touched & use.live}
+    outputs = {use.hole_by_variable[name] for name in use.flow.maybe_written & use.live}
     inputs = {parameter.hole for parameter in interface.parameters if parameter.hole in occurrence.symbols}
-    if not use.flow.ends and not outputs <= set(interface.outputs):
+    if not use.flow.always_leaves and not outputs <= set(interface.outputs):
         return False
     if not {_variable_name(use, index) for index in inputs} <= use.assigned:
         return False
@@ -351,7 +356,7 @@ def fits_interface(interface: Interface, occurrence: Occurrence, program: Progra
 
 def _fits_as_callback(hole: int, callback_holes: tuple[int, ...], use: _AnalysedUse, inputs: set[int]) -> bool:
     """Return whether the argument for a hole can be passed as a callback that receives only these variables."""
-    numbers = {use.numbers[name] for name in _conflicting_variables(hole, use)}
+    numbers = {use.hole_by_variable[name] for name in _conflicting_variables(hole, use)}
     return numbers <= set(callback_holes) and _can_be_callback(hole, use, inputs)
 
 
@@ -412,7 +417,7 @@ def _choose_parameter(
     for use in uses:
         names = _conflicting_variables(hole, use)
         if names and _can_be_callback(hole, use, inputs):
-            callback_holes |= {use.numbers[name] for name in names}
+            callback_holes |= {use.hole_by_variable[name] for name in names}
         else:  # a callback without arguments saves little and makes the code harder to read
             refused[use.occurrence.site] = "would be evaluated before its variables have a value"
     return Parameter(hole=hole, callback_holes=tuple(sorted(callback_holes, key=order.index)))

@@ -6,7 +6,7 @@ import ast
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 
-from atlas.learning.analysis.purity import Purity, names_in
+from atlas.learning.analysis.purity import Purity, names_read_in
 from atlas.learning.analysis.variables import Flows, Names, result_expressions
 from atlas.learning.terms.scopes import COMPREHENSIONS
 from atlas.learning.terms.walking import walk
@@ -35,7 +35,7 @@ class Position:
     """True if earlier code may raise an exception."""
 
 
-def positions(
+def hole_positions(
     nodes: Iterable[ast.AST], holes: Mapping[int, int], flows: Flows, purity: Purity
 ) -> dict[int, list[Position]]:
     """Return the positions of each hole, in the order of evaluation.
@@ -119,7 +119,9 @@ class _EvaluationWalk:
     def _walk_inspected(self, *nodes: ast.AST) -> None:
         """Walk nodes, and record that their values are inspected, which may raise."""
         self.walk_all(nodes)
-        self._position = replace(self._position, inspected=self._position.inspected | names_in(*nodes), may_raise=True)
+        self._position = replace(
+            self._position, inspected=self._position.inspected | names_read_in(*nodes), may_raise=True
+        )
 
     def _walk_statement(self, node: ast.stmt) -> None:
         match node:
@@ -166,7 +168,7 @@ class _EvaluationWalk:
             self._position = replace(self._position, may_change=True)
         if not _only_moves_values(node):
             self._position = replace(
-                self._position, inspected=self._position.inspected | names_in(node), may_raise=True
+                self._position, inspected=self._position.inspected | names_read_in(node), may_raise=True
             )
 
     def _walk_expression(self, node: ast.AST) -> None:
@@ -175,7 +177,7 @@ class _EvaluationWalk:
             self._position = replace(self._position, may_change=True)
         if not isinstance(node, PASSIVE_SYNTAX):
             self._position = replace(
-                self._position, inspected=self._position.inspected | names_in(node), may_raise=True
+                self._position, inspected=self._position.inspected | names_read_in(node), may_raise=True
             )
 
     def _walk_parts(self, node: ast.AST) -> None:

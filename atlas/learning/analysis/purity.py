@@ -185,7 +185,7 @@ class Purity:
             for expression in _consumed_expressions(part)
             for iterator in _iterators(expression)
         ]
-        return names_in(*iterables) - self._sized_names
+        return names_read_in(*iterables) - self._sized_names
 
     def _creates_impure_iterator(self, node: ast.AST) -> bool:
         """Return whether iterating over an iterator that this node creates may have side effects."""
@@ -325,7 +325,7 @@ def _may_suppress_exceptions(node: ast.AST) -> bool:
     return isinstance(node, (ast.Try, ast.TryStar)) and bool(node.handlers)
 
 
-def names_in(*nodes: ast.AST) -> Names:
+def names_read_in(*nodes: ast.AST) -> Names:
     """Return the names that code reads."""
     return frozenset(
         part.id

@@ -25,10 +25,10 @@ class Flow:
     written: Names = frozenset()
     """Variables that are written on every path to the end of the code."""
 
-    touched: Names = frozenset()
+    maybe_written: Names = frozenset()
     """Variables that are written on at least one path."""
 
-    ends: bool = False
+    always_leaves: bool = False
     """True if no path reaches the end of the code, because it returns, raises, or leaves the loop."""
 
     def followed_by(self, other: Flow) -> Flow:
@@ -36,23 +36,23 @@ class Flow:
         return Flow(
             reads=self.reads | (other.reads - self.written),
             written=self.written | other.written,
-            touched=self.touched | other.touched,
-            ends=self.ends or other.ends,
+            maybe_written=self.maybe_written | other.maybe_written,
+            always_leaves=self.always_leaves or other.always_leaves,
         )
 
     def join(self, other: Flow) -> Flow:
         """Return the flow of a branch that runs either this code or other code."""
-        completing = [flow.written for flow in (self, other) if not flow.ends] or [self.written, other.written]
+        completing = [flow.written for flow in (self, other) if not flow.always_leaves] or [self.written, other.written]
         return Flow(
             reads=self.reads | other.reads,
             written=frozenset.intersection(*completing),
-            touched=self.touched | other.touched,
-            ends=self.ends and other.ends,
+            maybe_written=self.maybe_written | other.maybe_written,
+            always_leaves=self.always_leaves and other.always_leaves,
         )
 
     def as_optional(self) -> Flow:
         """Return the flow of code that may run completely, partly or not at all."""
-        return Flow(reads=self.reads, touched=self.touched)
+        return Flow(reads=self.reads, maybe_written=self.maybe_written)
 
 
 NO_VARIABLES = Flow()
@@ -115,15 +115,15 @@ class Flows:
             return NO_VARIABLES
         name = frozenset([node.id])
         if isinstance(node.ctx, ast.Store):
-            return Flow(written=name, touched=name)
-        return Flow(reads=name) if isinstance(node.ctx, ast.Load) else Flow(reads=name, touched=name)
+            return Flow(written=name, maybe_written=name)
+        return Flow(reads=name) if isinstance(node.ctx, ast.Load) else Flow(reads=name, maybe_written=name)
 
     def _comprehension_flow(self, node: ast.ListComp | ast.SetComp | ast.DictComp | ast.GeneratorExp) -> Flow:
         outermost, *nested = node.generators
         elements = self.of([*outermost.ifs, *nested, *result_expressions(node)])
         bound = frozenset[str]().union(*(self.bound_variables(generator.target) for generator in node.generators))
         return self.of_node(outermost.iter).followed_by(
-            Flow(reads=elements.reads - bound, touched=elements.touched - bound)
+            Flow(reads=elements.reads - bound, maybe_written=elements.maybe_written - bound)
         )
 
     def _statement_flow(self, node: ast.stmt) -> Flow:
@@ -170,7 +170,7 @@ class Flows:
                     self.of([part for case in node.cases for part in _case_parts(case)]).as_optional()
                 )
         flow = self.of(ast.iter_child_nodes(node))
-        return flow.followed_by(Flow(ends=True)) if isinstance(node, JUMPS) else flow
+        return flow.followed_by(Flow(always_leaves=True)) if isinstance(node, JUMPS) else flow
 
     def later_iterations(self, loop: ast.stmt) -> Flow:
         """Return the flow of a loop from its second iteration on."""
@@ -184,7 +184,7 @@ class Flows:
         flow = self.of(node.body).as_optional()
         for handler in node.handlers:
             names = frozenset([handler.name]) if handler.name and id(handler) in self._symbols else frozenset()
-            handling = Flow(written=names, touched=names).followed_by(self.of(handler.body))
+            handling = Flow(written=names, maybe_written=names).followed_by(self.of(handler.body))
             flow = flow.followed_by(self.of_node(handler.type)).followed_by(handling.as_optional())
         return flow.followed_by(self.of(node.orelse).as_optional()).followed_by(self.of(node.finalbody))
 
