@@ -84,13 +84,15 @@ class PipelineCompositionStrategy:
     def _with_run_examples(self, chain: _Chain) -> CodeConcept | None:
         """Run the example calls of a chain. Return its concept with those that gave a value, or None if none did."""
         calls = _example_calls(chain)
-        source = sources([link.typed_concept.concept for link in chain.links], self.find) + "\n\n" + chain.code
+        source = (
+            code_with_callees([link.typed_concept.concept for link in chain.links], self.find) + "\n\n" + chain.code
+        )
         values = [read_result(result) for result in run_calls(source, calls, self._limits, self._path)]
         examples = tuple((call, value) for call, value in zip(calls, values, strict=True) if value is not None)
         return None if calls and not examples else _concept_of_chain(chain, examples)
 
 
-def sources(concepts: Iterable[CodeConcept], find: Find) -> str:
+def code_with_callees(concepts: Iterable[CodeConcept], find: Find) -> str:
     """Return the code of concepts and of all that they call, at any depth, each once and callees first."""
     return "\n\n".join(concept.code for concept in call_closure(concepts, find))
 

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from atlas.core.types import CodeConcept
-from atlas.learning.composition import Find, find_nothing, sources
+from atlas.learning.composition import Find, code_with_callees, find_nothing
 from atlas.learning.sandbox.runner import RunLimits, RunResult, Sandbox
 from atlas.learning.terms.names import defined_name
 from atlas.learning.terms.parsing import try_parse
@@ -143,7 +143,8 @@ def find_examples(
         ]
         pairs += [(concept, call, result) for call, result in _choose_calls(calls)]
     reruns = sandbox.run_all(
-        [(sources([concept], find), _rerun_code(call)) for concept, call, _ in pairs], is_cancelled=is_cancelled
+        [(code_with_callees([concept], find), _rerun_code(call)) for concept, call, _ in pairs],
+        is_cancelled=is_cancelled,
     )
     examples: dict[str, tuple[tuple[str, str], ...]] = {}
     for (concept, call, result), run in zip(pairs, reruns, strict=True):
@@ -163,7 +164,7 @@ def run_concept_examples(
     Args:
         path: Directories of modules that the concept imports.
     """
-    source = sources([concept], find)
+    source = code_with_callees([concept], find)
     with Sandbox(limits, path=path) as sandbox:
         runs = sandbox.run_all([(source, _rerun_code(call)) for call, _ in concept.examples])
     return [_make_example_result(*example, run) for example, run in zip(concept.examples, runs, strict=True)]

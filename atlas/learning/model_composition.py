@@ -17,12 +17,12 @@ from atlas.learning.composition import (
     MAX_EXAMPLES,
     MAX_RESULT_CHARACTERS,
     Find,
+    code_with_callees,
     composition_problem,
     find_nothing,
     global_names,
     read_result,
     run_calls,
-    sources,
     strip_annotations,
 )
 from atlas.learning.naming.autodoc import MAX_CODE_CHARACTERS, one_line, shorten
@@ -150,7 +150,7 @@ class LLMCompositionStrategy:
         Raises:
             InvalidInput: An example returns another result, or no example calls one of the concepts.
         """
-        source = f"{sources(concepts, self.find)}\n\n{OBSERVER}"
+        source = f"{code_with_callees(concepts, self.find)}\n\n{OBSERVER}"
         used_names = [concept.name for concept in concepts if concept.id in composed.calls]
         calls = [f"__observed__({composed.code!r}, {call!r}, {used_names!r})" for call, _ in composed.examples]
         called: set[str] = set()
