@@ -64,7 +64,7 @@ def verify_rewritten_programs(
     ]
 
 
-def recordings(
+def programs_to_record(
     compression: Compression, rewritings: Sequence[Rewriting], concepts: Mapping[str, CodeConcept]
 ) -> list[RecordedProgram]:
     """Return the programs that behaved the same with the concepts, prepared to record calls of the concepts."""

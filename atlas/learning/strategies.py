@@ -30,7 +30,7 @@ from atlas.learning.rewritings import (
     Rewriting,
     find_identifiers,
     function_name,
-    recordings,
+    programs_to_record,
     verify_rewritten_programs,
     with_concept_names,
 )
@@ -194,7 +194,9 @@ class ProvenCompression:
             new = [concept for placeholder, concept in concepts.items() if placeholder not in existing]
             find = {concept.id: concept for concept in (*library, *concepts.values())}.get
             run_again = partial(find_examples, find=find, is_cancelled=cancelled)
-            examples = await asyncio.to_thread(run_again, new, recordings(compression, rewritings, concepts), sandbox)
+            examples = await asyncio.to_thread(
+                run_again, new, programs_to_record(compression, rewritings, concepts), sandbox
+            )
             concepts |= {placeholder: _with_examples(item, examples) for placeholder, item in concepts.items()}
             reserved = [concept.name for concept in (*library, *concepts.values())]
             workflows = await asyncio.to_thread(find_workflows, attempts, reserved)
