@@ -10,7 +10,14 @@ from atlas.core.errors import Cancelled
 from atlas.core.imports.distribution import missing_package
 from atlas.learning.analysis.dataflow import find_tools
 from atlas.learning.analysis.functions import Function, program_source
-from atlas.learning.reading import Originals, StarNames, as_programs, make_tool_lookup, read_programs, unused_prefix
+from atlas.learning.reading import (
+    ReadablePrograms,
+    StarNames,
+    as_programs,
+    make_tool_lookup,
+    read_programs,
+    unused_prefix,
+)
 from atlas.learning.results import Abstraction, Compression, Library, RewrittenProgram
 from atlas.learning.rewrite.additions import add_functions, generalise_functions
 from atlas.learning.rewrite.applying import apply_library, rewrite_from_originals
@@ -18,7 +25,7 @@ from atlas.learning.rewrite.executable import Executables, function_sources
 from atlas.learning.rewrite.lengths import Lengths
 from atlas.learning.rewrite.merging import merge
 from atlas.learning.rewrite.pruning import prune
-from atlas.learning.rewrite.sharing import read_sources
+from atlas.learning.rewrite.sharing import parse_programs
 from atlas.learning.rewrite.workspace import Workspace, drop_invalid, programs_by_pattern
 from atlas.learning.sandbox.modules import PublicNames
 from atlas.learning.sandbox.runner import Sandbox
@@ -96,8 +103,8 @@ def compress(
     tool_lookup = make_tool_lookup(tools, are_run=verify is not None)
     prefix = unused_prefix(corpus)
     limits = limits or Limits()
-    definition_sources = read_sources(corpus, tool_lookup)
-    sharing, n_changed = verify_sharing(definition_sources, limits, prefix, verify)
+    parsed_programs = parse_programs(corpus, tool_lookup)
+    sharing, n_changed = verify_sharing(parsed_programs, limits, prefix, verify)
     corpus = [sharing.programs.get(program.id, program) for program in corpus]
     run = _CompressionRun(
         programs={program.id: program for program in corpus},
@@ -117,19 +124,17 @@ def compress(
         star_names,
         tools_and_definitions(tool_lookup, sharing),
         modules={
-            source.program.id: source.module
-            for source in definition_sources
-            if source.program.id not in sharing.programs
+            parsed.program.id: parsed.module for parsed in parsed_programs if parsed.program.id not in sharing.programs
         },
     )
-    del definition_sources  # syntax trees of perhaps thousands of programs
+    del parsed_programs  # syntax trees of perhaps thousands of programs
     run.notes += readable.notes
     compression = _compress_terms(readable, prefix, len(sharing.definitions), run, cancelled)
     return with_definitions(compression, sharing, originals_by_id, verify) if sharing.definitions else compression
 
 
 def _compress_terms(
-    readable: Originals, prefix: str, first_number: int, run: _CompressionRun, cancelled: IsCancelled | None
+    readable: ReadablePrograms, prefix: str, first_number: int, run: _CompressionRun, cancelled: IsCancelled | None
 ) -> Compression:
     """Search the programs for functions, and rewrite all of them to call those that are worth keeping.
 
@@ -221,7 +226,7 @@ def _sample(terms: dict[str, Term], run: _CompressionRun) -> dict[str, Term]:
 
 
 def _programs_unchanged_by_normalisation(
-    terms: dict[str, Term], readable: Originals, run: _CompressionRun
+    terms: dict[str, Term], readable: ReadablePrograms, run: _CompressionRun
 ) -> dict[str, Term]:
     """Return the programs that behave the same in normalised form, each in this form.
 

@@ -54,7 +54,7 @@ def make_tool_lookup(names: Collection[str], *, are_run: bool) -> Tools:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Originals:
+class ReadablePrograms:
     """Programs that can be compressed, keyed by id."""
 
     terms: dict[str, Term] = field(default_factory=dict)
@@ -100,7 +100,7 @@ def read_programs(
     star_names: StarNames | None = None,
     tools: Tools = no_tools,
     modules: Mapping[str, ast.Module] = MappingProxyType({}),
-) -> Originals:
+) -> ReadablePrograms:
     """Return the programs that can be compressed, as terms. The others are counted in `refused`, keyed by reason.
 
     Args:
@@ -112,21 +112,21 @@ def read_programs(
     answers = star_names(modules_to_look_up) if star_names is not None and modules_to_look_up else {}
     public_names = {module: names for module, names in answers.items() if not isinstance(names, str)}
     failed_modules = {module: reason for module, reason in answers.items() if isinstance(reason, str)}
-    originals = Originals(notes=_star_import_notes(failed_modules, star_modules_by_id))
+    readable_programs = ReadablePrograms(notes=_star_import_notes(failed_modules, star_modules_by_id))
     for program in programs:
         expandable = public_names if set(star_modules_by_id[program.id]) <= public_names.keys() else {}
-        original = _read_program(program, modules.get(program.id), limits, expandable, tools(program))
-        if isinstance(original, str):
-            refused[f"program: {original}"] += 1
+        readable = _read_program(program, modules.get(program.id), limits, expandable, tools(program))
+        if isinstance(readable, str):
+            refused[f"program: {readable}"] += 1
         else:
-            refused[TOP_LEVEL_CHECK] += n_excluded(original.term)
-            originals.terms[program.id], originals.removable_imports[program.id] = (
-                original.term,
-                original.removable_imports,
+            refused[TOP_LEVEL_CHECK] += n_excluded(readable.term)
+            readable_programs.terms[program.id], readable_programs.removable_imports[program.id] = (
+                readable.term,
+                readable.removable_imports,
             )
-            if original.with_stars is not None:
-                originals.with_stars[program.id] = original.with_stars
-    return originals
+            if readable.with_stars is not None:
+                readable_programs.with_stars[program.id] = readable.with_stars
+    return readable_programs
 
 
 def _star_modules(source: str) -> list[str]:
@@ -146,7 +146,7 @@ def _star_import_notes(
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class _Original:
+class _ReadableProgram:
     """One program that can be compressed."""
 
     term: Term
@@ -160,7 +160,7 @@ def _read_program(
     limits: Limits,
     public: Mapping[str, frozenset[str]],
     tools: Container[str],
-) -> _Original | str:
+) -> _ReadableProgram | str:
     """Return the term and the removable imports of a program, or the reason why it cannot be compressed.
 
     Args:
@@ -187,7 +187,7 @@ def _read_program(
         return TOO_DEEP
     if term.depth > limits.max_depth:
         return TOO_DEEP
-    return _Original(term=term, with_stars=with_stars, removable_imports=removable_imports(module, tested))
+    return _ReadableProgram(term=term, with_stars=with_stars, removable_imports=removable_imports(module, tested))
 
 
 def reading_problem(module: ast.Module) -> str:

@@ -12,7 +12,7 @@ from atlas.learning.results import Compression, Library, RewrittenProgram
 from atlas.learning.rewrite.applying import apply_library
 from atlas.learning.rewrite.executable import Executables
 from atlas.learning.rewrite.lengths import Lengths
-from atlas.learning.rewrite.sharing import SharedDefinitions, apply_definitions, read_sources
+from atlas.learning.rewrite.sharing import SharedDefinitions, apply_definitions, parse_programs
 from atlas.learning.rewrite.workspace import Workspace, inline_pattern
 from atlas.learning.sandbox.runner import Sandbox
 from atlas.learning.search.engines import Engine
@@ -177,12 +177,12 @@ def _apply_shared_definitions(
     Returns:
         The changed programs, and the number of programs that were left out because they would behave differently.
     """
-    sources = read_sources(programs, tools) if library.definitions else []
+    parsed_programs = parse_programs(programs, tools) if library.definitions else []
     originals = {program.id: program for program in programs}
     verified_ids = set() if verify is None else set(originals)
     misbehaving: set[str] = set()
     while True:
-        candidates = [source for source in sources if source.program.id not in misbehaving]
+        candidates = [parsed for parsed in parsed_programs if parsed.program.id not in misbehaving]
         sharing = apply_definitions(library.definitions, candidates, verified_ids)
         verdicts = sharing_verdicts(sharing, originals, verify)
         changed = {name for name, is_same in verdicts.items() if is_same is False}

@@ -9,7 +9,12 @@ from dataclasses import dataclass, replace
 from atlas.learning.reading import Tools
 from atlas.learning.results import Abstraction, Compression, RewrittenProgram
 from atlas.learning.rewrite.executable import raising_stub
-from atlas.learning.rewrite.sharing import SharedDefinition, SharedDefinitions, Source, extract_shared_definitions
+from atlas.learning.rewrite.sharing import (
+    ParsedProgram,
+    SharedDefinition,
+    SharedDefinitions,
+    extract_shared_definitions,
+)
 from atlas.learning.search.limits import Limits
 from atlas.learning.terms.description_length import n_tokens
 from atlas.learning.terms.normalisation import normalise
@@ -37,14 +42,14 @@ def tools_and_definitions(tools: Tools, sharing: SharedDefinitions) -> Tools:
 
 
 def verify_sharing(
-    sources: Sequence[Source], limits: Limits, prefix: str, verify: Verify | None
+    parsed_programs: Sequence[ParsedProgram], limits: Limits, prefix: str, verify: Verify | None
 ) -> tuple[SharedDefinitions, int]:
     """Return the shared definitions that change no program's behaviour, and the number of excluded definitions."""
-    originals = {source.program.id: source.program for source in sources}
+    originals = {parsed.program.id: parsed.program for parsed in parsed_programs}
     excluded: set[str] = set()
     verified_ids = set[str]() if verify is None else set(originals)
     while True:
-        sharing = extract_shared_definitions(sources, limits, prefix, excluded, verified_ids)
+        sharing = extract_shared_definitions(parsed_programs, limits, prefix, excluded, verified_ids)
         verdicts = sharing_verdicts(sharing, originals, verify)
         misbehaving = {name for name, is_same in verdicts.items() if is_same is False}
         unverified = {name for name, is_same in verdicts.items() if is_same is None} & verified_ids
@@ -55,7 +60,7 @@ def verify_sharing(
             [(originals[name], ast.unparse(normalise(originals[name].source))) for name in misbehaving]
         )
         unreadable = {name for name in misbehaving if normalised_verdicts.get(name) is False}
-        sources = [source for source in sources if source.program.id not in unreadable]
+        parsed_programs = [parsed for parsed in parsed_programs if parsed.program.id not in unreadable]
         changed_by_sharing = misbehaving - unreadable
         excluded |= {
             definition.form

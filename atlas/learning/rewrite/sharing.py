@@ -70,7 +70,7 @@ class LazyKeys(dict[str, str]):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Source:
+class ParsedProgram:
     """A program whose definitions may be shared."""
 
     program: Program
@@ -89,7 +89,7 @@ class Source:
     parameters: Mapping[str, tuple[str, ...]]
     """Parameter names of each definition and of all that it depends on, keyed by the definition's name."""
 
-    helpers: Mapping[str, str]
+    shareable_forms: Mapping[str, str]
     """The `forms` without that of the program's main definition (see `_find_main_definition`)."""
 
     tool_names: Collection[str]
@@ -133,7 +133,7 @@ class SharedDefinitions:
 
 
 def extract_shared_definitions(
-    sources: Sequence[Source],
+    parsed_programs: Sequence[ParsedProgram],
     limits: Limits,
     prefix: str,
     excluded: Collection[str] = (),
@@ -146,12 +146,12 @@ def extract_shared_definitions(
         excluded: Canonical forms of definitions that must not be shared.
         verified_ids: Ids of programs that are run with the shared definitions.
     """
-    sources = _mark_verified(sources, verified_ids)
-    groups: dict[str, list[tuple[Source, str]]] = defaultdict(list)
-    for source in sources:
-        for name, form in source.helpers.items():
-            groups[form].append((source, name))
-    tool_names = {name for source in sources for name in source.tool_names}
+    parsed_programs = _mark_verified(parsed_programs, verified_ids)
+    groups: dict[str, list[tuple[ParsedProgram, str]]] = defaultdict(list)
+    for parsed in parsed_programs:
+        for name, form in parsed.shareable_forms.items():
+            groups[form].append((parsed, name))
+    tool_names = {name for parsed in parsed_programs for name in parsed.tool_names}
     refused = frozenset(excluded)
     while True:
         chosen = _choose_definitions(groups, tool_names, limits, refused)
@@ -159,7 +159,7 @@ def extract_shared_definitions(
         definitions = _order_callees_first(
             {names[form]: _share_definition(form, *chosen[form], names) for form in chosen}
         )
-        sharing = _rewrite_sources(sources, definitions)
+        sharing = _rewrite_programs(parsed_programs, definitions)
         called = {callee for definition in definitions for callee in definition.calls}
         unused = set[str]()
         for definition in definitions:
@@ -174,7 +174,7 @@ def extract_shared_definitions(
 
 def apply_definitions(
     definitions: Sequence[SharedDefinition],
-    sources: Sequence[Source],
+    parsed_programs: Sequence[ParsedProgram],
     verified_ids: Collection[str] = (),
 ) -> SharedDefinitions:
     """Replace the definitions of programs by equal definitions of a library.
@@ -183,27 +183,27 @@ def apply_definitions(
         verified_ids: Ids of programs that are run with the shared definitions.
     """
     classes_by_name = {definition.name for definition in definitions}
-    fitting = [source for source in sources if not classes_by_name & set(source.tool_names)]
-    return _rewrite_sources(_mark_verified(fitting, verified_ids), definitions)
+    fitting = [parsed for parsed in parsed_programs if not classes_by_name & set(parsed.tool_names)]
+    return _rewrite_programs(_mark_verified(fitting, verified_ids), definitions)
 
 
-def read_sources(programs: Sequence[Program], tools: Tools) -> list[Source]:
+def parse_programs(programs: Sequence[Program], tools: Tools) -> list[ParsedProgram]:
     """Return the programs that can be parsed, each with the definitions that it may share.
 
     Args:
         tools: Returns the names that are tools if the program does not bind them.
     """
     forms_by_key: dict[str, str] = {}
-    sources = (_try_analyse(program, tools(program), forms_by_key) for program in programs)
-    return [source for source in sources if source is not None]
+    parsed_programs = (_try_analyse(program, tools(program), forms_by_key) for program in programs)
+    return [parsed for parsed in parsed_programs if parsed is not None]
 
 
-def _mark_verified(sources: Sequence[Source], verified_ids: Collection[str]) -> list[Source]:
-    """Return the sources, marked as verified if their ids are among these."""
-    return [replace(source, is_verified=source.program.id in verified_ids) for source in sources]
+def _mark_verified(parsed_programs: Sequence[ParsedProgram], verified_ids: Collection[str]) -> list[ParsedProgram]:
+    """Return the programs, marked as verified if their ids are among these."""
+    return [replace(parsed, is_verified=parsed.program.id in verified_ids) for parsed in parsed_programs]
 
 
-def _try_analyse(program: Program, tools: Container[str], forms_by_key: dict[str, str]) -> Source | None:
+def _try_analyse(program: Program, tools: Container[str], forms_by_key: dict[str, str]) -> ParsedProgram | None:
     """Return a program with its definitions, or None if it is invalid or nested too deeply.
 
     Args:
@@ -215,7 +215,7 @@ def _try_analyse(program: Program, tools: Container[str], forms_by_key: dict[str
         return None
 
 
-def _analyse(program: Program, tools: Container[str], forms_by_key: dict[str, str]) -> Source | None:
+def _analyse(program: Program, tools: Container[str], forms_by_key: dict[str, str]) -> ParsedProgram | None:
     """Return a program with its definitions, or None if it cannot be compressed."""
     module = normalise(program.source)
     if reading_problem(module):
@@ -231,7 +231,7 @@ def _analyse(program: Program, tools: Container[str], forms_by_key: dict[str, st
         return forms_by_key[keys[name]]
 
     forms, main = LazyKeys(form_of), _find_main_definition(module, definitions)
-    return Source(
+    return ParsedProgram(
         program=program,
         module=module,
         definitions=definitions,
@@ -240,7 +240,7 @@ def _analyse(program: Program, tools: Container[str], forms_by_key: dict[str, st
         forms=forms,
         lengths={name: n_tokens(ast.unparse(definition.node)) for name, definition in definitions.items()},
         parameters={name: parameters_in(name, definitions) for name in definitions},
-        helpers={name: forms[name] for name in definitions if name not in main},
+        shareable_forms={name: forms[name] for name in definitions if name not in main},
         tool_names={node.id for node in walk(module) if isinstance(node, ast.Name) and origins.get(id(node)) == TOOL},
     )
 
@@ -264,72 +264,76 @@ def _find_main_definition(module: ast.Module, definitions: Mapping[str, MovableD
 
 
 def _choose_definitions(
-    groups: Mapping[str, Sequence[tuple[Source, str]]],
+    groups: Mapping[str, Sequence[tuple[ParsedProgram, str]]],
     tool_names: Collection[str],
     limits: Limits,
     excluded: frozenset[str],
-) -> dict[str, tuple[Source, str]]:
+) -> dict[str, tuple[ParsedProgram, str]]:
     """Return the definitions worth sharing and their dependencies, keyed by form.
 
     Each value is the program to copy the definition from, and the definition's name in it.
     """
     representatives = {form: _most_common_member(members) for form, members in groups.items()}
-    chosen: dict[str, tuple[Source, str]] = {}
+    chosen: dict[str, tuple[ParsedProgram, str]] = {}
     classes_by_name: dict[str, str] = {}
     for form in sorted(groups, key=lambda form: (-_saving(groups[form]), form)):
-        source, name = representatives[form]
+        parsed, name = representatives[form]
         replaceable = [
-            (user, own_name) for user, own_name in groups[form] if user.is_replaceable(own_name, source.keys[name])
+            (user, own_name) for user, own_name in groups[form] if user.is_replaceable(own_name, parsed.keys[name])
         ]
-        if _sharing_problem(replaceable, source, name, limits):
+        if _sharing_problem(replaceable, parsed, name, limits):
             continue
-        needed = [source.forms[dependency] for dependency in dependency_closure(name, source.definitions)]
+        needed = [parsed.forms[dependency] for dependency in dependency_closure(name, parsed.definitions)]
         classes = {representatives[form][1]: form for form in needed if not _is_function(*representatives[form])}
         has_no_conflict = not excluded.intersection(needed) and all(
             classes_by_name.get(class_name, expected_form) == expected_form and class_name not in tool_names
             for class_name, expected_form in classes.items()
         )
         if has_no_conflict and all(
-            source.may_have_parameters(dependency, _shared_parameters(representatives, source, dependency))
-            for dependency in dependency_closure(name, source.definitions)
+            parsed.may_have_parameters(dependency, _shared_parameters(representatives, parsed, dependency))
+            for dependency in dependency_closure(name, parsed.definitions)
         ):
             classes_by_name |= classes
             chosen |= {form: representatives[form] for form in needed}
     return chosen
 
 
-def _shared_parameters(representatives: Mapping[str, tuple[Source, str]], source: Source, name: str) -> tuple[str, ...]:
+def _shared_parameters(
+    representatives: Mapping[str, tuple[ParsedProgram, str]], parsed: ParsedProgram, name: str
+) -> tuple[str, ...]:
     """Return the parameter names that a program's definition would have as a shared definition."""
-    origin, name_in_origin = representatives[source.forms[name]]
+    origin, name_in_origin = representatives[parsed.forms[name]]
     return origin.parameters[name_in_origin]
 
 
-def _most_common_member(members: Sequence[tuple[Source, str]]) -> tuple[Source, str]:
+def _most_common_member(members: Sequence[tuple[ParsedProgram, str]]) -> tuple[ParsedProgram, str]:
     """Return the program and the name of the definition whose code and parameter names are the most frequent.
 
     Definitions whose parameters are passed by keyword come first, because they cannot be renamed.
     """
-    counts = Counter((source.keys[name], source.parameters[name]) for source, name in members)
-    unrenamable = [(source, name) for source, name in members if set(source.parameters[name]) & set(source.keywords)]
+    counts = Counter((parsed.keys[name], parsed.parameters[name]) for parsed, name in members)
+    unrenamable = [(parsed, name) for parsed, name in members if set(parsed.parameters[name]) & set(parsed.keywords)]
 
-    def frequency_and_brevity(member: tuple[Source, str]) -> tuple[int, int]:
-        source, name = member
-        return counts[source.keys[name], source.parameters[name]], -source.lengths[name]
+    def frequency_and_brevity(member: tuple[ParsedProgram, str]) -> tuple[int, int]:
+        parsed, name = member
+        return counts[parsed.keys[name], parsed.parameters[name]], -parsed.lengths[name]
 
     return max(unrenamable or members, key=frequency_and_brevity)
 
 
-def _is_function(source: Source, name: str) -> bool:
-    return isinstance(source.definitions[name].node, Function)
+def _is_function(parsed: ParsedProgram, name: str) -> bool:
+    return isinstance(parsed.definitions[name].node, Function)
 
 
-def _saving(members: Sequence[tuple[Source, str]]) -> int:
+def _saving(members: Sequence[tuple[ParsedProgram, str]]) -> int:
     """Return the number of tokens saved by sharing a definition: one copy stays, and each program gets an alias."""
-    lengths = [source.lengths[name] for source, name in members]
+    lengths = [parsed.lengths[name] for parsed, name in members]
     return sum(length - ALIAS_TOKENS for length in lengths) - max(lengths, default=0)
 
 
-def _sharing_problem(members: Sequence[tuple[Source, str]], source: Source, name: str, limits: Limits) -> str:
+def _sharing_problem(
+    members: Sequence[tuple[ParsedProgram, str]], parsed: ParsedProgram, name: str, limits: Limits
+) -> str:
     """Return the reason why a definition is not worth sharing. Empty if it is worth sharing.
 
     Args:
@@ -338,7 +342,7 @@ def _sharing_problem(members: Sequence[tuple[Source, str]], source: Source, name
     tasks = {user.program.task_id for user, _ in members}
     if problem := usage_problem(FunctionUsage(n_tasks=len(tasks), saving=_saving(members)), limits):
         return problem
-    node = source.definitions[name].node
+    node = parsed.definitions[name].node
     parameters = {argument.arg for argument in node.args.args} if isinstance(node, Function) else set[str]()
     length = n_tokens(ast.unparse(ast.Module(body=node.body, type_ignores=[])))
     body = FunctionBody(statements=node.body, parameters=parameters, n_tokens=length)
@@ -346,24 +350,24 @@ def _sharing_problem(members: Sequence[tuple[Source, str]], source: Source, name
 
 
 def _measure_usage(
-    definition: SharedDefinition, members: Sequence[tuple[Source, str]], sharing: SharedDefinitions
+    definition: SharedDefinition, members: Sequence[tuple[ParsedProgram, str]], sharing: SharedDefinitions
 ) -> FunctionUsage:
     """Return how much a definition is used, without the programs that must keep other parameter names."""
-    users = [(source, name) for source, name in members if definition.name in sharing.used.get(source.program.id, ())]
-    return FunctionUsage(n_tasks=len({source.program.task_id for source, _ in users}), saving=_saving(users))
+    users = [(parsed, name) for parsed, name in members if definition.name in sharing.used.get(parsed.program.id, ())]
+    return FunctionUsage(n_tasks=len({parsed.program.task_id for parsed, _ in users}), saving=_saving(users))
 
 
-def _name_definitions(chosen: Mapping[str, tuple[Source, str]], prefix: str) -> dict[str, str]:
+def _name_definitions(chosen: Mapping[str, tuple[ParsedProgram, str]], prefix: str) -> dict[str, str]:
     """Return the names of the shared definitions, keyed by form."""
     functions = [form for form, member in chosen.items() if _is_function(*member)]
     names = {form: f"{prefix}{number}" for number, form in enumerate(functions)}
     return {form: names.get(form, name) for form, (_, name) in chosen.items()}
 
 
-def _share_definition(form: str, source: Source, name: str, names: Mapping[str, str]) -> SharedDefinition:
+def _share_definition(form: str, parsed: ParsedProgram, name: str, names: Mapping[str, str]) -> SharedDefinition:
     """Return a program's definition under its shared name, with the shared names of the definitions that it uses."""
-    definition = source.definitions[name]
-    renamed = {used_name: names[source.forms[used_name]] for used_name in (name, *definition.calls)}
+    definition = parsed.definitions[name]
+    renamed = {used_name: names[parsed.forms[used_name]] for used_name in (name, *definition.calls)}
     node = copy_tree(definition.node)
     Renamer(renamed).visit(node)
     node.body[:0] = ast.parse("\n".join(filter(is_constant, definition.imports))).body
@@ -374,12 +378,12 @@ def _share_definition(form: str, source: Source, name: str, names: Mapping[str, 
     return SharedDefinition(
         name=names[form],
         source=ast.unparse(module),
-        calls=tuple(names[source.forms[callee]] for callee in definition.calls),
+        calls=tuple(names[parsed.forms[callee]] for callee in definition.calls),
         tools=definition.tools,
         arity=_arity(definition),
-        key=source.keys[name],
+        key=parsed.keys[name],
         form=form,
-        parameters=source.parameters[name],
+        parameters=parsed.parameters[name],
     )
 
 
@@ -405,31 +409,33 @@ def _order_callees_first(definitions: Mapping[str, SharedDefinition]) -> tuple[S
     return tuple(ordered.values())
 
 
-def _rewrite_sources(sources: Sequence[Source], definitions: Sequence[SharedDefinition]) -> SharedDefinitions:
+def _rewrite_programs(
+    parsed_programs: Sequence[ParsedProgram], definitions: Sequence[SharedDefinition]
+) -> SharedDefinitions:
     """Replace the definitions of programs by shared ones wherever all their dependencies can be replaced too."""
     by_form = {definition.form: definition for definition in definitions}
     programs: dict[str, Program] = {}
     used_names: dict[str, tuple[str, ...]] = {}
-    for source in sources:
-        replacements = _find_replacements(source, by_form)
+    for parsed in parsed_programs:
+        replacements = _find_replacements(parsed, by_form)
         renamable = {
-            name for name, shared in replacements.items() if source.may_have_parameters(name, shared.parameters)
+            name for name, shared in replacements.items() if parsed.may_have_parameters(name, shared.parameters)
         }
         shared_names = {
             name: definition.name
             for name, definition in replacements.items()
-            if renamable >= set(dependency_closure(name, source.definitions))
+            if renamable >= set(dependency_closure(name, parsed.definitions))
         }
         if shared_names:
-            module = _use_shared_definitions(source, shared_names)
-            programs[source.program.id] = replace(source.program, source=ast.unparse(module) + "\n")
-            used_names[source.program.id] = tuple(
+            module = _use_shared_definitions(parsed, shared_names)
+            programs[parsed.program.id] = replace(parsed.program, source=ast.unparse(module) + "\n")
+            used_names[parsed.program.id] = tuple(
                 definition.name for definition in definitions if definition.name in shared_names.values()
             )
     return SharedDefinitions(definitions=tuple(definitions), programs=programs, used=used_names)
 
 
-def _find_replacements(source: Source, by_form: Mapping[str, SharedDefinition]) -> dict[str, SharedDefinition]:
+def _find_replacements(parsed: ParsedProgram, by_form: Mapping[str, SharedDefinition]) -> dict[str, SharedDefinition]:
     """Return the shared definitions that may replace a program's own, keyed by the name of the program's definition.
 
     The result is empty for code that is nested too deeply. Only definitions with as many parameters as a shared
@@ -438,36 +444,36 @@ def _find_replacements(source: Source, by_form: Mapping[str, SharedDefinition]) 
     arities = {definition.arity for definition in by_form.values()}
     try:
         candidates = {
-            name: by_form.get(source.forms[name])
-            for name, definition in source.definitions.items()
+            name: by_form.get(parsed.forms[name])
+            for name, definition in parsed.definitions.items()
             if _arity(definition) in arities
         }
     except (InvalidInput, RecursionError):
         return {}
-    return {name: shared for name, shared in candidates.items() if shared and source.is_replaceable(name, shared.key)}
+    return {name: shared for name, shared in candidates.items() if shared and parsed.is_replaceable(name, shared.key)}
 
 
-def _use_shared_definitions(source: Source, shared: Mapping[str, str]) -> ast.Module:
+def _use_shared_definitions(parsed: ParsedProgram, shared: Mapping[str, str]) -> ast.Module:
     """Return a program that uses shared definitions instead of its own.
 
     Args:
         shared: Names of the shared definitions, keyed by the program's own names.
     """
-    tests = try_parse(source.program.tests)
+    tests = try_parse(parsed.program.tests)
     names_in_tests = set(_mentioned_names(tests)) if tests is not None else None
     remaining = ast.Module(
-        body=[node for node in source.module.body if getattr(node, "name", "") not in shared], type_ignores=[]
+        body=[node for node in parsed.module.body if getattr(node, "name", "") not in shared], type_ignores=[]
     )
     new_names = {name: new_name for name, new_name in shared.items() if new_name != name}
     fixed_names = bound_names(remaining) | (names_in_tests or set())
     aliased = set(new_names)  # all of them if the tests cannot be read
     if names_in_tests is not None:
-        called = {callee for name in shared for callee in source.definitions[name].calls}
+        called = {callee for name in shared for callee in parsed.definitions[name].calls}
         unused = shared.keys() - set(_mentioned_names(remaining)) - called
         aliased &= fixed_names | unused
     renamer = Renamer({name: new_name for name, new_name in new_names.items() if name not in fixed_names})
     body: list[ast.stmt] = []
-    for node in copy_tree(source.module).body:
+    for node in copy_tree(parsed.module).body:
         name = getattr(node, "name", "")
         if name not in shared:
             renamer.visit(node)
@@ -475,7 +481,7 @@ def _use_shared_definitions(source: Source, shared: Mapping[str, str]) -> ast.Mo
         elif name in aliased:
             body.append(ast.Assign(targets=[ast.Name(name, ast.Store())], value=ast.Name(shared[name], ast.Load())))
     module = ast.fix_missing_locations(ast.Module(body=body, type_ignores=[]))
-    return remove_unread_imports(module, removable_imports(source.module, frozenset(names_in_tests or ())))
+    return remove_unread_imports(module, removable_imports(parsed.module, frozenset(names_in_tests or ())))
 
 
 def _mentioned_names(tree: ast.AST) -> Iterator[str]:

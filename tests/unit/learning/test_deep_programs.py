@@ -10,7 +10,7 @@ from atlas.learning.compression import compress
 from atlas.learning.reading import TOO_DEEP, TOO_WIDE
 from atlas.learning.rewrite.normal_forms import normal_form, shape
 from atlas.learning.rewrite.rename import rename_identifiers
-from atlas.learning.rewrite.sharing import read_sources
+from atlas.learning.rewrite.sharing import parse_programs
 from atlas.learning.search.limits import Limits
 from atlas.learning.terms.normalisation import strip
 from atlas.learning.terms.parsing import InvalidPython, parse
@@ -88,7 +88,7 @@ def sums(n_terms: int) -> list[Program]:
 
 
 def test_a_program_of_any_depth_is_read_or_left_out():
-    n_read = [len(read_sources(sums(n_terms), lambda _: ())) for n_terms in range(20, 600, 20)]
+    n_read = [len(parse_programs(sums(n_terms), lambda _: ())) for n_terms in range(20, 600, 20)]
     assert n_read[0] == 3
     assert n_read[-1] == 0
 

@@ -10,7 +10,7 @@ from atlas.learning.compression import compress
 from atlas.learning.reading import no_tools
 from atlas.learning.results import Compression
 from atlas.learning.reuse import reuse
-from atlas.learning.rewrite.sharing import read_sources
+from atlas.learning.rewrite.sharing import parse_programs
 from atlas.learning.sandbox.runner import Sandbox
 from atlas.learning.search.limits import Limits
 from atlas.learning.terms.programs import Program
@@ -127,5 +127,5 @@ def test_a_whole_program_that_equals_a_shared_helper_uses_it() -> None:
     calls = ("print(middle([3, 1, 2]))", "total = middle([4, 4]) + 1", "for row in [[1], [2]]:\n    print(middle(row))")
     sources = {"alone": helper} | {f"calling {number}": f"{helper}\n{call}\n" for number, call in enumerate(calls)}
     programs = [Program(id=name, task_id=name, description="", source=source) for name, source in sources.items()]
-    sharing, _ = verify_sharing(read_sources(programs, no_tools), Limits(), "concept_", None)
+    sharing, _ = verify_sharing(parse_programs(programs, no_tools), Limits(), "concept_", None)
     assert sharing.used == dict.fromkeys(sources, ("concept_0",))
