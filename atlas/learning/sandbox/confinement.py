@@ -126,7 +126,7 @@ class _Filter(ctypes.Structure):
 
 
 def _filter_system_calls(libc: ctypes.CDLL) -> bool:
-    """Install the filter of system calls. Return whether the kernel accepted it."""
+    """Restrict this process to the permitted system calls. Return whether the kernel accepted the filter."""
     code = filter_code()
     steps = ctypes.create_string_buffer(code, len(code))
     program = _Filter(len(code) // 8, ctypes.addressof(steps))

@@ -174,7 +174,7 @@ class _Listener:
 
 
 def _kill(pid: int) -> tuple[int, resource.struct_rusage]:
-    """Kill a fork and its process group. Return its exit status and the resources that it used."""
+    """End a fork and its process group. Return its exit status and the resources that it used."""
     for kill in (os.killpg, os.kill):
         with suppress(OSError):
             kill(pid, signal.SIGKILL)
@@ -227,7 +227,7 @@ def _run_in_fork(request: Message, results: int, printed: int, directory: str, t
 
 
 def _set_up_fork(request: Message, results: int, printed: int, directory: str) -> None:
-    """Prepare this fork for a program: redirect its output, limit its resources, and confine it."""
+    """Make this fork ready for a program: redirect its output, limit its resources, and confine it."""
     os.setsid()
     end_with_parent()
     os.dup2(results, 255)  # out of the way of the descriptors that are set next
