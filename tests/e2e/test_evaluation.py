@@ -59,7 +59,7 @@ def test_the_store_is_measured_while_the_page_is_left(page: Page, serve: Serve, 
     page.get_by_role("link", name="History").click()
     page.get_by_role("link", name="Evaluation").click()
     expect(page.get_by_text(re.compile(r"Measured \d+ \w+ 20\d\d"))).to_be_visible(timeout=PATIENCE_MILLISECONDS)
-    expect(page.get_by_role("heading", name=re.compile("^Search is right first for"))).to_be_visible()
+    expect(page.get_by_role("heading", name=re.compile("^Search finds the right memory first for"))).to_be_visible()
     expect(page.get_by_text(re.compile(r"\d+ of \d+ attempts"))).to_be_visible()
     expect(page.get_by_role("button", name="Measure again")).to_be_enabled()
     shoot(page, "evaluation-measured", themes=True)

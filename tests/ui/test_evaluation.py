@@ -140,7 +140,8 @@ def test_a_stricter_search_is_applied_beside_what_it_changes_tried_and_taken_bac
     app.button(key="evaluation_stricter").click().run()
     assert strictness_of(tmp_path) == 1.8
     assert app.subheader[0].value == (
-        "Search is right first for all of the judged queries, and answers a tenth of the off-topic questions."
+        "Search finds the right memory first for all of the judged queries, and answers a tenth of the off-topic "
+        "questions."
     )
     assert "Keep strictness 1.8: search finds the right memories, and little that is off topic." in texts(app)
     with opened_store(tmp_path) as memory:
@@ -211,7 +212,9 @@ def test_what_was_measured_is_shown_with_its_intervals_and_its_size(dashboard: D
     save(tmp_path, HOSTILE, success=100)
     measure(tmp_path)
     app = dashboard(tmp_path, "evaluation")
-    assert app.subheader[0].value.startswith("Search is right first for all of the attempts that are looked up again")
+    assert app.subheader[0].value.startswith(
+        "Search finds the right memory first for all of the attempts that are looked up again"
+    )
     own = drawn_table(app).iloc[0]
     assert (own["label"], own["rate"]["text"], own["counts"]) == (
         "Own attempts: first hit right",
@@ -222,7 +225,7 @@ def test_what_was_measured_is_shown_with_its_intervals_and_its_size(dashboard: D
     compared = drawn_table(app, 1)
     assert [cell["text"] for cell in compared["rate"]] == ["100%", "100%", "100%", "9%"]
     assert MEASURED.search(texts(app))
-    assert {"Words alone", "Meaning alone"} < {*compared["name"]}
+    assert {"Keyword search", "Semantic search"} < {*compared["name"]}
     assert "default" not in texts(app)
     assert "On 12 attempts at 6 tasks, with 95% intervals over tasks. Dotted: a random order (0.091)." in texts(app)
     left, right = chart_of(app)["data"]
@@ -535,6 +538,17 @@ def test_strictness_is_previewed_applied_undone_and_one_click_from_the_calibrate
     app.button(key="evaluation_strictness_calibrated").click().run()
     assert strictness_of(tmp_path) == 1
     assert_no_problem(app)
+
+
+def test_a_slider_without_curves_has_its_name_and_one_below_them_leaves_it_to_the_axis(dashboard: Dashboard, tmp_path):
+    make_store(tmp_path, repeated(2))
+    app = dashboard(tmp_path, "evaluation")
+    hidden = [slider.proto.label_visibility.value for slider in app.slider]
+    assert "enough records to measure them" in texts(app)
+    measure(tmp_path, strictness=(step(1.0, 1.0, 0.65), step(1.8, 1.0, 0.1)))
+    app = dashboard(tmp_path, "evaluation")
+    assert "enough records to measure them" not in texts(app)
+    assert (hidden, [slider.proto.label_visibility.value for slider in app.slider]) == ([0], [2])
 
 
 def test_strictness_shows_the_tasks_that_lose_their_best_record_before_it_is_applied(dashboard: Dashboard, tmp_path):

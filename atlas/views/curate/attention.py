@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime
-from typing import Literal
+from typing import Literal, get_args
 
 from atlas.evaluation.report import OwnEvaluation
 from atlas.memory.system import MemorySystem
@@ -15,7 +15,8 @@ from atlas.views.curate.cases import Case, failing_strategies
 from atlas.views.curate.decisions import kept_names
 from atlas.views.curate.health import FAILING
 from atlas.views.curate.queues import TITLES
-from atlas.views.evaluation.verdict import JUDGED, OFF_TOPIC_LABEL, Verdict, figures, stricter, verdict
+from atlas.views.evaluation.strictness import OFF_TOPIC_ANSWERED
+from atlas.views.evaluation.verdict import JUDGED, Verdict, figures, stricter, trade_off, verdict
 from atlas.views.kinds.journal import JOURNAL, NOT_FIXED, fix_condition
 from atlas.views.kinds.strategy import STRATEGY
 from atlas.views.lists.cells import POOR
@@ -25,7 +26,7 @@ from atlas.views.shared.wording import counted, day_text
 from atlas.views.strategies.titles import readable_title
 
 Severity = Literal["urgent", "important", "routine"]
-"""Urgent is what may lose the store, important what makes agents worse, routine the rest."""
+"""Urgent is what may lose the store, important what makes agents worse, routine the rest. The worst is first."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -71,7 +72,8 @@ def attention(
     backup = _backup(memory, now) if needs_backup(memory, n_own) else ()
     failing = tuple(_failing_strategy(memory))
     records = (*failing, *_open_crashes(memory), *_undecided(inbox, failing, has_failed))
-    return (*backup, *filter(None, [search]), *records)
+    rows = (*backup, *filter(None, [search]), *records)
+    return tuple(sorted(rows, key=lambda row: get_args(Severity).index(row.severity)))
 
 
 def search_row(evaluation: OwnEvaluation, strictness: float) -> AttentionRow | None:
@@ -97,15 +99,19 @@ def search_row(evaluation: OwnEvaluation, strictness: float) -> AttentionRow | N
 
 
 def _off_topic_row(evaluation: OwnEvaluation, strictness: float, judged: Verdict) -> AttentionRow | None:
-    """Return that searches answer most off-topic questions, which no other strictness mends, or None if they do not."""
-    off_topic = next((row for row in figures(evaluation, strictness) if row.label == OFF_TOPIC_LABEL), None)
+    """Return that searches answer most off-topic questions, and at what cost fewer, or None if they do not.
+
+    It is routine, as no change is advised.
+    """
+    off_topic = next((row for row in figures(evaluation, strictness) if row.label == OFF_TOPIC_ANSWERED), None)
     if off_topic is None or off_topic.mark != POOR:
         return None
+    trade = trade_off(evaluation, strictness)
     return AttentionRow(
         id="search",
-        severity="important",
-        what=f"{off_topic.rate.text} of off-topic questions get an answer",
-        detail=judged.finding.rstrip("."),
+        severity="routine",
+        what=f"Search answers {off_topic.rate.text} of off-topic questions",
+        detail=(trade.sentence if trade is not None else judged.finding).rstrip("."),
         action="Open",
         page="evaluation",
     )

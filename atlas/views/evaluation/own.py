@@ -54,8 +54,8 @@ UNJUDGED = (
     "No query has been judged yet. On the page Ask, mark hits as right or wrong to measure on queries of your own."
 )
 
-WORDS, MEANING = "Words alone", "Meaning alone"
-SETTINGS: Mapping[str, str] = {"BM25": WORDS, "dense": MEANING}
+KEYWORDS, MEANING = "Keyword search", "Semantic search"
+SETTINGS: Mapping[str, str] = {"BM25": KEYWORDS, "dense": MEANING}
 NOW = "As an agent gets it"
 UNHIDDEN = "The same, nothing hidden"
 

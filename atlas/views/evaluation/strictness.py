@@ -21,7 +21,7 @@ from atlas.views.shared.wording import counted, percent, shortened
 MOST, STEP = 3.0, 0.1
 """The end of the slider and of the chart, and how finely the slider moves."""
 
-HEIGHT_PIXELS = 240
+HEIGHT_PIXELS = 264
 """Height of the chart."""
 
 LEFT_PIXELS, RIGHT_PIXELS = 44, 220
@@ -41,17 +41,18 @@ MARGIN = 0.25
 
 QUERY_CHARACTERS = 100
 
+AXIS = "Strictness"
 HOW_SURE = "Strictness is how sure search must be before it answers."
 ABOUT = f"{HOW_SURE} At 0 it hides nothing. 1 is the level that ATLAS measured on this store."
 
-UNMEASURED = (
-    "The level was not measured on this store yet, which the first search does where there are enough records. Until "
-    "then the usual one stands, and there are no curves."
-)
+UNMEASURED = "Its curves are drawn once there are enough records to measure them."
 
-RIGHT, JUDGED = "own attempts: first hit right", "judged queries: first hit right"
-OWN, FOREIGN = "own questions that find nothing", "off-topic questions answered"
-"""Names of the curves, which stand at their ends."""
+OWN_RIGHT, JUDGED_RIGHT = "Own attempts: first hit right", "Judged queries: first hit right"
+OFF_TOPIC_ANSWERED, NOTHING_FOUND = "Off-topic questions: answered", "Own attempts: nothing found"
+"""Names of the measures, which stand at the ends of their curves too."""
+
+COLOURS = {OWN_RIGHT: PALETTE[0], JUDGED_RIGHT: PALETTE[2], OFF_TOPIC_ANSWERED: PALETTE[1], NOTHING_FOUND: PALETTE[3]}
+"""Colour of each measure, the same in tables and charts."""
 
 Curves = Mapping[str, Mapping[float, float]]
 """Shares in [0, 1] by strictness, by the name of their curve."""
@@ -77,9 +78,9 @@ def measured_curves(evaluation: OwnEvaluation | None) -> Curves:
         return {}
     judged = {step.strictness: step.judged_right.mean for step in steps if step.judged_right is not None}
     return {
-        RIGHT: {step.strictness: step.first_right.mean for step in steps},
-        **({JUDGED: judged} if judged else {}),
-        FOREIGN: {step.strictness: step.foreign_answered.mean for step in steps},
+        OWN_RIGHT: {step.strictness: step.first_right.mean for step in steps},
+        **({JUDGED_RIGHT: judged} if judged else {}),
+        OFF_TOPIC_ANSWERED: {step.strictness: step.foreign_answered.mean for step in steps},
     }
 
 
@@ -91,8 +92,8 @@ def calibrated_curves(memory: MemorySystem) -> Curves:
     if not known:
         return {}
     return {
-        OWN: {strictness: each.own_hidden for strictness, each in known.items()},
-        FOREIGN: {strictness: each.foreign_shown for strictness, each in known.items()},
+        NOTHING_FOUND: {strictness: each.own_hidden for strictness, each in known.items()},
+        OFF_TOPIC_ANSWERED: {strictness: each.foreign_shown for strictness, each in known.items()},
     }
 
 
@@ -112,16 +113,16 @@ def curves_chart(curves: Curves, before: float, after: float) -> Chart:
                 "type": "scatter", "mode": "lines", "name": name,
                 "x": list(shares), "y": list(shares.values()),
                 "text": [percent(share) for share in shares.values()],
-                "line": {"color": _colour(name), "dash": "dash" if name == JUDGED else "solid"},
+                "line": {"color": COLOURS[name], "dash": "dash" if name == JUDGED_RIGHT else "solid"},
                 "hovertemplate": "%{text}",
             }
             for name, shares in curves.items()
         ],
         "layout": {
-            "height": HEIGHT_PIXELS, "margin": {"l": LEFT_PIXELS, "r": RIGHT_PIXELS, "t": 20, "b": 20},
+            "height": HEIGHT_PIXELS, "margin": {"l": LEFT_PIXELS, "r": RIGHT_PIXELS, "t": 20, "b": 44},
             "hovermode": "x unified",
             "dragmode": False, "showlegend": False,
-            "xaxis": {"range": [0, end], "fixedrange": True, "zeroline": False},
+            "xaxis": {"range": [0, end], "fixedrange": True, "zeroline": False, "title": {"text": AXIS, "standoff": 8}},
             "yaxis": {"range": [0, TOP + 0.02], **PERCENT_AXIS},
             "shapes": lines,
             "annotations": [*labels, *_end_labels(curves)],
@@ -143,17 +144,17 @@ def _values(curves: Curves, at: float, end: float, *, is_left: bool) -> list[Cha
     side: Chart = {"xanchor": "right", "xshift": -4} if is_left else {"xanchor": "left", "xshift": 4}
     return [
         {**side, "x": at, "y": heights[name], "yanchor": "middle", "showarrow": False, "text": percent(share),
-         "font": {"color": _colour(name)}}
+         "font": {"color": COLOURS[name]}}
         for name, share in shares.items()
     ]  # fmt: skip
 
 
 def _end_labels(curves: Curves) -> list[Chart]:
-    """Return the name of each curve at its end, with its value there."""
+    """Return the name of each curve at its end."""
     ends = {name: list(shares.values())[-1] for name, shares in curves.items() if shares}
     return [
         {"x": 1.0, "xref": "paper", "xanchor": "left", "xshift": 8, "y": height, "yanchor": "middle",
-         "text": f"{name} {percent(ends[name])}", "showarrow": False, "font": {"color": _colour(name)}}
+         "text": name, "showarrow": False, "font": {"color": COLOURS[name]}}
         for name, height in _apart(ends).items()
     ]  # fmt: skip
 
@@ -175,10 +176,6 @@ def _apart(heights: Mapping[str, float]) -> dict[str, float]:
         moved[name] = min(max(height, lowest), highest)
         highest = moved[name] - LABEL_GAP
     return moved
-
-
-def _colour(name: str) -> str:
-    return {FOREIGN: PALETTE[1], JUDGED: PALETTE[2]}.get(name, PALETTE[0])
 
 
 def plan_sentence(plan: StrictnessPlan) -> str:

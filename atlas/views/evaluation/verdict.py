@@ -21,6 +21,13 @@ from atlas.views.evaluation.own import (
     measured_step,
     rate_interval,
 )
+from atlas.views.evaluation.strictness import (
+    COLOURS,
+    JUDGED_RIGHT,
+    NOTHING_FOUND,
+    OFF_TOPIC_ANSWERED,
+    OWN_RIGHT,
+)
 from atlas.views.lists.cells import FAIR, GOOD, POOR, Meter
 from atlas.views.lists.queries import Row
 from atlas.views.shared.wording import counted, percent, share_in_words
@@ -48,10 +55,11 @@ on the sample data, strictness 1.8 kept the first hit right for 97% of own attem
 judged queries, not 51%. Parts of the own texts showed no such loss either.
 """
 
-BY_WORDS = "BM25"
-"""The search by words alone in the report."""
+KEYWORDS = "BM25"
+"""The search by keywords in the report."""
 
 STRICTER, LESS_STRICT, OTHER_WEIGHTS = "Make it stricter.", "Make it less strict.", "Compare other weights."
+TO_FIND_MORE = "To find more, compare profiles, or choose another embedding model in Settings."
 PROFILES, JUDGED = "Compare profiles", "Judged queries"
 """Parts of the page where the advice can be followed."""
 
@@ -75,8 +83,6 @@ MARKS_MEAN = (
 GIVEN_MEANS = (
     f"How often a right memory is in the {BUDGET_TOKENS:,} tokens of memories that an agent gets, at any rank."
 )
-OWN_LABEL, JUDGED_LABEL = "Own attempts: first hit right", "Judged queries: first hit right"
-OFF_TOPIC_LABEL, NOTHING_LABEL = "Off-topic questions: answered", "Own attempts: nothing found"
 JUDGED_NOTE = "On Ask, people marked which hits are right"
 OFF_TOPIC_NOTE, NOTHING_NOTE = "About other subjects; lower is better", "Lower is better"
 
@@ -144,8 +150,8 @@ class FigureRow(Row):
     """Share of these queries with a right record in the context block of an agent, or empty if that was not measured at
     the present strictness."""
 
-    words_alone: str = ""
-    """The figure of a search by words alone, or empty if that was not measured."""
+    by_keywords: str = ""
+    """The figure of a search by keywords, or empty if that was not measured."""
 
     @property
     def facts(self) -> tuple[str, ...]:
@@ -173,9 +179,11 @@ def _headline(
     """Return the figures in words. Own attempts, which are easier, count only without judged queries."""
     parts = list[str]()
     if judged is not None:
-        parts.append(f"is right first for {share_in_words(judged.mean)} of the judged queries")
+        parts.append(f"finds the right memory first for {share_in_words(judged.mean)} of the judged queries")
     elif own is not None:
-        parts.append(f"is right first for {share_in_words(own.mean)} of the attempts that are looked up again")
+        parts.append(
+            f"finds the right memory first for {share_in_words(own.mean)} of the attempts that are looked up again"
+        )
     if nothing is not None and nothing.mean > MUCH_HIDDEN:
         parts.append(f"finds nothing for {share_in_words(nothing.mean)} of the attempts")
     if answered is not None:
@@ -258,20 +266,20 @@ def figures(evaluation: OwnEvaluation, strictness: float) -> list[FigureRow]:
     rows = list[FigureRow]()
     if own is not None and first is not None:
         note = f"{own.n_queries:,} of {own.n_records:,}: those at tasks tried more than once"
-        found = _found_row(OWN_LABEL, first, own.n_queries, own.n_groups, noun="attempt", note=note, task=own)
+        found = _found_row(OWN_RIGHT, first, own.n_queries, own.n_groups, noun="attempt", note=note, task=own)
         rows.append(replace(found, given=_given(evaluation, OWN_ATTEMPTS, strictness)))
     if step is not None and step.judged_right is not None:
         judged, n = _task(evaluation, JUDGED_TASK), step.n_judged
-        found = _found_row(JUDGED_LABEL, step.judged_right, n, n, noun="query", note=JUDGED_NOTE, task=judged)
+        found = _found_row(JUDGED_RIGHT, step.judged_right, n, n, noun="query", note=JUDGED_NOTE, task=judged)
         rows.append(replace(found, given=_given(evaluation, JUDGED_TASK, strictness)))
     questions = foreign_result(evaluation)
     if answered is not None and questions is not None:
         n = questions.n_queries
         mark = GOOD if answered.mean <= GOOD_TO else POOR if answered.mean > POOR_ABOVE else FAIR
-        rows.append(_row(OFF_TOPIC_LABEL, answered, n, n, noun="question", note=OFF_TOPIC_NOTE, mark=mark))
+        rows.append(_row(OFF_TOPIC_ANSWERED, answered, n, n, noun="question", note=OFF_TOPIC_NOTE, mark=mark))
     if own is not None and nothing is not None and nothing.mean > MUCH_HIDDEN:
         n, n_groups = own.n_queries, own.n_groups
-        rows.append(_row(NOTHING_LABEL, nothing, n, n_groups, noun="attempt", note=NOTHING_NOTE, mark=POOR))
+        rows.append(_row(NOTHING_FOUND, nothing, n, n_groups, noun="attempt", note=NOTHING_NOTE, mark=POOR))
     return rows
 
 
@@ -292,24 +300,24 @@ def _found_row(
 ) -> FigureRow:
     """Return how often the first hit is right."""
     mark = GOOD if rate.mean >= GOOD_FROM else POOR if rate.mean < POOR_BELOW else FAIR
-    by_words = next((row for row in task.rows if row.name == BY_WORDS), None) if task is not None else None
-    words_alone = percent(by_words.estimates["hit@1"].mean) if by_words is not None else ""
-    return _row(label, rate, n, n_groups, noun=noun, note=note, mark=mark, words_alone=words_alone)
+    keyword_row = next((row for row in task.rows if row.name == KEYWORDS), None) if task is not None else None
+    by_keywords = percent(keyword_row.estimates["hit@1"].mean) if keyword_row is not None else ""
+    return _row(label, rate, n, n_groups, noun=noun, note=note, mark=mark, by_keywords=by_keywords)
 
 
 def _row(
-    label: str, rate: Estimate, n: int, n_groups: int, *, noun: str, note: str, mark: str, words_alone: str = ""
+    label: str, rate: Estimate, n: int, n_groups: int, *, noun: str, note: str, mark: str, by_keywords: str = ""
 ) -> FigureRow:
     interval = rate_interval(rate, n_groups)
     return FigureRow(
         id=label,
         label=label,
-        rate=Meter(rate.mean, percent(rate.mean), weak=mark == POOR and interval is not None),
+        rate=Meter(rate.mean, percent(rate.mean), colour=COLOURS[label]),
         counts=f"{round(rate.mean * n):,} of {counted(n, noun)}",
         interval=interval_text(interval) or "too few to tell",
         mark=mark if interval is not None else "",
         note=note,
-        words_alone=words_alone,
+        by_keywords=by_keywords,
     )
 
 
@@ -356,16 +364,17 @@ def _answering(evaluation: OwnEvaluation, strictness: float) -> tuple[str, str, 
         queries = f"{n_missing} queries" if n_missing == ENOUGH_JUDGED else f"{n_missing} more"
         advice = f"Judge {queries} to learn whether it should be stricter."
         return "Search answers many off-topic questions.", advice, JUDGED
-    return _limit(evaluation, strictness, now), "", ""
+    finding = f"Keep strictness {strictness:g}: {_limit(evaluation, strictness, now)}."
+    return (finding if _finds_judged(evaluation, strictness) else f"{finding} {TO_FIND_MORE}"), "", ""
 
 
 def _limit(evaluation: OwnEvaluation, strictness: float, now: StrictnessStep) -> str:
-    """Return why no stricter search is advised."""
+    """Return why no stricter search is advised, as a clause."""
     if not _clearly_stricter(evaluation, strictness, now):
-        return "No stricter search answers clearly fewer off-topic questions."
+        return "no stricter search answers clearly fewer off-topic questions"
     if now.strictness == strictness and _loses_none_judged(evaluation, now):
-        return "Any stricter search would lose right hits of judged queries."
-    return "Each search that answers clearly fewer off-topic questions hides too much."
+        return "any stricter search would lose right hits of judged queries"
+    return "each search that answers clearly fewer off-topic questions hides too much"
 
 
 def _loses_none_judged(evaluation: OwnEvaluation, now: StrictnessStep) -> bool:

@@ -70,6 +70,9 @@ class Meter:
     weak: bool = False
     """True if it is drawn in red."""
 
+    colour: str = ""
+    """Its colour in CSS, or empty for that of the theme."""
+
     tick: float | None = None
     """A share to compare it with, in [0, 1], which is marked on the bar, or None for none."""
 

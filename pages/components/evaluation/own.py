@@ -58,12 +58,12 @@ FIGURES = (
     Column("mark", "Verdict", 92, "badge", help_text=MARKS_MEAN),
     Column("interval", "Likely", 80, help_text=LIKELY_MEANS),
     Column(
-        "given", "Given to agents", 125, help_text=GIVEN_MEANS, is_optional=True, empty="–",
+        "given", "Reaches the agent", 145, help_text=GIVEN_MEANS, is_optional=True, empty="–",
         empty_means="Not measured, or there is no right memory to be given.",
     ),
     Column(
-        "words_alone", "Words alone", 110, help_text="The result of a search by words alone, on the same queries.",
-        is_optional=True, empty="–", empty_means="A search by words alone hides nothing, so it was not asked these.",
+        "by_keywords", "Keyword search", 130, help_text="The result of a search by keywords alone.",
+        is_optional=True, empty="–", empty_means="A search by keywords hides nothing, so it was not asked these.",
     ),
 )  # fmt: skip
 COMPARED = (
@@ -82,49 +82,68 @@ COMPARED = (
 
 
 def draw_own(memory: MemorySystem) -> None:
-    """Draw the verdict with a button that measures again or its progress, its figures, and all figures."""
+    """Draw the verdict and its figures, a button that measures again or its progress, and all figures."""
     prospects = measurable(memory)
     live = live_result(memory, LiveEvaluation)
     if prospects.can_run:
         live.keep_up()
     else:
         st.info(f"{prospects.sentence} {prospects.hint}", icon=":material/info:")
+    evaluation = _readable(live)
+    if evaluation is not None:
+        draw_verdict(memory, evaluation)
+        draw_rates(evaluation, memory.strictness())
+        _draw_measuring(memory, prospects, evaluation)
+        draw_evaluation(memory, evaluation)
+        return
+    if prospects.can_run:
+        is_first = is_running(live)
+        st.subheader("Search is measured for the first time." if is_first else "Not measured yet.", anchor=False)
+        st.text(prospects.sentence)
+        _draw_measuring(memory, prospects, None)
+    draw_strictness(memory)
+
+
+def _readable(live: LiveEvaluation) -> OwnEvaluation | None:
+    """Return the current measurement, with a warning if it cannot be read."""
     evaluation = live.current()
     is_lost = (live.saved().written_at and evaluation is None) or (evaluation is not None and is_unreadable(evaluation))
     if is_lost:
         st.warning("What was measured here before cannot be read. Measure again.", icon=":material/error:")
-        evaluation = None
-    if evaluation is not None or prospects.can_run:
-        draw_head(memory, prospects, evaluation)
-    if evaluation is not None:
-        draw_evaluation(memory, evaluation)
-    else:
-        draw_strictness(memory)
+    return None if is_lost else evaluation
 
 
-def draw_head(memory: MemorySystem, prospects: Prospects, evaluation: OwnEvaluation | None) -> None:
-    """Draw the verdict with its advice, and when it was measured with a button that measures again.
-
-    An outdated measurement advises nothing, as its figures are of other searches.
-    """
-    is_current = evaluation is not None and not is_outdated(memory, evaluation)
-    conclusion = verdict(evaluation, memory.strictness()) if evaluation is not None else None
-    if conclusion is not None:
-        st.subheader(conclusion.headline, anchor=False)
-        if is_current:
-            with st.container(horizontal=True, vertical_alignment="center", gap="small", key="evaluation_finding"):
-                st.text(conclusion.finding, width="content")
-                draw_advice(conclusion)
-    elif evaluation is None:
-        is_first = is_running(live_result(memory, LiveEvaluation))
-        st.subheader("Search is measured for the first time." if is_first else "Not measured yet.", anchor=False)
-        st.text(prospects.sentence)
+def _draw_measuring(memory: MemorySystem, prospects: Prospects, evaluation: OwnEvaluation | None) -> None:
+    """Draw when the store was measured, with a button that measures again, and how this is counted."""
     with st.container(horizontal=True, vertical_alignment="center", key="evaluation_measured"):
         if evaluation is not None:
             draw_measured(memory, evaluation)
         if prospects.can_run:
             draw_run(memory)
         draw_how_counted(prospects)
+
+
+def draw_verdict(memory: MemorySystem, evaluation: OwnEvaluation) -> None:
+    """Draw the verdict with its advice.
+
+    An outdated measurement advises nothing, as its figures are of other searches.
+    """
+    conclusion = verdict(evaluation, memory.strictness())
+    if conclusion is None:
+        return
+    st.subheader(conclusion.headline, anchor=False)
+    if not is_outdated(memory, evaluation):
+        with st.container(horizontal=True, vertical_alignment="center", gap="small", key="evaluation_finding"):
+            st.text(conclusion.finding, width="content")
+            draw_advice(conclusion)
+
+
+def draw_rates(evaluation: OwnEvaluation, strictness: float) -> None:
+    """Draw the figures behind the verdict."""
+    if rows := figures(evaluation, strictness):
+        plain_table(rows, columns=FIGURES, key="evaluation_rates", label="Figures of the measurement")
+        if nearby := nearby_sentence(evaluation, strictness):
+            st.caption(nearby)
 
 
 def _draw_stricter(memory: MemorySystem, better: Stricter) -> None:
@@ -155,13 +174,9 @@ def draw_advice(conclusion: Verdict) -> None:
 
 
 def draw_evaluation(memory: MemorySystem, evaluation: OwnEvaluation) -> None:
-    """Draw the figures of a measurement, the answers by strictness and the judged queries that fail."""
+    """Draw the answers by strictness, the judged queries that fail, and all figures of a measurement."""
     now = memory.strictness()
     better = None if is_outdated(memory, evaluation) else stricter(evaluation, now)
-    if rows := figures(evaluation, now):
-        plain_table(rows, columns=FIGURES, key="evaluation_rates", label="Figures of the measurement")
-        if nearby := nearby_sentence(evaluation, now):
-            st.caption(nearby)
     if better is not None:
         _draw_stricter(memory, better)
     draw_strictness(

@@ -59,32 +59,31 @@ def draw_strictness(memory: MemorySystem, suggested: float | None = None, trade:
     """
     now, slider = memory.strictness(), _slider(store_state(memory))
     chosen: float = st.session_state.setdefault(slider, now)
-    with st.container(horizontal=True, vertical_alignment="center", gap="small", key="evaluation_strictness_title"):
-        st.markdown("##### What another strictness would change", width="content", help=ABOUT)
-        if trade is not None:
+    curves = _curves(memory)
+    st.markdown("##### What another strictness would change", help=ABOUT)
+    if trade is not None:
+        with st.container(horizontal=True, vertical_alignment="center", gap="small"):
             st.caption(trade.sentence, width="content")
             st.button(f"Try {trade.strictness:g}", key="evaluation_strictness_try", on_click=preview_strictness,
                       args=(memory, trade.strictness))  # fmt: skip
-        else:
-            st.caption(HOW_SURE, width="content")
-    with st.container(gap=None, key="evaluation_strictness_chart"):
-        _draw_curves(memory, now, suggested if suggested is not None and chosen == now else chosen)
-        st.slider("Try another strictness", 0.0, max(MOST, now), step=STEP, format="%.1f", key=slider)
+    else:
+        st.caption(HOW_SURE if curves else f"{HOW_SURE} {UNMEASURED}")
+    with st.container(gap=None, key=f"evaluation_strictness_{'chart' if curves else 'alone'}"):
+        if curves:
+            chart = curves_chart(curves, now, suggested if suggested is not None and chosen == now else chosen)
+            st.plotly_chart(chart, key="evaluation_curves", config=CHART, alt="Answers by strictness")
+        st.slider("Try another strictness", 0.0, max(MOST, now), step=STEP, format="%.1f", key=slider,
+                  label_visibility="collapsed" if curves else "visible")  # fmt: skip
     if chosen != now:
         _draw_plan(memory, chosen)
     elif now != DEFAULT_STRICTNESS:
         _draw_back(memory)
 
 
-def _draw_curves(memory: MemorySystem, now: float, then: float) -> None:
-    """Draw the answers by strictness, as they were measured on the store, or else as its level was set."""
+def _curves(memory: MemorySystem) -> Curves:
+    """Return the answers by strictness, as they were measured on the store, or else as its level was set."""
     evaluation = live_result(memory, LiveEvaluation).current()
-    curves = measured_curves(evaluation) or _calibrated(store_state(memory), _memory=memory)
-    if curves:
-        chart = curves_chart(curves, now, then)
-        st.plotly_chart(chart, key="evaluation_curves", config=CHART, alt="Answers by strictness")
-    else:
-        st.caption(UNMEASURED)
+    return measured_curves(evaluation) or _calibrated(store_state(memory), _memory=memory)
 
 
 def _draw_plan(memory: MemorySystem, chosen: float) -> None:

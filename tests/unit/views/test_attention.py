@@ -132,6 +132,16 @@ def test_searches_that_should_change_come_after_a_missing_backup_and_before_reco
     ]  # fmt: skip
 
 
+def test_routine_searches_come_after_what_makes_agents_worse(memory):
+    entry = JournalEntry(entry_type="crash_log", content="It burns", generation=1, created_at=START)
+    memory.journal.add_entries([entry])
+    search = AttentionRow(
+        id="search", severity="routine", what="", detail="", action="Open", page="evaluation"
+    )  # fmt: skip
+    rows = attention(memory, cases(unknown=1), n_own=0, now=START, search=search)
+    assert [row.id for row in rows] == ["crashes", "search", "undecided"]
+
+
 def test_crashes_without_a_fix_are_counted_with_the_day_of_the_newest_and_open_the_journal_at_them(memory):
     journal = memory.journal
 

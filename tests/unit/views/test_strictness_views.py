@@ -8,8 +8,9 @@ from atlas.core.ranking.level import LevelCosts
 from atlas.memory.base.strictness import ChangedQuery, StrictnessPlan
 from atlas.memory.loss import LostRecord
 from atlas.views.evaluation.strictness import (
-    FOREIGN,
-    OWN,
+    COLOURS,
+    NOTHING_FOUND,
+    OFF_TOPIC_ANSWERED,
     change_line,
     change_rows,
     cost_lines,
@@ -66,13 +67,15 @@ def test_a_query_without_hits_says_so_in_the_table():
 
 
 def test_both_curves_stand_over_the_strictness():
-    curves = {OWN: {0.5: 0.0, 1.0: 0.1}, FOREIGN: {0.5: 0.4, 1.0: 0.03}}
+    curves = {NOTHING_FOUND: {0.5: 0.0, 1.0: 0.1}, OFF_TOPIC_ANSWERED: {0.5: 0.4, 1.0: 0.03}}
     chart = curves_chart(curves, 1.0, 0.5)
     assert [curve["y"] for curve in chart["data"]] == [[0.0, 0.1], [0.4, 0.03]]
     assert [line["x0"] for line in chart["layout"]["shapes"]] == [1.0, 0.5]
     texts = [note["text"] for note in chart["layout"]["annotations"]]
-    assert texts == ["now: 1", "10%", "3%", "0.5", "0%", "40%", f"{OWN} 10%", f"{FOREIGN} 3%"]
-    assert [curve["name"] for curve in chart["data"]] == [OWN, FOREIGN]
+    assert texts == ["now: 1", "10%", "3%", "0.5", "0%", "40%", NOTHING_FOUND, OFF_TOPIC_ANSWERED]
+    assert [curve["name"] for curve in chart["data"]] == [NOTHING_FOUND, OFF_TOPIC_ANSWERED]
+    assert [curve["line"]["color"] for curve in chart["data"]] == [COLOURS[name] for name in curves]
+    assert chart["layout"]["xaxis"]["title"]["text"] == "Strictness"
     assert len(curves_chart(curves, 1.0, 1.0)["layout"]["shapes"]) == 1
 
 
@@ -80,7 +83,8 @@ def test_both_curves_stand_over_the_strictness():
 @pytest.mark.parametrize(("before", "after"), [(1.0, 1.0), (1.0, 1.2), (0.0, 3.0)])
 def test_values_stand_inside_the_chart_and_apart(shares: tuple[float, float], before: float, after: float):
     curves = {
-        name: dict.fromkeys((0.0, 1.0, 1.2, 3.0), share) for name, share in zip((OWN, FOREIGN), shares, strict=True)
+        name: dict.fromkeys((0.0, 1.0, 1.2, 3.0), share)
+        for name, share in zip((NOTHING_FOUND, OFF_TOPIC_ANSWERED), shares, strict=True)
     }
     layout = curves_chart(curves, before, after)["layout"]
     notes = [note for note in layout["annotations"] if note["text"].endswith("%") and note.get("xref") != "paper"]
@@ -93,7 +97,9 @@ def test_values_stand_inside_the_chart_and_apart(shares: tuple[float, float], be
 
 @pytest.mark.parametrize("ends", [(0.98, 0.97), (0.0, 0.0), (1.0, 0.0), (0.5, 0.49)])
 def test_the_names_of_curves_stand_inside_the_chart_and_apart(ends: tuple[float, float]):
-    chart = curves_chart(dict(zip((OWN, FOREIGN), ({1.0: end} for end in ends), strict=True)), 1.0, 1.0)
+    chart = curves_chart(
+        dict(zip((NOTHING_FOUND, OFF_TOPIC_ANSWERED), ({1.0: end} for end in ends), strict=True)), 1.0, 1.0
+    )
     upper, lower = (note["y"] for note in chart["layout"]["annotations"][-2:])
     assert 0 <= lower < upper < chart["layout"]["yaxis"]["range"][1]
 

@@ -20,6 +20,7 @@ from atlas.testing import HashEmbedder
 from atlas.views.charts.split import split_bar
 from atlas.views.curate.attention import search_row
 from atlas.views.evaluation.own import simpler_searches
+from atlas.views.evaluation.strictness import COLOURS, OFF_TOPIC_ANSWERED, OWN_RIGHT
 from atlas.views.evaluation.verdict import (
     LESS_STRICT,
     STRICTER,
@@ -72,7 +73,7 @@ def values(found: OwnEvaluation, strictness: float) -> list[str]:
     return [figure.rate.text for figure in figures(found, strictness)]
 
 
-OFTEN_RIGHT = "Search is right first for nearly all of the attempts that are looked up again"
+OFTEN_RIGHT = "Search finds the right memory first for nearly all of the attempts that are looked up again"
 
 
 @pytest.mark.parametrize(
@@ -148,11 +149,11 @@ def test_every_figure_has_its_counts_and_a_range_that_no_rate_of_zero_narrows_to
     own, off_topic = figures(replace(found, report=report), 1.0)
     assert (own.counts, own.interval, own.mark) == ("216 of 222 attempts", "96–99%", GOOD)
     assert own.facts == ("222 of 400: those at tasks tried more than once",)
-    assert (own.words_alone, off_topic.words_alone) == ("100%", ""), "no search by words was asked these questions"
+    assert (own.by_keywords, off_topic.by_keywords) == ("100%", ""), "no search by words was asked these questions"
     assert (off_topic.counts, off_topic.interval, off_topic.mark) == ("200 of 200 questions", "98–100%", POOR)
-    assert (off_topic.note, off_topic.rate.weak, own.rate.weak) == (
-        "About other subjects; lower is better", True, False
-    )  # fmt: skip
+    assert off_topic.note == "About other subjects; lower is better"
+    colours = [figure.rate.colour for figure in (own, off_topic)]
+    assert colours == [COLOURS[name] for name in (OWN_RIGHT, OFF_TOPIC_ANSWERED)], "as in the chart"
 
 
 def test_what_agents_are_given_is_told_only_at_the_strictness_at_which_it_was_measured(measured):
@@ -176,8 +177,8 @@ def test_simpler_searches_differ_only_where_their_interval_leaves_no_doubt(measu
     found = replace(found, report=replace(found.report, tasks=(replace(task, rows=rows),), strictness=()))
     assert [(row.name, row.difference, row.off_topic) for row in simpler_searches(found, 1.0)] == [
         ("As an agent gets it", "", "64%"),
-        ("Words alone", "6\xa0points less (likely 2–10)", ""),
-        ("Meaning alone", "no clear difference", ""),
+        ("Keyword search", "6\xa0points less (likely 2–10)", ""),
+        ("Semantic search", "no clear difference", ""),
         ("By chance", "", ""),
     ]
 
@@ -224,7 +225,9 @@ def test_the_advised_strictness_hides_hardly_a_right_first_hit(measured):
 def test_no_stricter_search_is_advised_that_hides_what_was_judged_right(measured):
     loses = with_steps(measured, STEPS[0], step(1.8, 0.97, 0.14, judged=0.3))
     assert stricter(loses, 1.0) is None
-    assert verdict(loses, 1.0).finding == "Any stricter search would lose right hits of judged queries."
+    assert (
+        verdict(loses, 1.0).finding == "Keep strictness 1: any stricter search would lose right hits of judged queries."
+    )
     assert trade_off(loses, 1.0) == TradeOff(
         strictness=1.8,
         sentence="At 1.8, off-topic answers would fall to 14%, and 12 more of 20 judged queries would be wrong.",
@@ -233,9 +236,9 @@ def test_no_stricter_search_is_advised_that_hides_what_was_judged_right(measured
     poor = replace(STEPS[0], foreign_answered=Estimate(mean=0.65, interval=Interval(0.58, 0.71)))
     row = search_row(with_steps(measured, poor, step(1.8, 0.97, 0.14, judged=0.3)), 1.0)
     assert (row.what, row.detail, row.severity, row.page) == (
-        "65% of off-topic questions get an answer",
-        "Any stricter search would lose right hits of judged queries",
-        "important",
+        "Search answers 65% of off-topic questions",
+        "At 1.8, off-topic answers would fall to 14%, and 12 more of 20 judged queries would be wrong",
+        "routine",
         "evaluation",
     )
     keeps_some = with_steps(measured, STEPS[0], step(1.5, 0.98, 0.3), step(1.8, 0.97, 0.14, judged=0.3))
@@ -245,9 +248,13 @@ def test_no_stricter_search_is_advised_that_hides_what_was_judged_right(measured
 def test_a_search_that_misses_judged_queries_is_not_said_to_find_the_right_memories(measured):
     found = with_steps(measured, step(1.0, 0.98, 0.65, judged=0.51), step(1.8, 0.97, 0.14, judged=0.27))
     judged = verdict(found, 1.0)
-    assert judged.finding == "Any stricter search would lose right hits of judged queries."
+    assert judged.finding == (
+        "Keep strictness 1: any stricter search would lose right hits of judged queries. "
+        "To find more, compare profiles, or choose another embedding model in Settings."
+    )
     assert judged.headline == (
-        "Search is right first for half of the judged queries, and answers two thirds of the off-topic questions."
+        "Search finds the right memory first for half of the judged queries, and answers two thirds of the off-topic "
+        "questions."
     )
 
     precise = with_steps(measured, step(1.0, 0.98, 0.05, judged=0.3))
@@ -259,9 +266,9 @@ def test_a_strictness_is_the_strictest_without_a_loss_only_if_no_other_finds_mor
     loses_already = with_steps(measured, step(0.5, 0.98, 0.9, judged=0.6), here, beyond)
     loses_later = with_steps(measured, here, step(1.1, 0.98, 0.63, judged=0.5), beyond)
     for found, strictness in ((loses_already, 1.0), (loses_later, 1.0), (with_steps(measured, here, beyond), 1.05)):
-        assert verdict(found, strictness).finding.startswith("Each search that answers clearly fewer off-topic")
+        assert verdict(found, strictness).finding.startswith(f"Keep strictness {strictness:g}: each search that")
     stricter_hardly = with_steps(measured, here, step(1.1, 0.98, 0.62, judged=0.4))
-    assert verdict(stricter_hardly, 1.0).finding == "No stricter search answers clearly fewer off-topic questions."
+    assert verdict(stricter_hardly, 1.0).finding.startswith("Keep strictness 1: no stricter search")
 
 
 @pytest.mark.parametrize(("n_judged", "queries"), [(0, "20 queries"), (19, "1 more")])
@@ -284,7 +291,9 @@ def test_at_the_advised_strictness_nothing_is_advised_and_its_figures_are_shown(
     found = with_steps(measured, *STEPS)
     assert stricter(found, 1.8) is None
     assert search_row(found, 1.8) is None
-    assert verdict(found, 1.8).finding == "Each search that answers clearly fewer off-topic questions hides too much."
+    assert verdict(found, 1.8).finding == (
+        "Keep strictness 1.8: each search that answers clearly fewer off-topic questions hides too much."
+    )
     assert trade_off(found, 1.8).sentence == (
         "At 2, off-topic answers would fall to 0%, and 1 more of 12 own attempts would be wrong."
     )
