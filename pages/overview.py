@@ -22,8 +22,8 @@ from pages.components.evaluation.own import search_problem
 from pages.components.lists.editing import READ_ONLY
 from pages.components.lists.empty import draw_empty
 from pages.components.lists.heading import draw_heading
-from pages.components.overview.first_look import ABOUT, draw_answers, draw_finding
-from pages.components.overview.parts import draw_attention, draw_totals
+from pages.components.overview.first_look import ABOUT, draw_answers
+from pages.components.overview.parts import draw_attention, draw_growth, draw_totals
 from pages.components.shared.live import refreshing
 from pages.components.shared.scope import current_where
 from pages.components.shared.snapshot import page_memory, store_state
@@ -32,11 +32,11 @@ from pages.components.shared.undo_toast import announce, announcing_problems
 
 def draw(memory: MemorySystem, view: Overview) -> None:
     """Draw the overview of a memory that is not empty. In a large store, the cases follow later."""
-    draw_finding(memory, view)
     found, duplicates = page_health(memory), page_duplicates(memory)
+    draw_answers(memory, view, found)
     cases = page_cases(memory, found, duplicates, current_where(memory), page_scan(memory))
     draw_attention(attention_rows(memory, view, cases.inbox, has_failed=bool(duplicates.problem)))
-    draw_answers(memory, view, found)
+    draw_growth(view)
 
 
 def attention_rows(

@@ -28,7 +28,7 @@ def test_the_sample_data_show_whether_memory_helps_and_lead_to_the_attempts(page
     expect(page.get_by_role("heading", name="Overview")).to_be_visible()
     page.get_by_role("button", name="Load the sample data").click()
     expect(page.get_by_text("records of sample data")).to_be_visible()
-    expect(page.get_by_role("heading", name="Tasks probably went better with memory.")).to_be_visible()
+    expect(page.get_by_text("Tasks probably went better with memory.")).to_be_visible()
     expect(page.get_by_text("better at 11 (likely 7–15)")).to_be_visible()
     expect(page.get_by_role("heading", name="What is the agent bad at?")).to_be_visible()
     expect(page.get_by_role("link", name=re.compile(r"^All \d+ domains$"))).to_be_visible()

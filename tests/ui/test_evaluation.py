@@ -177,7 +177,7 @@ def test_nothing_is_advised_from_a_measurement_with_other_weights(dashboard: Das
     make_store(tmp_path, repeated(6))
     save(tmp_path, "eager", success=10.0)
     measure(tmp_path, strictness=(step(1.0, 1.0, 0.65), step(1.8, 1.0, 0.1)))
-    assert "Search answers too many" in str(drawn_by(dashboard(tmp_path, "overview"), "records")[0])
+    assert "Search answers too many" in str(drawn_by(dashboard(tmp_path, "overview"), "records"))
     with opened_store(tmp_path) as memory:
         memory.storage.profiles.use("eager")
     app = dashboard(tmp_path, "evaluation")

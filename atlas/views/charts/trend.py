@@ -93,8 +93,11 @@ def first_compared(line: Timeline) -> date | None:
 def trend_chart(trend: Trend) -> Chart:
     """Return a line of success rates with their intervals, above bars of the numbers of known outcomes."""
     periods = trend.line.periods
-    start = _start_mark(trend.line) if trend.comparison else {}
-    return {"data": [_bars(periods), *_rates(_measured(periods))], "layout": {**_layout(trend.line), **start}}
+    layout = _layout(trend.line)
+    if trend.comparison:
+        line, words = _start_mark(trend.line)
+        layout |= {"shapes": [line], "annotations": [*layout["annotations"], words]}
+    return {"data": [_bars(periods), *_rates(_measured(periods))], "layout": layout}
 
 
 def trend_verdict(trend: Trend) -> str:
@@ -211,16 +214,16 @@ def _labels(shares: Sequence[float]) -> dict[int, str]:
     return {lowest: below, len(shares) - 1: "top center", 0: "top right"}
 
 
-def _start_mark(line: Timeline) -> Chart:
+def _start_mark(line: Timeline) -> tuple[Chart, Chart]:
     """Return a thin line where the last periods begin, between two bars, with their number below the rates."""
     first, before = line.periods[-N_LAST].on, line.periods[-N_LAST - 1].on
     at = (datetime.combine(before, time()) + (first - before) / 2).isoformat()
     place = {"x": at, "y": 0, "xanchor": "left", "yanchor": "bottom", "xshift": 2}
     mark = {"type": "line", "x0": at, "x1": at, "y0": 0, "y1": 1, "yref": "paper"}
-    return {
-        "shapes": [{**mark, "line": {"color": GREY, "width": 1, "dash": "dot"}}],
-        "annotations": [{**place, "text": _last_periods(line), "showarrow": False, "font": {"size": 11}}],
-    }
+    return (
+        {**mark, "line": {"color": GREY, "width": 1, "dash": "dot"}},
+        {**place, "text": _last_periods(line), "showarrow": False, "font": {"size": 11}},
+    )
 
 
 def _labelled(periods: Sequence[Day]) -> list[date]:
@@ -245,7 +248,20 @@ def _layout(line: Timeline) -> Chart:
     return {
         "bargap": 0.25,
         "height": 156,
-        "margin": {"l": 40, "r": 16, "t": 10, "b": 22},
+        "annotations": [
+            {
+                "x": 0,
+                "xref": "paper",
+                "xanchor": "right",
+                "y": 0,
+                "yref": "y2",
+                "yanchor": "bottom",
+                "text": "outcomes",
+                "showarrow": False,
+                "font": {"size": 11},
+            },
+        ],
+        "margin": {"l": 58, "r": 16, "t": 10, "b": 22},
         "showlegend": False,
         "hovermode": "closest",
         "dragmode": False,

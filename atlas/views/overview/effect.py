@@ -50,11 +50,8 @@ class EffectView:
     randomised: RandomisedView | None
     """The randomised comparison, which is the main figure, or None if no attempts were held out."""
 
-    rates: str
-    """`On average, 35% succeeded without memory and 68% with it.`, or empty if no task can be compared."""
-
-    difference: str
-    """`+33 points at 18 tasks tried both ways, likely +5 to +58 points.`, without the points if these tell little."""
+    comparison: str
+    """`On average, 35% succeeded without memory and 68% with it: +33 points …`, or empty if no task can be compared."""
 
     parts: tuple[Part, ...]
     """The compared tasks that went better, equally and worse. They claim no gain, but a higher rate, if the comparison
@@ -76,8 +73,8 @@ class EffectView:
     """How much of the context blocks went unused, or empty if no stored attempt was given a block."""
 
     n_tasks: int
-    advice: str
-    """Advice on what to record, or empty if there are enough tasks."""
+    missing: str
+    """Why the effect is not known yet, or empty if there are enough tasks."""
 
     rows: tuple[TaskRow, ...]
     """Rows, the largest gain first."""
@@ -91,8 +88,7 @@ def effect_view(memory: MemorySystem) -> EffectView:
     rows = [_row(task, latest.get(task.task_id, ""), titles) for task in found.tasks]
     return EffectView(
         randomised=randomised_view(found.randomised) if found.randomised is not None else None,
-        rates=_rates_sentence(found),
-        difference=difference_sentence(found),
+        comparison=comparison_sentence(found),
         parts=_parts(found),
         caution=caution(found),
         verdict=verdict(found),
@@ -100,31 +96,28 @@ def effect_view(memory: MemorySystem) -> EffectView:
         selection=selection(found),
         unused=unused_sentence(found),
         n_tasks=found.n_tasks,
-        advice=advice(found),
+        missing=missing(found),
         rows=tuple(rows),
     )
 
 
-def difference_sentence(effect: MemoryEffect) -> str:
-    """Return `+33 points at 18 tasks tried both ways, likely +5 to +58 points.`: the mean difference of the rates.
+def comparison_sentence(effect: MemoryEffect) -> str:
+    """Return the mean success rates, and their difference with its range if the tasks show it.
 
-    Without the points if the tasks do not show it.
+    `On average, 35% succeeded without memory and 68% with it: +33 points at 18 tasks tried both ways, likely +5 to +58
+    points.`, or an empty string if no task can be compared.
     """
-    tasks = f"{counted(effect.n_tasks, 'task')} tried both ways"
-    gain = effect.gain
-    if gain is None or gain.interval is None or not effect.has_enough_tasks or effect.has_selection_bias:
-        return f"{tasks}."
-    if gain.interval.low == gain.interval.high:  # all tasks differ by as much, and say nothing of other tasks
-        return f"{tasks}."
-    used, not_used = map(whole_percent, effect.mean_rates)
-    return f"{points((used - not_used) / 100)} at {tasks}, {range_text(gain.interval.low, gain.interval.high)}."
-
-
-def _rates_sentence(effect: MemoryEffect) -> str:
     if not effect.n_tasks:
         return ""
-    used, not_used = map(percent, effect.mean_rates)
-    return f"On average, {not_used} succeeded without memory and {used} with it."
+    rates = "On average, {1} succeeded without memory and {0} with it".format(*map(percent, effect.mean_rates))
+    tasks = f"{counted(effect.n_tasks, 'task')} tried both ways"
+    interval = effect.gain.interval if effect.gain is not None else None
+    # an interval without width is that of tasks that all differ by as much, and says nothing of other tasks
+    is_telling = effect.has_enough_tasks and not effect.has_selection_bias
+    if interval is None or interval.low == interval.high or not is_telling:
+        return f"{rates}, at {tasks}."
+    used, not_used = map(whole_percent, effect.mean_rates)
+    return f"{rates}: {points((used - not_used) / 100)} at {tasks}, {range_text(interval.low, interval.high)}."
 
 
 def _parts(effect: MemoryEffect) -> tuple[Part, ...]:
@@ -222,13 +215,17 @@ def _observed_sentence(effect: MemoryEffect) -> str:
 
 def advice(effect: MemoryEffect) -> str:
     """Return the advice on what to record while too few tasks can be compared. Empty if there are enough."""
+    return f"{missing(effect)} {HOW_TO_RECORD}" if missing(effect) else ""
+
+
+def missing(effect: MemoryEffect) -> str:
+    """Return why the effect is not known yet, or an empty string if enough tasks can be compared."""
     if effect.has_enough_tasks:
         return ""
     if not effect.n_tasks and not effect.n_only_used:
-        return f"No attempt has recorded a memory that it was given. {HOW_TO_RECORD}"
+        return "No attempt has recorded a memory that it was given."
     lonely = f" {counted(effect.n_only_used, 'more task')} had attempts with memory only." if effect.n_only_used else ""
-    so_far = f"{counted(effect.n_tasks, 'task')} can be compared so far, and {MIN_TASKS} are needed."
-    return f"{so_far}{lonely} {HOW_TO_RECORD}"
+    return f"{counted(effect.n_tasks, 'task')} can be compared so far, and {MIN_TASKS} are needed.{lonely}"
 
 
 def _latest(memory: MemorySystem, task_ids: list[str]) -> dict[str, str]:

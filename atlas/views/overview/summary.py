@@ -105,14 +105,6 @@ def n_own_records(memory: MemorySystem) -> int:
     return sum(records.count() for records in memories) - sample.n_sample_records(memory)
 
 
-def rate_finding(rate: SuccessRate) -> str:
-    """Return `65% of attempts succeeded (likely 60–70%).`, and that some outcomes are unknown if so."""
-    if not rate.n_known:
-        return "No outcome is known yet."
-    known = " with a known outcome" if rate.n_unknown else ""
-    return f"{rate_text(rate)} of attempts{known} succeeded (likely {interval_text(rate)})."
-
-
 def experiences_line(rate: SuccessRate) -> str:
     """Return the number of experiences and their success rate in words.
 

@@ -1,4 +1,4 @@
-"""The top of the overview: its finding, the effect of memory, and weak tasks."""
+"""The top of the overview: the effect of memory, and weak domains or tasks."""
 
 from __future__ import annotations
 
@@ -11,20 +11,22 @@ from atlas.views.charts.split import split_bar
 from atlas.views.curate.health import Health
 from atlas.views.kinds.columns import Column
 from atlas.views.lists.rate_rows import RATE_COLUMNS, rate_row
-from atlas.views.overview.effect import EffectView, TaskRow, effect_view
+from atlas.views.overview.effect import HOW_TO_RECORD, EffectView, TaskRow, effect_view
 from atlas.views.overview.randomised import BY_COIN, RandomisedView
-from atlas.views.overview.summary import Overview, rate_finding
+from atlas.views.overview.summary import Overview
 from atlas.views.overview.weak_tasks import WeakTask, weak_tasks
 from atlas.views.shared.rates import LIKELY_MEANS
 from atlas.views.shared.state import StoreState, all_uses_seen
 from atlas.views.shared.wording import counted
 from pages.components.ask.proof import draw_example
 from pages.components.lists.record_table import plain_table
-from pages.components.overview.parts import draw_domains, draw_remembered, draw_trend
+from pages.components.overview.parts import draw_domains
 from pages.components.shared.narrowing import go_from_click
 from pages.components.shared.snapshot import store_state
 
 ABOUT = "The long-term memory of your AI agents: every task they attempted, how it went, and what they learned from it."
+
+WEAK_MEANS = "Click one to see its attempts. Domains are listed instead once there is a map."
 
 TASK_COLUMNS = (
     Column("task", "Task", 240),
@@ -33,33 +35,17 @@ TASK_COLUMNS = (
 )
 
 
-def draw_finding(memory: MemorySystem, view: Overview) -> None:
-    """Draw whether memory helps, or else how many attempts succeeded."""
-    effect = current_effect(memory)
-    verdict = effect.randomised.verdict if effect.randomised is not None else effect.verdict
-    help_text = None if verdict or not view.rate.n_known else LIKELY_MEANS
-    st.subheader(verdict or rate_finding(view.rate), anchor=False, help=help_text)
-
-
 def draw_answers(memory: MemorySystem, view: Overview, health: Health) -> None:
-    """Draw the effect of memory, and beside it the weak tasks and what is remembered."""
+    """Draw the effect of memory, and beside it what the agent is bad at."""
     with st.container(key="halves_overview"):
         left, right = st.columns(2, gap="medium")
     effect = current_effect(memory)
-    with left:
-        draw_trend(view.trend)
-        with st.container(gap="xsmall"):
-            st.markdown("##### Does memory help?")
-            draw_effect(memory, effect)
-        if effect.rows:
-            label = f"The {counted(effect.n_tasks, 'task')}, with and without memory"
-            with st.expander(label):
-                _draw_tasks(effect.rows)
-    with right:
-        with st.container(gap="xxsmall"):
-            st.markdown("##### What is the agent bad at?")
-            _draw_weaknesses(memory, view, health)
-        draw_remembered(view)
+    with left.container(gap="xsmall"):
+        st.markdown("##### Does memory help?")
+        draw_effect(memory, effect)
+    with right.container(gap="xsmall"):
+        st.markdown("##### What is the agent bad at?")
+        _draw_weaknesses(memory, view, health)
 
 
 def _draw_weaknesses(memory: MemorySystem, view: Overview, health: Health) -> None:
@@ -73,31 +59,35 @@ def _draw_weaknesses(memory: MemorySystem, view: Overview, health: Health) -> No
 
 
 def draw_effect(memory: MemorySystem, view: EffectView) -> None:
-    """Draw how often tasks succeeded without memory and with it."""
+    """Draw whether memory helps, and how often tasks succeeded without memory and with it."""
     if view.randomised is not None:
         _draw_randomised(view.randomised)
-    if view.n_tasks:
-        if view.randomised is not None:
+        if view.n_tasks:
             st.markdown("**Observed, not randomised**")
-        _draw_comparison(view)
-        draw_example(memory)
-        st.caption(view.caution, help=" ".join(filter(None, [view.grounds, view.selection])))
+    else:
+        st.markdown(f"**{view.verdict or 'Not known yet.'}**")
+    if view.missing:
+        st.caption(f"{view.missing} {HOW_TO_RECORD}")
+    if view.n_tasks:
+        _draw_comparison(memory, view)
     if view.unused:
         st.caption(view.unused)
-    if view.advice:
-        st.info(view.advice, icon=":material/lightbulb:")
 
 
-def _draw_comparison(view: EffectView) -> None:
-    """Draw the difference of the success rates, these rates, and at how many tasks they differ."""
-    st.markdown(f":small[**{view.difference}**]", help=LIKELY_MEANS if view.grounds else None)
-    st.caption(view.rates)
+def _draw_comparison(memory: MemorySystem, view: EffectView) -> None:
+    """Draw the success rates, at how many tasks they differ, an example, and all tasks."""
+    st.caption(view.comparison, help=LIKELY_MEANS if view.grounds else None)
     st.html(split_bar(view.parts))
+    draw_example(memory)
+    st.caption(view.caution, help=" ".join(filter(None, [view.grounds, view.selection])))
+    with st.expander(f"The {counted(view.n_tasks, 'task')}, with and without memory"):
+        _draw_tasks(view.rows)
 
 
 def _draw_randomised(view: RandomisedView) -> None:
-    """Draw the outcomes of held-out attempts and of the others."""
-    st.markdown(f"{BY_COIN} {view.advice}")
+    """Draw whether memory helps, and the outcomes of held-out attempts and of the others."""
+    st.markdown(f"**{view.verdict}**")
+    st.caption(f"{BY_COIN} {view.advice}")
     with st.container(horizontal=True, gap="large"):
         st.metric(
             "Effect of memory",
@@ -117,8 +107,7 @@ def draw_weak_tasks(tasks: Sequence[WeakTask]) -> None:
     if not tasks:
         st.caption("No task that was tried more than once has failed.")
         return
-    caption = "Success rate by task, lowest first. Click a row to see its attempts."
-    st.caption(f"{caption} Domains are listed once there is a map.")
+    st.caption("The tasks with the lowest success rates", help=WEAK_MEANS)
     plain_table(
         [rate_row(task, task.experience_id) for task in tasks],
         columns=(Column("name", "Task", 240), *RATE_COLUMNS),

@@ -26,6 +26,8 @@ ATTENTION_COLUMNS = (
     Column("action", "", 90, "button"),
 )
 
+CLICK = "The stroke on a bar is the average. Click a domain to see it on the map."
+
 CHART = {"displayModeBar": False, "scrollZoom": False}
 
 
@@ -59,28 +61,33 @@ def draw_totals(view: Overview) -> None:
                          width="content", query_params={"scope_since": view.recent.since.isoformat()})  # fmt: skip
 
 
-def draw_remembered(view: Overview) -> None:
-    """Draw what the store holds, and how attempts of each source went."""
-    st.markdown("##### What is remembered")
-    draw_totals(view)
-    with st.expander("Success by source"):
-        draw_sources(view.sources)
+def draw_growth(view: Overview) -> None:
+    """Draw the success rate over time, unless there is too little of it, and what is remembered."""
+    with st.container(key="halves_growth"):
+        trend, remembered = st.columns(2, gap="medium") if view.trend is not None else (None, st.container())
+    if view.trend is not None and trend is not None:
+        with trend.container(gap="xsmall"):
+            draw_trend(view.trend)
+    with remembered.container(gap="xsmall"):
+        st.markdown("##### What is remembered")
+        draw_totals(view)
+        if len(view.sources.rows) > 1:
+            with st.expander("Success by source"):
+                draw_sources(view.sources)
 
 
-def draw_trend(trend: Trend | None) -> None:
-    """Draw the success rate over time, unless there is too little of it."""
-    if trend is not None:
-        with st.container(gap="xxsmall"):
-            st.markdown("##### Is it getting better?")
-            if verdict := trend_verdict(trend):
-                st.markdown(f":small[**{verdict}**]")
-            st.caption(trend_sentence(trend), help=TREND_MEANS)
-            st.plotly_chart(trend_chart(trend), key="overview_trend", config=CHART, alt=trend_caption(trend))
+def draw_trend(trend: Trend) -> None:
+    """Draw the success rate over time."""
+    st.markdown("##### Is it getting better?")
+    if verdict := trend_verdict(trend):
+        st.markdown(f":small[**{verdict}**]")
+    st.caption(trend_sentence(trend), help=TREND_MEANS)
+    st.plotly_chart(trend_chart(trend), key="overview_trend", config=CHART, alt=trend_caption(trend))
 
 
 def draw_domains(health: Health) -> None:
     """Draw the domains with the lowest success rates. A click opens one on the map."""
-    st.caption(weak_domains_sentence(health), help=f"Click one to see it on the map. {DOMAIN_ORDER}")
+    st.markdown(f"**{weak_domains_sentence(health)}**", help=f"{CLICK} {DOMAIN_ORDER}")
     rows = weak_domain_rows(health)
     plain_table(
         rows,

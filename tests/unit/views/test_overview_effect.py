@@ -17,7 +17,7 @@ from atlas.views.overview.effect import (
     advice,
     better_text,
     caution,
-    difference_sentence,
+    comparison_sentence,
     effect_sentence,
     grounds,
     interval_text,
@@ -42,12 +42,17 @@ def helped(n_tasks: int, n_better: int) -> MemoryEffect:
 
 
 def test_the_mean_difference_has_an_interval_once_there_are_tasks_enough_for_one():
-    assert difference_sentence(helped(12, 9)).startswith("+50\xa0points at 12 tasks tried both ways, likely +")
-    assert difference_sentence(helped(9, 7)) == "9 tasks tried both ways."
+    assert comparison_sentence(helped(12, 9)).startswith(
+        "On average, 25% succeeded without memory and 75% with it: +50\xa0points at 12 tasks tried both ways, likely +"
+    )
+    assert comparison_sentence(helped(8, 6)) == (
+        "On average, 25% succeeded without memory and 75% with it, at 8 tasks tried both ways."
+    )
+    assert comparison_sentence(MemoryEffect(tasks=())) == ""
 
 
 def test_tasks_that_all_agree_give_the_mean_difference_no_interval():
-    assert difference_sentence(helped(12, 12)) == "12 tasks tried both ways."
+    assert comparison_sentence(helped(12, 12)).endswith(" 100% with it, at 12 tasks tried both ways.")
 
 
 @pytest.mark.parametrize(("low", "text"), [(-0.001, "likely +0 to +5\xa0points"), (-0.04, "likely −4 to +5\xa0points")])

@@ -186,10 +186,11 @@ def test_a_stored_trend_compares_by_tasks_and_marks_where_the_last_periods_begin
     assert trend_sentence(trend) == "By day: 100% of 20 succeeded since 6 Nov 2026, 0% of 20 before."
     assert trend_verdict(trend).startswith("Yes: +100\xa0points in the last 4 days of attempts, likely +7")
     layout = trend_chart(trend)["layout"]
-    assert [note["text"] for note in layout["annotations"]] == ["last 4 days of attempts"]
+    assert [note["text"] for note in layout["annotations"]] == ["outcomes", "last 4 days of attempts"]
     assert layout["xaxis"]["tickvals"] == ["2026-11-02", "2026-11-04", "2026-11-06", "2026-11-08"]
     assert layout["shapes"][0]["x0"] == "2026-11-05T12:00:00"
-    assert "annotations" not in trend_chart(shown(days_of(8, succeeded=9)))["layout"]
+    (bars,) = trend_chart(shown(days_of(8, succeeded=9)))["layout"]["annotations"]
+    assert (bars["text"], bars["yref"]) == ("outcomes", "y2")
 
 
 @pytest.mark.parametrize(("n_days_ago", "when"), [(13, "last 4 weeks"), (14, "last 4 weeks of attempts")])

@@ -1,4 +1,4 @@
-"""The domains that Overview lists: those clearly below the average, and apart from them the next ones."""
+"""The domains that Overview lists: those clearly below the average, or else the lowest."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import pytest
 
 from atlas.core.statistics import SuccessRate
 from atlas.views.curate.health import DomainLine, Health
-from atlas.views.curate.weak_domains import OTHERS, weak_domain_rows, weak_domains_sentence
+from atlas.views.curate.weak_domains import weak_domain_rows, weak_domains_sentence
 
 
 def health_of(*weak: bool) -> Health:
@@ -29,20 +29,16 @@ def health_of(*weak: bool) -> Health:
     return Health(rate=rate, domains=domains, never_used=(), stale=(), n_unknown=0, n_buried=0)
 
 
-def test_weak_domains_come_first_and_the_next_ones_stand_apart_with_the_average_on_each_bar():
+def test_domains_clearly_below_the_average_are_listed_alone_with_the_average_on_each_bar():
     health = health_of(True, False, True, False, False, False)
     rows = weak_domain_rows(health)
-    assert [(row.name, row.group, row.rate.weak) for row in rows] == [
-        ("domain 0", "", True), ("domain 2", "", True), ("domain 1", OTHERS, False), ("domain 3", OTHERS, False),
-    ]  # fmt: skip
+    assert [(row.name, row.rate.weak) for row in rows] == [("domain 0", True), ("domain 2", True)]
     assert {row.rate.tick for row in rows} == {0.65}
-    assert weak_domains_sentence(health) == (
-        "2 of 6 domains are clearly below the average of 65%, the stroke on the bars."
-    )
+    assert weak_domains_sentence(health) == "2 of 6 domains are clearly below the average of 65%."
 
 
-@pytest.mark.parametrize(("n_weak", "n_listed"), [(3, 5), (4, 5), (5, 5), (9, 5), (0, 5)])
-def test_at_most_five_are_listed_and_none_stands_apart_without_a_weak_one(n_weak, n_listed):
+@pytest.mark.parametrize(("n_weak", "n_listed"), [(1, 1), (5, 5), (9, 5), (0, 5)])
+def test_at_most_five_are_listed_which_are_the_lowest_without_a_weak_one(n_weak, n_listed):
     rows = weak_domain_rows(health_of(*[True] * n_weak, *[False] * 6))
-    assert (len(rows), sum(row.rate.weak for row in rows)) == (n_listed, min(n_weak, n_listed))
-    assert {row.group for row in rows if not row.rate.weak} <= {OTHERS if n_weak else ""}
+    assert [row.name for row in rows] == [f"domain {number}" for number in range(n_listed)]
+    assert {row.rate.weak for row in rows} == {n_weak > 0}
