@@ -220,12 +220,12 @@ def simpler_searches(evaluation: OwnEvaluation, strictness: float) -> list[Searc
 
 
 def _off_topic_text(evaluation: OwnEvaluation, setting: str, strictness: float) -> str:
-    rate = foreign_rate(evaluation, strictness) if setting.startswith(NOW) else None
+    rate = off_topic_rate(evaluation, strictness) if setting.startswith(NOW) else None
     return percent(rate.mean) if rate is not None else ""
 
 
-def foreign_rate(evaluation: OwnEvaluation, strictness: float | None = None) -> Estimate | None:
-    """Return the share of foreign questions that the search for agents answers, or None if it was not measured.
+def off_topic_rate(evaluation: OwnEvaluation, strictness: float | None = None) -> Estimate | None:
+    """Return the share of off-topic questions that the search for agents answers, or None if it was not measured.
 
     Args:
         strictness: The present strictness, of which the nearest measured one tells, or None for that of the
@@ -234,8 +234,8 @@ def foreign_rate(evaluation: OwnEvaluation, strictness: float | None = None) -> 
     step = None if strictness is None else measured_step(evaluation, strictness)
     if step is not None:
         return step.foreign_answered
-    foreign = foreign_result(evaluation)
-    return foreign.told_something[AGENT] if foreign is not None else None
+    result = off_topic_result(evaluation)
+    return result.told_something[AGENT] if result is not None else None
 
 
 def measured_step(evaluation: OwnEvaluation, strictness: float) -> StrictnessStep | None:
@@ -371,7 +371,7 @@ def _judged_note(evaluation: OwnEvaluation, task: TaskResult) -> str:
     if now is None:
         return ""
     wrongly = f"An agent wrongly gets nothing for {percent(now.estimates[EMPTY_SHARE].mean)} of them."
-    wrong = foreign_result(evaluation, ONLY_WRONG)
+    wrong = off_topic_result(evaluation, ONLY_WRONG)
     if wrong is None:
         return wrongly
     rightly = percent(1.0 - wrong.told_something[AGENT].mean)
@@ -379,8 +379,8 @@ def _judged_note(evaluation: OwnEvaluation, task: TaskResult) -> str:
     return f"{wrongly} Of {more} with only wrong hits, it rightly gets nothing for {rightly}."
 
 
-def foreign_result(evaluation: OwnEvaluation, source: str = BUNDLED_QUERIES) -> ForeignResult | None:
-    """Return the answers to the foreign queries of a source, if an agent's were measured."""
+def off_topic_result(evaluation: OwnEvaluation, source: str = BUNDLED_QUERIES) -> ForeignResult | None:
+    """Return the answers to the off-topic queries of a source, if an agent's were measured."""
     return next(
         (result for result in evaluation.report.foreign if result.source == source and AGENT in result.told_something),
         None,

@@ -15,8 +15,8 @@ from atlas.evaluation.report import OwnEvaluation
 from atlas.evaluation.tasks import AGENT
 from atlas.memory.context.block import BUDGET_TOKENS
 from atlas.views.evaluation.own import (
-    foreign_rate,
-    foreign_result,
+    off_topic_rate,
+    off_topic_result,
     interval_text,
     measured_step,
     rate_interval,
@@ -33,7 +33,7 @@ from atlas.views.lists.queries import Row
 from atlas.views.shared.wording import counted, percent, share_in_words
 
 MANY_ANSWERED = 0.1
-"""Share of foreign questions with an answer above which searches should be stricter. The level is chosen for 0.03."""
+"""Share of off-topic questions with an answer above which searches should be stricter. The level is chosen for 0.03."""
 
 MUCH_HIDDEN = 0.2
 """Share of attempts with empty results above which searches should be less strict."""
@@ -45,7 +45,7 @@ GIVEN_UP = 0.01
 """Share of attempts whose right first hit a stricter search may hide."""
 
 WORTHWHILE = 0.05
-"""Share of foreign questions that a stricter search must leave unanswered to be advised."""
+"""Share of off-topic questions that a stricter search must leave unanswered to be advised."""
 
 ENOUGH_JUDGED = 20
 """Number of judged queries from which a stricter search may be advised.
@@ -160,7 +160,7 @@ class FigureRow(Row):
 
 
 def verdict(evaluation: OwnEvaluation, strictness: float) -> Verdict | None:
-    """Return the verdict of a measurement, or None if neither attempts nor foreign questions could be measured.
+    """Return the verdict of a measurement, or None if neither attempts nor off-topic questions could be measured.
 
     Args:
         strictness: The present strictness. The figures are those of the nearest measured one.
@@ -272,7 +272,7 @@ def figures(evaluation: OwnEvaluation, strictness: float) -> list[FigureRow]:
         judged, n = _task(evaluation, JUDGED_TASK), step.n_judged
         found = _found_row(JUDGED_RIGHT, step.judged_right, n, n, noun="query", note=JUDGED_NOTE, task=judged)
         rows.append(replace(found, given=_given(evaluation, JUDGED_TASK, strictness)))
-    questions = foreign_result(evaluation)
+    questions = off_topic_result(evaluation)
     if answered is not None and questions is not None:
         n = questions.n_queries
         mark = GOOD if answered.mean <= GOOD_TO else POOR if answered.mean > POOR_ABOVE else FAIR
@@ -425,11 +425,11 @@ def _mean(rate: Estimate | None, absent: float) -> float:
 
 
 def _rates(evaluation: OwnEvaluation, strictness: float) -> tuple[Estimate | None, Estimate | None, Estimate | None]:
-    """Return how often the first hit is right, nothing is found, and a foreign question is answered."""
+    """Return how often the first hit is right, nothing is found, and an off-topic question is answered."""
     step = measured_step(evaluation, strictness)
     if step is None:
         own = _task(evaluation, OWN_ATTEMPTS)
-        return _agent_rate(own, "hit@1"), _agent_rate(own, EMPTY_SHARE), foreign_rate(evaluation)
+        return _agent_rate(own, "hit@1"), _agent_rate(own, EMPTY_SHARE), off_topic_rate(evaluation)
     return step.first_right, step.found_nothing, step.foreign_answered
 
 

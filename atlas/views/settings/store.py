@@ -19,7 +19,7 @@ from atlas.views.shared.state import location_fact
 from atlas.views.shared.wording import percent, plural, utc_time_text
 
 MANY_SHOWN, MANY_HIDDEN = 0.1, 0.05
-"""Shares of foreign queries with hits, and of own queries without, above which a level counts as bad."""
+"""Shares of off-topic queries with hits, and of own queries without, above which a level counts as bad."""
 
 OVERLAP = (
     "The two overlap, as where the model does not know the language of the texts: shared words then tell more than "
@@ -75,7 +75,7 @@ def _level_fact(costs: LevelCosts | None) -> str:
 
 
 def _is_overlapping(costs: LevelCosts) -> bool:
-    """Return whether no level tells the store's own queries from foreign ones."""
+    """Return whether no level tells the store's own queries from off-topic ones."""
     return costs.foreign_shown > MANY_SHOWN and costs.own_hidden > MANY_HIDDEN
 
 

@@ -54,12 +54,12 @@ def measured(tmp_path_factory) -> OwnEvaluation:
         return evaluate_now(memory, seed=0, on_progress=lambda done, total, what: None)
 
 
-def with_rates(found: OwnEvaluation, *, first: float, nothing: float, foreign: float | None) -> OwnEvaluation:
+def with_rates(found: OwnEvaluation, *, first: float, nothing: float, answered: float | None) -> OwnEvaluation:
     """The measurement with other figures of what an agent gets."""
     (task,) = found.report.tasks
     rates = {"hit@1": Estimate(mean=first, interval=None), EMPTY_SHARE: Estimate(mean=nothing, interval=None)}
     rows = tuple(replace(row, estimates={**row.estimates, **rates}) if row.name == AGENT else row for row in task.rows)
-    told = {} if foreign is None else {AGENT: Estimate(mean=foreign, interval=None)}
+    told = {} if answered is None else {AGENT: Estimate(mean=answered, interval=None)}
     result = ForeignResult(asked_in="own", source=BUNDLED_QUERIES, n_queries=100, told_something=told)
     return replace(found, report=replace(found.report, tasks=(replace(task, rows=rows),), foreign=(result,)))
 
@@ -77,7 +77,7 @@ OFTEN_RIGHT = "Search finds the right memory first for nearly all of the attempt
 
 
 @pytest.mark.parametrize(
-    ("nothing", "foreign", "headline", "finding", "advice"),
+    ("nothing", "answered", "headline", "finding", "advice"),
     [
         (
             0.0,
@@ -112,30 +112,30 @@ OFTEN_RIGHT = "Search finds the right memory first for nearly all of the attempt
     ],
 )
 def test_the_headline_has_the_figures_and_the_finding_what_they_mean(
-    measured, nothing, foreign, headline, finding, advice
+    measured, nothing, answered, headline, finding, advice
 ):
-    found = without_steps(with_rates(measured, first=0.98, nothing=nothing, foreign=foreign))
+    found = without_steps(with_rates(measured, first=0.98, nothing=nothing, answered=answered))
     judged = verdict(found, 1.0)
     assert (judged.headline, judged.finding, judged.advice) == (headline, finding, advice)
 
 
 def test_a_search_that_misses_much_is_to_be_compared_with_other_weights(measured):
-    found = without_steps(with_rates(measured, first=0.4, nothing=0.0, foreign=0.0))
+    found = without_steps(with_rates(measured, first=0.4, nothing=0.0, answered=0.0))
     judged = verdict(found, 1.0)
     assert (judged.finding, judged.part) == ("Search often misses the right memory.", "Compare profiles")
     assert values(found, 1.0) == ["40%", "0%"]
 
 
 def test_a_search_that_hides_much_says_how_much(measured):
-    found = without_steps(with_rates(measured, first=0.6, nothing=0.25, foreign=0.02))
+    found = without_steps(with_rates(measured, first=0.6, nothing=0.25, answered=0.02))
     own, off_topic, hidden = figures(found, 1.0)
     assert (hidden.label, hidden.rate.text, hidden.counts) == ("Own attempts: nothing found", "25%", "3 of 12 attempts")
     assert [own.mark, off_topic.mark, hidden.mark] == ["", "", ""], "there are too few tasks to tell"
-    assert len(figures(without_steps(with_rates(measured, first=0.6, nothing=0.2, foreign=0.02)), 1.0)) == 2
+    assert len(figures(without_steps(with_rates(measured, first=0.6, nothing=0.2, answered=0.02)), 1.0)) == 2
 
 
 def test_every_figure_has_its_counts_and_a_range_that_no_rate_of_zero_narrows_to_nothing(measured):
-    found = without_steps(with_rates(measured, first=0.98, nothing=0.0, foreign=0.64))
+    found = without_steps(with_rates(measured, first=0.98, nothing=0.0, answered=0.64))
     assert [figure.interval for figure in figures(found, 1.0)] == ["too few to tell"] * 2
     (task,), (asked,) = found.report.tasks, found.report.foreign
     rates = {
@@ -167,7 +167,7 @@ def test_what_agents_are_given_is_told_only_at_the_strictness_at_which_it_was_me
 
 
 def test_simpler_searches_differ_only_where_their_interval_leaves_no_doubt(measured):
-    found = with_rates(measured, first=0.98, nothing=0.0, foreign=0.64)
+    found = with_rates(measured, first=0.98, nothing=0.0, answered=0.64)
     (task,) = found.report.tasks
     gains = {
         "BM25": {"hit@1": Estimate(mean=0.06, interval=Interval(0.02, 0.1))},
@@ -184,7 +184,7 @@ def test_simpler_searches_differ_only_where_their_interval_leaves_no_doubt(measu
 
 
 def test_what_was_not_measured_is_not_judged(measured):
-    found = without_steps(with_rates(measured, first=0.98, nothing=0.0, foreign=None))
+    found = without_steps(with_rates(measured, first=0.98, nothing=0.0, answered=None))
     assert verdict(found, 1.0).headline == f"{OFTEN_RIGHT}."
     assert verdict(replace(found, report=replace(found.report, tasks=())), 1.0) is None
 
@@ -205,7 +205,7 @@ STEPS = (step(1.0, 0.98, 0.65), step(1.5, 0.98, 0.3), step(1.8, 0.97, 0.14), ste
 
 def with_steps(found: OwnEvaluation, *steps: StrictnessStep) -> OwnEvaluation:
     """The measurement with its answers at other strictness."""
-    found = with_rates(found, first=0.98, nothing=0.0, foreign=0.65)
+    found = with_rates(found, first=0.98, nothing=0.0, answered=0.65)
     return replace(found, report=replace(found.report, strictness=steps))
 
 
