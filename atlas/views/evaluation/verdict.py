@@ -15,10 +15,10 @@ from atlas.evaluation.report import OwnEvaluation
 from atlas.evaluation.tasks import AGENT
 from atlas.memory.context.block import BUDGET_TOKENS
 from atlas.views.evaluation.own import (
-    off_topic_rate,
-    off_topic_result,
     interval_text,
     measured_step,
+    off_topic_rate,
+    off_topic_result,
     rate_interval,
 )
 from atlas.views.evaluation.strictness import (

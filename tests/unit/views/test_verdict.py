@@ -363,7 +363,7 @@ def test_the_parts_count_the_tasks_that_were_tried_both_ways(memory):
             )
     memory.store(attempt("Something else"))
     view = effect_view(memory)
-    assert view.rates == "On average, 0% succeeded without memory and 50% with it."
+    assert view.comparison == "On average, 0% succeeded without memory and 50% with it, at 1 task tried both ways."
     assert [(part.words, part.n) for part in view.parts] == [("better at 1", 1), ("equal at 0", 0), ("worse at 0", 0)]
     bar, words = split_bar(view.parts).split("</div>", 1)
     assert (bar.count("<span"), words.count("■")) == (1, 3)  # what is empty has words only
