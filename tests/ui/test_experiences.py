@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import re
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -32,7 +31,7 @@ from tests.support.stores import DIMENSION, MODEL, make_store, opened_store
 def test_the_list_is_sorted_and_paged_by_the_store(dashboard: Dashboard, tmp_path):
     make_store(tmp_path, attempts(60))
     app = dashboard(tmp_path, "experiences")
-    assert caption(app) == "60 experiences · 50% of 40 succeeded (likely 35–65%)"
+    assert caption(app) == "60 experiences · 50% of 40 succeeded (likely 35–65%) · newest first"
     assert tasks(app)[0].startswith("Task 59")
     assert len(tasks(app)) == 25
     app.pagination(key="experiences_page").set_value(3).run()
@@ -68,7 +67,7 @@ def test_the_scope_narrows_the_list_and_begins_it_anew(dashboard: Dashboard, tmp
     assert tasks(app)[0].startswith("Task 34")
     app.pills(key="scope_outcomes").select("failed").run()
     app.multiselect(key="scope_sources").select("south").run()
-    assert caption(app) == "10 of 60 experiences · 0% of 10 succeeded (likely 0–28%)"
+    assert caption(app) == "10 of 60 experiences · 0% of 10 succeeded (likely 0–28%) · newest first"
     assert {*map(tuple, table(app)["outcomes"])} == {("✗ failed",)}
     assert all(int(task.split()[1].strip(":")) % 2 for task in tasks(app))  # those from the south
 
@@ -388,22 +387,22 @@ def test_the_range_in_the_first_sentence_is_explained_beside_it(dashboard: Dashb
 def test_an_opened_attempt_is_marked_on_its_page_and_leads_to_the_rows_around_it(dashboard: Dashboard, tmp_path):
     ids = make_store(tmp_path, attempts(60))
     app = dashboard(tmp_path, "experiences", id=ids[34])
-    assert (place(app), marked(app), app.pagination(key="experiences_page").value) == ("26 of 60", ids[34], 2)
+    assert (place(app), marked(app), app.pagination(key="experiences_page").value) == ("Row 26 of 60", ids[34], 2)
     app.button(key="experience_previous").click().run()
-    assert (place(app), marked(app), app.pagination(key="experiences_page").value) == ("25 of 60", ids[35], 1)
+    assert (place(app), marked(app), app.pagination(key="experiences_page").value) == ("Row 25 of 60", ids[35], 1)
     app.button(key="experience_next").click().run()
-    assert (place(app), marked(app)) == ("26 of 60", ids[34])
+    assert (place(app), marked(app)) == ("Row 26 of 60", ids[34])
     app.pagination(key="experiences_page").set_value(3).run()
-    assert (place(app), marked(app), app.pagination(key="experiences_page").value) == ("26 of 60", None, 3)
+    assert (place(app), marked(app), app.pagination(key="experiences_page").value) == ("Row 26 of 60", None, 3)
     touch_table(app, "opened", ids[0])
-    assert place(app) == "60 of 60"
+    assert place(app) == "Row 60 of 60"
     assert app.button(key="experience_next").disabled
 
 
 def test_a_filter_that_hides_the_opened_attempt_says_so(dashboard: Dashboard, tmp_path):
     egg, _ = make_store(tmp_path, [attempt("Boil an egg"), attempt("Heat milk", False, task_id="milk")])
     app = dashboard(tmp_path, "experiences", id=egg)
-    assert (place(app), marked(app)) == ("1 of 2", egg)
+    assert (place(app), marked(app)) == ("Row 1 of 2", egg)
     app.main.pills(key="scope_outcomes").select("failed").run()
     assert "Not in this list" in [element.value for element in app.caption]
     assert marked(app) is None
@@ -416,14 +415,14 @@ def test_each_attempt_at_a_task_marks_the_row_of_the_task(dashboard: Dashboard, 
          for day, task_id in enumerate(("eggs", "eggs", "milk"), start=1)],
     )  # fmt: skip
     app = dashboard(tmp_path, "experiences", id=first)
-    assert (place(app), marked(app)) == ("2 of 2", last)
+    assert (place(app), marked(app)) == ("Row 2 of 2", last)
     app.button(key="experience_previous").click().run()
     assert marked(app) == milk
 
 
 def place(app: AppTest) -> str:
     """The place of the open attempt in its list."""
-    return next(element.value for element in app.caption if re.fullmatch(r"\d+ of \d+", element.value))
+    return next(element.value for element in app.caption if element.value.startswith("Row "))
 
 
 def marked(app: AppTest) -> str | None:

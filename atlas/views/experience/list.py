@@ -17,10 +17,12 @@ from atlas.memory.experience.extraction import SHOWN_RECORDS
 from atlas.memory.system import MemorySystem
 from atlas.storage.damage import stored_instant
 from atlas.views.experience.profiles import profile_problems
+from atlas.views.kinds.experience import EXPERIENCE
+from atlas.views.lists.listing import order_text
 from atlas.views.lists.queries import Count, Query, Row, SearchResult, marks_text, ranking, row_state
 from atlas.views.shared.rates import likely, rate_text
 from atlas.views.shared.scope import domain_names
-from atlas.views.shared.wording import OUTCOMES, outcome_labels
+from atlas.views.shared.wording import NO_BREAK, OUTCOMES, outcome_labels
 from atlas.views.trace.cost import Cost, duration_text
 from atlas.views.trace.ending import ending_of
 
@@ -118,8 +120,8 @@ def ids_with_memory(memory: MemorySystem, rows: Iterable[Mapping[str, Any]]) -> 
 
 
 def memory_text(n_with: int, n: int) -> str:
-    """Return `used` for one attempt with it, `2 of 4` for several attempts, or empty without any."""
-    return "" if not n_with else "used" if n == 1 else f"{n_with:,} of {n:,}"
+    """Return `used` for one attempt with it, `used in 2 of 4` for several attempts, or empty without any."""
+    return "" if not n_with else "used" if n == 1 else f"used in {n_with:,}{NO_BREAK}of{NO_BREAK}{n:,}"
 
 
 def domain_text(domains: Iterable[str]) -> str:
@@ -190,11 +192,11 @@ def stored_rows(memory: MemorySystem, rows: Sequence[Mapping[str, Any]]) -> tupl
 
 
 def count_with_rate(memory: MemorySystem, query: Query) -> Count:
-    """Return the number of experiences, with the share that succeeded if outcomes are known."""
-    rate = SuccessRate.of(memory.experience.values("outcome", query.where))
+    """Return the number of experiences and their order, with the share that succeeded if outcomes are known."""
+    rate, order = SuccessRate.of(memory.experience.values("outcome", query.where)), order_text(EXPERIENCE, query)
     if rate.interval is None:
-        return Count(rate.n)
-    return Count(rate.n, f"{rate_text(rate)} of {rate.n_known:,} succeeded ({likely(rate.interval)})")
+        return Count(rate.n, order)
+    return Count(rate.n, f"{rate_text(rate)} of {rate.n_known:,} succeeded ({likely(rate.interval)}) · {order}")
 
 
 def profile_note(memory: MemorySystem, result: SearchResult) -> str:

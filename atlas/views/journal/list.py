@@ -19,6 +19,7 @@ from atlas.storage.damage import stored_instant
 from atlas.views.journal.promotion import promotion_texts
 from atlas.views.kinds.journal import FIXED, HAS_FIX, JOURNAL, NOT_FIXED
 from atlas.views.kinds.journal_words import state_word, type_word
+from atlas.views.lists.listing import order_text
 from atlas.views.lists.queries import Count, Narrowing, Query, Row, RowState, marks_text, ranking, row_state
 from atlas.views.shared.wording import counted, day_text
 
@@ -147,7 +148,7 @@ def count_with_crashes(memory: MemorySystem, query: Query) -> Count:
     """
     fixes = query.values.get("fixes")
     note = str(fixes).lower() if fixes in (NOT_FIXED, FIXED) else "" if query.where else _days(memory)
-    note = " · ".join(filter(None, [note, (query.order or next(iter(JOURNAL.orders))).lower()]))
+    note = " · ".join(filter(None, [note, order_text(JOURNAL, query)]))
     count, crashes = memory.journal.count, conjunction(query.where, {"entry_type": CRASH})
     n, n_crashes = count(query.where), count(crashes)
     n_open = n_crashes - count(conjunction(crashes, HAS_FIX))

@@ -31,8 +31,8 @@ DOMAIN = Column(
 DAY = replace(CREATED_AT, form="day", width=88)
 STEPS = Column("n_steps", "Steps", 40, "number", order_key="n_steps")
 MEMORY = Column(
-    "memory", "Memory", 56, is_optional=True,
-    help_text="Attempts that were given records of the memory or used some. 1 of 2 counts those at the task",
+    "memory", "Memory", 68, is_optional=True,
+    help_text="Whether the attempt was given records of this memory or used some, and in how many attempts at the task",
 )  # fmt: skip
 TOOK = Column("took", "Took", 52, is_optional=True)
 ENDING = Column(
@@ -85,7 +85,7 @@ EXPERIENCE = Kind(
     tables=Tables(
         listed=(OUTCOME, TASK, ENDING, DAY, MEMORY, STEPS, TOOK, AGENT, DOMAIN),
         found=(OUTCOME, RELEVANCE, TASK, ENDING),
-        beside=(OUTCOME, RELEVANCE, TASK),
+        beside=(OUTCOME, DAY, RELEVANCE, TASK),
         similar=(OUTCOME, RELEVANCE, TASK),
     ),
     fields=(

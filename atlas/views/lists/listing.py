@@ -91,6 +91,12 @@ def order_of(kind: Kind, query: Query) -> Order:
     return kind.orders[query.order or next(iter(kind.orders))]
 
 
+def order_text(kind: Kind, query: Query) -> str:
+    """Return the order of a list within a sentence: `newest first`."""
+    label = query.order or next(iter(kind.orders))
+    return label[0].lower() + label[1:]
+
+
 def _rows_on(memory: MemorySystem, views: KindViews[R], query: Query, start: int) -> tuple[R, ...]:
     kind, order = views.kind, order_of(views.kind, query)
     records = kind.records(memory)

@@ -115,7 +115,7 @@ def draw_walk(kind: Kind, place: Place | None) -> None:
         st.button("Previous", key=f"{kind.noun}_previous", icon=":material/keyboard_arrow_up:", shortcut="k",
                   disabled=place.previous is None, on_click=open_experience, args=(place.previous,),
                   help="Previous (K)")  # fmt: skip
-        st.caption(f"{place.number:,} of {place.n:,}", width="content")
+        st.caption(f"Row {place.number:,} of {place.n:,}", width="content")
         st.button("Next", key=f"{kind.noun}_next", icon=":material/keyboard_arrow_down:", shortcut="j",
                   disabled=place.next is None, on_click=open_experience, args=(place.next,),
                   help="Next (J)")  # fmt: skip

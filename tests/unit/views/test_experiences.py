@@ -50,7 +50,9 @@ def test_the_last_page_holds_what_is_left(memory):
 
 def test_an_empty_memory_has_one_empty_page(memory):
     assert n_pages(0) == 1
-    assert listed_page(memory, EXPERIENCES, Query()) == Listing(rows=(), n=0, n_records=0, caption="0 experiences")
+    assert listed_page(memory, EXPERIENCES, Query()) == Listing(
+        rows=(), n=0, n_records=0, caption="0 experiences · newest first"
+    )
 
 
 @pytest.mark.parametrize(("page", "first"), [(0, "Task 29"), (-5, "Task 29"), (99, "Task 4")])
@@ -61,7 +63,7 @@ def test_a_page_that_is_not_there_is_the_nearest_that_is(memory, page, first):
 
 def test_an_outcome_nobody_knows_is_left_out_of_the_rate(memory):
     memory.experience.store_many(attempts(6))
-    assert listed_page(memory, EXPERIENCES, query(outcomes=("unknown",))).caption == "2 of 6 experiences"
+    assert listed_page(memory, EXPERIENCES, query(outcomes=("unknown",))).caption == "2 of 6 experiences · newest first"
 
 
 def test_sources_of_any_kind_can_be_filtered_by(memory):

@@ -18,7 +18,7 @@ from atlas.views.kinds.experience import EXPERIENCE
 from atlas.views.lists.cells import table_as_json
 from atlas.views.lists.listing import listed_page
 from atlas.views.lists.queries import Query
-from atlas.views.shared.wording import history_text
+from atlas.views.shared.wording import NO_BREAK, history_text
 from tests.support.records import attempt
 
 START = datetime(2026, 5, 1, tzinfo=UTC)
@@ -139,7 +139,8 @@ def test_a_line_counts_the_attempts_with_memory_and_a_record_names_what_it_used(
         task_id = "milk" if n == 2 else "egg"
         made = attempt(task_id, task_id=task_id, agent=str(n), at=START + timedelta(hours=n), used={"strategies": ids})
         memory.store(made)
-    assert [row.memory for row in listed_page(memory, EXPERIENCES, Query(distinct=True)).rows] == ["used", "1 of 2"]
+    rows = listed_page(memory, EXPERIENCES, Query(distinct=True)).rows
+    assert [row.memory.replace(NO_BREAK, " ") for row in rows] == ["used", "used in 1 of 2"]
     latest, *_, first = listed_page(memory, EXPERIENCES, Query()).rows
     assert (latest.memory, first.memory) == ("used", "")
     assert [(link.kind.noun, link.title, link.record) for link in experience_detail(memory, latest.id).used] == [
