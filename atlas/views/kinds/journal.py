@@ -27,7 +27,7 @@ WRITER = Column("writer", "Written by", 88, is_optional=True)
 DAY = Column("created_at", "Day (UTC)", 92, "day", order_key="created_at")
 
 NOT_FIXED, FIXED = "Crashes without a fix", "Crashes with a fix"
-FIXES = ("All entries", NOT_FIXED, FIXED)
+FIXES = ("All", NOT_FIXED, FIXED)
 HAS_FIX = {"fixed_by": {"$gte": ""}}
 """Filter of the crashes with a fix."""
 

@@ -11,7 +11,7 @@ from atlas.memory.base.memory import Memory
 from atlas.memory.system import MemorySystem
 from atlas.protocols.infra import Where
 
-EVERY, WORSE, UNUSED = "Show all", "Clearly worse than the others", "Not used yet"
+EVERY, WORSE, UNUSED = "All", "Clearly worse than the others", "Not used yet"
 USE_STATES = (EVERY, WORSE, UNUSED)
 
 ACTIVE = {"marks.buried": False}
