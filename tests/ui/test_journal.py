@@ -105,6 +105,12 @@ def test_the_list_is_filtered_sorted_and_paged_by_the_store(dashboard: Dashboard
     assert_no_problem(app)
 
 
+def test_the_timeline_gives_way_to_an_opened_entry(dashboard: Dashboard, tmp_path, memory):
+    opened, *_ = memory.journal.add_entries([entry(n) for n in range(3)])
+    assert len(of_type(dashboard(tmp_path, "journal"), "plotly_chart")) == 1
+    assert not of_type(dashboard(tmp_path, "journal", id=opened), "plotly_chart")
+
+
 def test_the_sentence_on_open_crashes_lists_only_them(dashboard: Dashboard, tmp_path, memory):
     memory.journal.add_entries([entry(n) for n in range(30)])
     app = dashboard(tmp_path, "journal")

@@ -161,7 +161,7 @@ def _facts(entry: JournalEntry) -> tuple[Fact, ...]:
             "Written": utc_time_text(entry.created_at) if entry.created_at else "not known",
             "Agent": str(entry.metadata.get(AGENT) or ""),
             "Round": f"{entry.generation:,}",
-            "State": state_word(entry.tier),
+            "State": "" if entry.tier == TIERS[0] else state_word(entry.tier),
         }
     )
 

@@ -7,10 +7,12 @@ import streamlit as st
 from atlas import MemorySystem
 from atlas.views.journal.kind import ENTRIES
 from atlas.views.kinds.kind import Kind
+from atlas.views.lists.queries import Query
 from pages.components.journal.panel import PANEL
 from pages.components.journal.timeline import draw_timeline
 from pages.components.journal.writing import draw_write
 from pages.components.lists.kind_page import KindPage, draw_nothing_yet
+from pages.components.lists.record_table import opened_id
 
 
 def _draw_empty(memory: MemorySystem, kind: Kind) -> None:
@@ -19,4 +21,10 @@ def _draw_empty(memory: MemorySystem, kind: Kind) -> None:
     st.caption("An agent writes an entry with memory.journal.add(entry_type, content, generation=…).")
 
 
-PAGE = KindPage(views=ENTRIES, panel=PANEL, draw_empty=_draw_empty, draw_above=draw_timeline, draw_below=draw_write)
+def _draw_timeline(memory: MemorySystem, query: Query) -> None:
+    """Draw the timeline, unless an entry is open, which needs the room."""
+    if opened_id() is None:
+        draw_timeline(memory, query)
+
+
+PAGE = KindPage(views=ENTRIES, panel=PANEL, draw_empty=_draw_empty, draw_above=_draw_timeline, draw_below=draw_write)

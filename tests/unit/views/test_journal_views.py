@@ -223,6 +223,12 @@ def test_an_entry_says_what_it_is_worth_and_what_was_written_around_it(memory, c
     assert entry_detail(memory, "gone") is None
 
 
+def test_an_entry_names_its_state_unless_it_is_active(memory):
+    active, faded = memory.journal.add_entries([entry(1), entry(2, tier="cold")])
+    assert "State" not in [fact.name for fact in entry_detail(memory, active).facts]
+    assert state_word("cold") in [fact.value for fact in entry_detail(memory, faded).facts]
+
+
 def test_entries_of_one_instant_are_neighbours_in_the_order_in_which_they_were_added(memory):
     instants = [0, *[1] * 8, 2]
     ids = memory.journal.add_entries(
