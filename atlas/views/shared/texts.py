@@ -37,7 +37,7 @@ _MARKDOWN = re.compile(r"[!-/:-@\[-`{-~]")
 _CODE = re.compile(r"`([^`]*[^`\s][^`]*)`")
 """A piece of code in prose, which is not blank."""
 
-_SEPARATOR = re.compile(r" *(?:[.,;:\u2013\u2014\u3002]|-(?=\s))?\s*")
+_SEPARATOR = re.compile(r" *(?:[.;:\u2013\u2014\u3002]|-(?=\s))?\s*")
 """Between a title and the text after it."""
 
 _DIFF = re.compile(r"\A(?:diff --git |--- \S.*\n\+\+\+ |Index: )")
@@ -108,13 +108,17 @@ class Text:
 
     @property
     def headline(self) -> Headline:
-        """Its title as in a list, and what follows it, or all of it if it is code or begins otherwise."""
+        """Its title as in a list, and what follows it.
+
+        All of the text follows if it is code, if it begins otherwise, or if its first sentence goes on after a comma.
+        """
         whole = self.whole.strip()
         title = task_title(whole).title
         beginning = title if whole.startswith(title) else title.removesuffix("…")
-        if self.language is not None or not whole.startswith(beginning):
+        after = whole[len(beginning) :]
+        if self.language is not None or not whole.startswith(beginning) or after.startswith(","):
             return Headline(title=title, rest=whole)
-        rest = _SEPARATOR.sub("", whole[len(beginning) :], count=1)
+        rest = _SEPARATOR.sub("", after, count=1)
         return Headline(title=title, rest=f"… {rest}" if beginning != title else rest)
 
     @property
