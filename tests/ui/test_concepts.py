@@ -51,7 +51,7 @@ def test_the_list_is_sorted_filtered_and_paged_by_the_store(dashboard: Dashboard
     assert tries(app)[:2] == ["2 of 3 uses", "not used yet"]
     app.multiselect(key="concepts_source").select("primitive").run()
     assert caption(app) == "10 of 30 concepts"
-    assert {heading["origin"].split()[0] for heading in table(app)["heading"]} == {"ready-made"}
+    assert {heading["origin"] for heading in table(app)["heading"]} == {"2 lines, ready-made"}
     assert_no_problem(app)
 
 
@@ -87,9 +87,9 @@ def test_an_opened_concept_is_shown_in_full(dashboard: Dashboard, tmp_path, memo
     app = dashboard(tmp_path, "concepts", id=crop)
     codes = {element.value: element.language for element in app.code}
     assert codes[CROP.rstrip("\n")] == "python"
-    assert {"crop([[0, 1], [2, 3]], (0, 0, 1, 1))", "crop([], 0)", "[]"} <= {*codes}
+    assert {"crop([[0, 1], [2, 3]], (0, 0, 1, 1))", ">>> crop([], 0)\n[]"} <= {*codes}
     assert "[[0]]" not in codes
-    assert {"crop", "When a part is asked for", "Solve the puzzle of the box"} <= {*texts(app)}
+    assert {"crop(grid, box)", "When a part is asked for", "Solve the puzzle of the box"} <= {*texts(app)}
     assert list(table(app, 1)["name"]) == ["crop_twice"]
     app = dashboard(tmp_path, "concepts", id=twice)
     assert list(table(app, 1)["how"]) == ["it calls"]
@@ -111,7 +111,7 @@ def test_grids_are_pictures_and_what_is_none_is_code(dashboard: Dashboard, tmp_p
     (opened,) = memory.concepts.add_many([concept(examples=(("step([[1, 2]])", "[[2]]"), ("step('x')", "7")))])
     app = dashboard(tmp_path, "concepts", id=opened)
     assert len(of_type(app, "image")) == 2
-    assert {"step('x')", "7"} <= {element.value for element in app.code}
+    assert ">>> step('x')\n7" in {element.value for element in app.code}
 
 
 def test_the_examples_of_a_learned_concept_are_run_in_a_sandbox_when_it_is_asked_for(

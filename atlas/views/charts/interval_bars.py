@@ -1,17 +1,52 @@
-"""A rate with its interval as a small picture for a table cell. It contains no text of memories."""
+"""A rate with its interval as a small picture, and as a line with its figures. Neither contains text of memories."""
 
 from __future__ import annotations
 
 import base64
+from dataclasses import dataclass
 
-from atlas.core.statistics import Interval
+from atlas.core.statistics import Interval, credible_interval
 from atlas.views.charts.palette import GREY, PALETTE
+from atlas.views.shared.rates import likely
+from atlas.views.shared.wording import counted
 
 WIDTH, HEIGHT, MARGIN = 120, 28, 5
 LABEL_PIXELS = 10
 """Height of the labels below a picture with a scale."""
 
 COLOUR = PALETTE[0]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class BarLine:
+    """A success rate as a picture between its name and its figures. Trusted text."""
+
+    what: str
+    bar: str
+    """The picture, as a data URL."""
+
+    counts: str
+    """`53 of 78 similar attempts`."""
+
+    range: str
+    """`likely 57–77%`."""
+
+
+def bar_line(what: str, n_succeeded: int, n: int, noun: str = "use", *, has_scale: bool = True) -> BarLine:
+    """Return the line of a rate.
+
+    Args:
+        n: At least 1.
+        noun: Noun for each of the `n`.
+        has_scale: Whether 0, 50 and 100% are written below the bar.
+    """
+    interval = credible_interval(n_succeeded, n)
+    return BarLine(
+        what=what,
+        bar=interval_bar(interval, n_succeeded / n, has_scale=has_scale),
+        counts=f"{n_succeeded:,} of {counted(n, noun)}",
+        range=likely(interval),
+    )
 
 
 def interval_bar(interval: Interval, rate: float, *, has_scale: bool = False) -> str:

@@ -15,14 +15,19 @@ from atlas.learning.strategies import PROVEN
 from atlas.learning.workflows import WORKFLOW, is_workflow, numbered_steps
 from atlas.memory.concepts.memory import EDITABLE
 from atlas.memory.system import MemorySystem
+from atlas.views.charts.interval_bars import BarLine, bar_line
 from atlas.views.concepts.grids import Grid, grid_in, grids_in_call
 from atlas.views.concepts.lineage import Lineage, lineage_of
+from atlas.views.concepts.parameters import parameters_of
 from atlas.views.concepts.purpose import purpose_of
-from atlas.views.concepts.saving import story_of
+from atlas.views.concepts.saving import n_lines, origin_text
 from atlas.views.kinds.concept import CONCEPT, source_word
+from atlas.views.kinds.uses import worse_than
+from atlas.views.kinds.verdicts import FAILING, MIXED, NOT_CLEAR, WORKS
 from atlas.views.lists.editable import EditableFields
 from atlas.views.lists.facts import Fact, plain_facts
 from atlas.views.lists.uses import uses_of
+from atlas.views.shared.rates import Record, record_of
 from atlas.views.shared.texts import LANGUAGES, Text, as_json, text_of
 from atlas.views.shared.versions import VersionView, version_views
 from atlas.views.shared.wording import counted, utc_time_text
@@ -33,8 +38,25 @@ MAX_EXAMPLES = 20
 NAMED_BY = {RULES_AUTHOR: "rules, from its code and uses"}
 """Labels for the origin of a learned function's name, if it is not a language model."""
 
-SHOWN_ELSEWHERE = ("documented_by", "original_name", "n_tasks", "saving", "tools", N_RECORDED_KEY, PROVEN, WORKFLOW)
-"""Metadata that is shown among the facts of a concept, or in its origin."""
+SHOWN_ELSEWHERE = (
+    "documented_by",
+    "original_name",
+    "n_tasks",
+    "saving",
+    "tools",
+    N_RECORDED_KEY,
+    PROVEN,
+    WORKFLOW,
+    "is_sample",
+)
+"""Metadata that is shown elsewhere on the page."""
+
+VERDICTS = {
+    WORKS: "It mostly works.",
+    FAILING: "It mostly fails.",
+    NOT_CLEAR: "Not clear yet whether it mostly works.",
+    MIXED: "It works at times.",
+}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -48,6 +70,14 @@ class Example:
     result: Text
     output: Grid | None
     """The result, if it is a grid."""
+
+    session: Text
+    """Both as a Python session has them."""
+
+    @property
+    def has_grids(self) -> bool:
+        """True if its call or its result has a grid."""
+        return bool(self.inputs or self.output)
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,6 +123,9 @@ class ConceptDetail:
 
     id: str
     name: Text
+    parameters: str
+    """`(items, size)`, or empty."""
+
     purpose: Text
     """Its purpose in one sentence."""
 
@@ -110,8 +143,11 @@ class ConceptDetail:
     tools: tuple[str, ...]
     """Names of the tools that it calls."""
 
-    story: str
-    """Trusted sentences on its saving and the outcomes of its uses."""
+    verdict: str
+    """Trusted sentence on how its uses went."""
+
+    used: BarLine | None
+    """How often its uses succeeded, or None before any."""
 
     facts: tuple[Fact, ...]
     background: tuple[Fact, ...]
@@ -147,6 +183,7 @@ def concept_detail(memory: MemorySystem, concept_id: str) -> ConceptDetail | Non
     return ConceptDetail(
         id=concept.id,
         name=Text(concept.name),
+        parameters=parameters_of(concept),
         purpose=Text(purpose),
         description=text_of(rest),
         signature=_code(concept.signature, concept.language) if concept.signature else None,
@@ -156,8 +193,11 @@ def concept_detail(memory: MemorySystem, concept_id: str) -> ConceptDetail | Non
         marks=memory.concepts.marks([concept_id]).get(concept_id, NO_MARKS),
         editable=EditableConcept.of(concept),
         tools=tuple(concept.tools),
-        story=story_of(memory, concept, usage),
-        facts=_facts(concept, usage),
+        verdict=_verdict(
+            record_of(usage.n_successes, usage.n_uses, others=worse_than(memory.concepts).get(concept_id))
+        ),
+        used=bar_line("Succeeded", usage.n_successes, usage.n_uses) if usage.n_uses else None,
+        facts=_facts(concept, usage, origin_text(memory, concept)),
         background=tuple(plain_facts({name: v for name, v in concept.metadata.items() if name not in SHOWN_ELSEWHERE})),
         uses=uses_of(memory, CONCEPT, concept.id),
         is_primitive=concept.source == "primitive",
@@ -201,11 +241,19 @@ def _code(text: str, language: str) -> Text:
     return Text(text, language.lower() if language.lower() in LANGUAGES else None)
 
 
-def _facts(concept: CodeConcept, usage: Usage) -> tuple[Fact, ...]:
-    n_retrieved, named_by = usage.n_retrieved, str(concept.metadata.get("documented_by", ""))
+def _verdict(record: Record) -> str:
+    if record.others:
+        return f"{record.verdict.capitalize()} than the other concepts ({record.others})."
+    return VERDICTS.get(record.verdict, "It has not been used yet.")
+
+
+def _facts(concept: CodeConcept, usage: Usage, origin: str) -> tuple[Fact, ...]:
+    lines, n_retrieved, named_by = n_lines(concept), usage.n_retrieved, str(concept.metadata.get("documented_by", ""))
     named = {
+        "Replaces": f"{counted(lines, 'line')} of code at each call" if lines else "",
         "Source": source_word(concept.source),
-        "Language": concept.language,
+        "Found in": origin,
+        "Language": "" if concept.language.lower() == "python" else concept.language,
         "Proven": _proven(concept),
         "Named by": NAMED_BY.get(named_by, named_by),
         "Retrieved": counted(n_retrieved, "time") if n_retrieved else "never",
@@ -237,6 +285,7 @@ def example_view(concept: CodeConcept, call: str, result: str) -> Example:
         inputs=grids_in_call(call),
         result=_code(result, concept.language),
         output=grid_in(result),
+        session=_code(examples_text(((call, result),)), concept.language),
     )
 
 

@@ -13,12 +13,13 @@ from atlas.core.types import CodeConcept
 from atlas.memory.system import MemorySystem
 from atlas.views.concepts.parameters import parameters_of
 from atlas.views.concepts.purpose import purpose_of
-from atlas.views.concepts.saving import saving_text
+from atlas.views.concepts.saving import n_lines, saving_text
 from atlas.views.kinds.concept import source_word
 from atlas.views.kinds.uses import average_rate, worse_than
 from atlas.views.lists.cells import Heading
 from atlas.views.lists.queries import Row, last_use, marks_text, ranking, row_state
 from atlas.views.shared.rates import Record, record_of
+from atlas.views.shared.wording import counted
 
 DESCRIPTION_CHARACTERS = 400
 LINE_CHARACTERS, EXAMPLE_CHARACTERS = 72, 130
@@ -50,9 +51,9 @@ class ConceptRow(Row):
     """Time in UTC, or None before any use."""
 
     origin: str
-    """`learned from 12 programs, 25% shorter with it` or `built from batches`, with its language if it is not Python.
+    """`7 lines, learned from 12 attempts, 25% shorter with it` or `5 lines, built from batches`.
 
-    It names other concepts, so it is untrusted.
+    Its language comes first if it is not Python. It names other concepts, so it is untrusted.
     """
 
     example: str
@@ -105,13 +106,14 @@ def concept_rows(
 
 
 def _origin(memory: MemorySystem, concept: CodeConcept, parts: Sequence[str]) -> str:
-    language = f"{concept.language}, " if concept.language.lower() != "python" else ""
+    language = concept.language if concept.language.lower() != "python" else ""
+    length = counted(n_lines(concept), "line") if n_lines(concept) else ""
+    source, found_in = source_word(concept.source), saving_text(memory, concept)
     if parts:
-        return f"{language}built from {', '.join(parts)}"
-    source, found_in = f"{language}{source_word(concept.source)}", saving_text(memory, concept)
-    if not found_in:
-        return source
-    return f"{source} from {found_in}" if concept.source == LEARNED else f"{source} · found in {found_in}"
+        source = f"built from {', '.join(parts)}"
+    elif found_in:
+        source += f" from {found_in}" if concept.source == LEARNED else f", found in {found_in}"
+    return ", ".join(filter(None, [language, length, source]))
 
 
 def _example(concept: CodeConcept) -> str:

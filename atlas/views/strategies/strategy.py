@@ -17,12 +17,12 @@ from atlas.memory.strategies.writing import SEPARATION_REASON
 from atlas.memory.strategy_sources import baseline_rates, stored_attempts
 from atlas.memory.system import MemorySystem
 from atlas.storage.damage import stored_instant
-from atlas.views.charts.interval_bars import interval_bar
+from atlas.views.charts.interval_bars import BarLine, bar_line
 from atlas.views.kinds.uses import worse_than
 from atlas.views.kinds.verdicts import NOT_CLEAR
 from atlas.views.lists.editable import EditableFields
 from atlas.views.lists.facts import Fact, facts_of, plain_facts
-from atlas.views.shared.rates import Record, likely, record_of, verdict_of
+from atlas.views.shared.rates import Record, record_of, verdict_of
 from atlas.views.shared.texts import Text, as_json, text_of
 from atlas.views.shared.versions import VersionView, version_views
 from atlas.views.shared.wording import counted, day_text, outcome_with_sign, utc_time_text
@@ -79,19 +79,6 @@ class SourceRow:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class EffectRow:
-    """Success rate of attempts with a strategy, or without it, as a picture."""
-
-    what: str
-    bar: str
-    counts: str
-    """`53 of 78 similar attempts`."""
-
-    range: str
-    """`likely 57–77%`."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
 class StrategyDetail:
     """Detail of a strategy, without parts that need a search."""
 
@@ -117,7 +104,7 @@ class StrategyDetail:
     headline: str
     """How often it worked, in a sentence of our own."""
 
-    used: EffectRow | None
+    used: BarLine | None
     """How often it worked as a picture, or None before any use."""
 
     facts: tuple[Fact, ...]
@@ -140,7 +127,7 @@ class EffectView:
     verdict: str
     """One sentence on whether it helps."""
 
-    rows: tuple[EffectRow, ...]
+    rows: tuple[BarLine, ...]
     """With it and without it, as far as there are attempts. Empty for a strategy that was not used."""
 
 
@@ -168,7 +155,7 @@ def strategy_detail(memory: MemorySystem, strategy_id: str) -> StrategyDetail | 
         editable=EditableStrategy.of(strategy),
         rate=rate,
         headline=_headline(rate),
-        used=_effect_row(WITH, Tries(n=rate.n, n_succeeded=rate.n_succeeded)) if rate.n else None,
+        used=bar_line(WITH, rate.n_succeeded, rate.n) if rate.n else None,
         record=record_of(rate.n_succeeded, rate.n, others=worse.get(strategy_id)),
         facts=_facts(strategy, rate, attempts, learned_from),
         more_facts=_more_facts(strategy, usage),
@@ -186,9 +173,10 @@ def effect_view(memory: MemorySystem, strategy_id: str) -> EffectView:
         NotFound: It does not exist.
     """
     found = strategy_effect(memory.strategies, memory.experience, strategy_id)
-    without = (_effect_row("Without it", found.not_used, "similar attempt"),) if found.not_used.n else ()
-    used = (_effect_row(WITH, found.used, has_scale=not without), *without) if found.used.n else ()
-    return EffectView(verdict=_verdict(found), rows=used)
+    used, without = found.used, found.not_used
+    below = (bar_line("Without it", without.n_succeeded, without.n, "similar attempt"),) if without.n else ()
+    rows = (bar_line(WITH, used.n_succeeded, used.n, has_scale=not below), *below) if used.n else ()
+    return EffectView(verdict=_verdict(found), rows=rows)
 
 
 def _verdict(effect: StrategyEffect) -> str:
@@ -208,16 +196,6 @@ def _verdict(effect: StrategyEffect) -> str:
     if verdict == NOT_CLEAR:
         return f"Not clear yet whether it is {comparison}"
     return f"{verdict.capitalize()}, not clearly {comparison}"
-
-
-def _effect_row(what: str, tries: Tries, noun: str = "use", *, has_scale: bool = True) -> EffectRow:
-    share = tries.n_succeeded / tries.n
-    return EffectRow(
-        what=what,
-        bar=interval_bar(tries.interval, share, has_scale=has_scale),
-        counts=f"{tries.n_succeeded:,} of {counted(tries.n, noun)}",
-        range=likely(tries.interval),
-    )
 
 
 def _headline(rate: StrategyRate | Tries) -> str:

@@ -17,15 +17,17 @@ _RAN = "examples_ran"
 
 
 def draw_example(example: Example, *, key: str) -> None:
-    """Draw a call and its result."""
+    """Draw a call and its result, as a Python session has them unless there are grids."""
+    if not example.has_grids:
+        draw_code(example.session, key=f"{key}_session")
+        return
     draw_code(example.call, key=f"{key}_call")
-    if example.inputs or example.output:
-        with st.container(horizontal=True, vertical_alignment="center", gap="medium"):
-            for grid in example.inputs:
-                draw_grid(grid)
-            draw_arrow()
-            if example.output:
-                draw_grid(example.output)
+    with st.container(horizontal=True, vertical_alignment="center", gap="medium"):
+        for grid in example.inputs:
+            draw_grid(grid)
+        draw_arrow()
+        if example.output:
+            draw_grid(example.output)
     if not example.output:
         draw_code(example.result, key=f"{key}_result")
 

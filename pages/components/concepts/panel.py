@@ -11,7 +11,7 @@ from atlas.views.kinds.concept import CONCEPT, RELATED
 from atlas.views.lists.facts import Head, facts_of
 from atlas.views.shared.texts import Headline
 from pages.components.concepts.examples import draw_example, draw_ran, draw_run
-from pages.components.lists.facts import draw_fact_table
+from pages.components.lists.facts import draw_bar_line, draw_fact_table
 from pages.components.lists.panel import Panel, draw_sources
 from pages.components.lists.record_table import experience_table
 from pages.components.lists.uses import draw_uses
@@ -19,19 +19,19 @@ from pages.components.shared.texts import draw_code, draw_prose
 
 HOW_TO_TEST = "No tests yet. Its examples run as tests: add one under Edit, as a call behind >>> and its result below."
 
-UNBROKEN_DASH = "\N{WORD JOINER}–\N{WORD JOINER}"
-"""The dash of an interval, which no line breaks."""
-
 
 def _head(detail: ConceptDetail) -> Head:
     return Head(
-        headline=Headline(title=detail.name.whole, rest=detail.purpose.whole),
+        headline=Headline(title=f"{detail.name.whole}{detail.parameters}", rest=detail.purpose.whole),
         facts=(*detail.facts, *facts_of({"Calls the tools": ", ".join(detail.tools)})),
     )
 
 
 def _draw_story(memory: MemorySystem, detail: ConceptDetail) -> None:
-    st.markdown(f"**{detail.story.replace('–', UNBROKEN_DASH)}**")
+    with st.container(gap="xsmall", key="opened_story"):
+        st.markdown(f"**{detail.verdict}**")
+        if detail.used is not None:
+            draw_bar_line("used", detail.used)
 
 
 def _draw_code(memory: MemorySystem, detail: ConceptDetail, is_open: bool) -> None:
@@ -69,7 +69,7 @@ def _draw_examples(memory: MemorySystem, detail: ConceptDetail, is_open: bool) -
     if detail.proof:
         st.badge(detail.proof, icon=":material/verified:", color="green")
     for number, example in enumerate(detail.examples):
-        with st.container(border=True, gap="xsmall"):
+        with st.container(border=example.has_grids, gap="xsmall"):
             draw_example(example, key=f"concept_example_{detail.id}_{number}")
             if number < len(ran):
                 draw_ran(ran[number], key=f"concept_ran_{detail.id}_{number}")

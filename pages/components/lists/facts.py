@@ -7,6 +7,7 @@ from typing import Literal
 
 import streamlit as st
 
+from atlas.views.charts.interval_bars import BarLine
 from atlas.views.lists.facts import Badge, Fact, Head, RecordLink
 from atlas.views.shared.texts import Text
 from atlas.views.shared.wording import shortened
@@ -87,6 +88,19 @@ def draw_record_links(links: Sequence[RecordLink], words: str) -> None:
                 st.text(shortened(link.title, TITLE_CHARACTERS))
                 if link.record:
                     st.caption(link.record, width="content")
+
+
+def draw_bar_line(place: int | str, line: BarLine) -> None:
+    """Draw a success rate as a bar between its name and its figures.
+
+    Args:
+        place: Its key among the lines of a record.
+    """
+    with st.container(horizontal=True, vertical_alignment="center", gap="small", key=f"opened_rate_{place}"):
+        st.caption(line.what, width="content")
+        st.image(line.bar)
+        st.markdown(f"**{line.counts}**", width="content")
+        st.caption(line.range, width="content")
 
 
 def draw_facts(facts: Sequence[Fact], *, key: str) -> None:

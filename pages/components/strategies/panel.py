@@ -14,8 +14,8 @@ from atlas.views.shared.texts import Headline, Text
 from atlas.views.shared.wording import percent
 from atlas.views.strategies.charts import tries_caption, tries_chart, updater_estimates, updaters_chart
 from atlas.views.strategies.steps import MAX_STEPS
-from atlas.views.strategies.strategy import N_SIMILAR, EffectRow, EffectView, StrategyDetail, effect_view
-from pages.components.lists.facts import draw_fact_table, draw_facts, draw_record_links
+from atlas.views.strategies.strategy import N_SIMILAR, EffectView, StrategyDetail, effect_view
+from pages.components.lists.facts import draw_bar_line, draw_fact_table, draw_facts, draw_record_links
 from pages.components.lists.panel import Finish, Panel, draw_sources
 from pages.components.lists.uses import draw_uses
 from pages.components.shared.snapshot import store_state
@@ -74,7 +74,7 @@ def _draw_story(memory: MemorySystem, detail: StrategyDetail) -> Finish | None:
     if detail.used is None:
         return None
     with rates.container(gap="xsmall"):
-        _draw_rate("used", detail.used)
+        draw_bar_line("used", detail.used)
         st.caption("Looking for similar tasks without it …")
 
     def finish() -> None:
@@ -92,15 +92,7 @@ def _draw_effect(view: EffectView, verdict: DeltaGenerator, rates: DeltaGenerato
     verdict.markdown(f"**{view.verdict}**")
     with rates.container(gap="xsmall"):
         for number, row in enumerate(view.rows):
-            _draw_rate(number, row)
-
-
-def _draw_rate(place: int | str, row: EffectRow) -> None:
-    with st.container(horizontal=True, vertical_alignment="center", gap="small", key=f"opened_rate_{place}"):
-        st.caption(row.what, width="content")
-        st.image(row.bar)
-        st.markdown(f"**{row.counts}**", width="content")
-        st.caption(row.range, width="content")
+            draw_bar_line(number, row)
 
 
 @st.cache_data(max_entries=32, show_spinner=False)

@@ -90,38 +90,65 @@ def test_what_calls_what_is_denied_of_python_alone(memory):
     assert "read from Python code only" in concept_detail(memory, other).lineage.caption
 
 
-def test_a_learned_one_is_told_in_a_sentence_and_its_source_without_json(memory):
+def test_a_learned_one_is_described_in_a_sentence_and_its_source_without_json(memory):
     said = f"Tells whether `n` is prime. Found in 3 programs. {DERIVATION_NOTE}"
     metadata = {"documented_by": "heuristic", "original_name": "fn_0", "n_tasks": 3, "saving": 12}
     detail = concept_detail(memory, memory.concepts.add(concept(description=said, metadata=metadata)))
     assert (detail.purpose.whole, detail.description.whole) == ("Tells whether `n` is prime.", "Found in 3 programs.")
     assert detail.background == ()
-    assert detail.story == "Found in 3 tasks, 12 tokens shorter with it. Not used for a task yet."
+    assert detail.verdict == "It has not been used yet."
     facts = {fact.name: fact.value for fact in detail.facts}
     assert facts["Named by"] == "rules, from its code and uses"
 
 
 @pytest.mark.parametrize(
-    ("found_in", "metadata", "outcomes", "story"),
+    ("found_in", "metadata", "origin"),
     [
-        ((), {}, (), "Not used for a task yet."),
-        (("a",), {}, (True,), "Found in 1 program. Used for 1 task, which succeeded."),
-        (
-            ("a", "b"),
-            {"n_tasks": 2, "saving": 340},
-            (True, True, False),
-            "Found in 2 programs of 2 tasks, 340 tokens shorter with it. "
-            "Used for 3 tasks, of which 2 succeeded (likely 19–93%).",
-        ),
-        (("a",), {"n_tasks": "many", "saving": -1}, (False, False), "Found in 1 program. "
-         "Used for 2 tasks, of which none succeeded (likely 0–71%)."),
+        ((), {"n_tasks": 2}, None),
+        (("a",), {}, "1 attempt"),
+        (("a", "b"), {"n_tasks": 2, "saving": 340}, "2 attempts at 2 tasks, whose code is 340 tokens shorter with it"),
+        (("a",), {"n_tasks": "many", "saving": -1}, "1 attempt"),
     ],
-)  # fmt: skip
-def test_a_concept_tells_what_it_saves_and_how_its_uses_went(memory, found_in, metadata, outcomes, story):
+)
+def test_a_concept_names_the_attempts_that_it_was_found_in(memory, found_in, metadata, origin):
     crop = memory.concepts.add(concept(found_in=found_in, metadata=metadata))
+    assert facts(memory, crop).get("Found in") == origin
+
+
+@pytest.mark.parametrize(
+    ("outcomes", "verdict", "counts"),
+    [
+        ((), "It has not been used yet.", None),
+        ((True, True, False), "Not clear yet whether it mostly works.", "2 of 3 uses"),
+        ((True,) * 6, "It mostly works.", "6 of 6 uses"),
+        ((False,) * 6, "It mostly fails.", "0 of 6 uses"),
+        ((True, False) * 5, "It works at times.", "5 of 10 uses"),
+    ],
+)
+def test_a_concept_has_a_verdict_on_its_uses(memory, outcomes, verdict, counts):
+    crop = memory.concepts.add(concept())
     for success in outcomes:
         memory.concepts.update_stats(crop, success=success)
-    assert concept_detail(memory, crop).story == story
+    detail = concept_detail(memory, crop)
+    assert (detail.verdict, detail.used and detail.used.counts) == (verdict, counts)
+
+
+@pytest.mark.parametrize(
+    ("code", "replaced"),
+    [
+        ("def f(a):\n    return a\n", "2 lines of code at each call"),
+        (
+            'import re\n\n\ndef f(a):\n    """Two\n    lines."""\n    # why\n    return a\n',
+            "3 lines of code at each call",
+        ),
+    ],
+)
+def test_a_call_of_a_concept_replaces_its_lines_without_comments(memory, code, replaced):
+    assert facts(memory, memory.concepts.add(concept("f", code)))["Replaces"] == replaced
+
+
+def facts(memory, concept_id):
+    return {fact.name: fact.value for fact in concept_detail(memory, concept_id).facts}
 
 
 def test_a_saving_is_a_share_of_the_programs_that_are_all_stored(memory):
@@ -130,10 +157,10 @@ def test_a_saving_is_a_share_of_the_programs_that_are_all_stored(memory):
         for name in ("x", "y")
     ]
     crop = memory.concepts.add(concept(found_in=tuple(programs), metadata={"saving": 3}))
-    assert concept_detail(memory, crop).story == "Found in 2 programs, 25% shorter with it. Not used for a task yet."
-    assert listed_page(memory, CONCEPTS, Query()).rows[0].origin.endswith(" · found in 2 programs, 25% shorter with it")
+    assert facts(memory, crop)["Found in"] == "2 attempts, whose code is 25% shorter with it"
+    assert listed_page(memory, CONCEPTS, Query()).rows[0].origin.endswith(", found in 2 attempts, 25% shorter with it")
     memory.experience.delete(programs[:1])
-    assert concept_detail(memory, crop).story.startswith("Found in 2 programs, 3 tokens shorter with it.")
+    assert facts(memory, crop)["Found in"] == "2 attempts, whose code is 3 tokens shorter with it"
 
 
 def test_steps_of_a_workflow_are_those_of_its_code_by_now(memory):
@@ -312,4 +339,4 @@ def test_a_row_names_what_a_concept_was_made_of(memory):
     learned = memory.concepts.add(concept(name="cut", source="learned", found_in=("one",), metadata={"saving": 3}))
     memory.concepts.add(concept(name="cut_all", source="composed", code="cut_all = None", composed_of=(learned,)))
     origins = {row.name: row.origin for row in listed_page(memory, CONCEPTS, Query()).rows}
-    assert origins == {"cut": "learned from 1 program", "cut_all": "built from cut"}
+    assert origins == {"cut": "2 lines, learned from 1 attempt", "cut_all": "1 line, built from cut"}
