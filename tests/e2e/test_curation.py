@@ -45,7 +45,7 @@ def test_rows_are_selected_deleted_as_previewed_and_brought_back(page: Page, ope
     shoot(page, "tray", themes=True)
     page.get_by_role("button", name="Delete …").click()
     dialog = page.get_by_role("dialog")
-    expect(dialog.get_by_text("2 of 40 experiences would be deleted (5%).")).to_be_visible()
+    expect(dialog.get_by_text("That is 5% of the 40 experiences.")).to_be_visible()
     shoot(page, "prune", themes=True)
     dialog.get_by_role("button", name="Delete 2 experiences").click()
     expect(page.get_by_text("Deleted 2 experiences")).to_be_visible()
@@ -104,6 +104,7 @@ def test_the_inbox_is_worked_by_keyboard_and_all_of_it_can_be_undone(page: Page,
     expect(cases.get_by_text("Near-duplicates · 1")).to_be_visible()
     expect(cases.get_by_text("Outcome unknown · 4")).to_be_visible()
     expect(page.get_by_text("3 attempts at one task: 3 succeeded, with the same solution")).to_be_visible()
+    expect(page.locator(".st-key-curate_case kbd").first).to_have_css("border-bottom-width", "2px")
     shoot(page, "inbox-group", themes=True)
 
     press(page, "m")
@@ -127,7 +128,7 @@ def test_the_inbox_is_worked_by_keyboard_and_all_of_it_can_be_undone(page: Page,
     expect(page.get_by_text("Set 1 experience to succeeded")).to_be_visible()
     expect(task(page, "Mend report 1")).to_be_visible()
     press(page, "x")
-    expect(page.get_by_role("dialog").get_by_text("1 of 7 experiences would be deleted")).to_be_visible()
+    expect(page.get_by_role("dialog").get_by_text("of the 7 experiences.")).to_be_visible()
     press(page, "f")  # belongs to the page behind the preview
     page.keyboard.press("Escape")
     expect(page.get_by_role("dialog")).to_have_count(0)

@@ -174,7 +174,7 @@ def test_a_rule_is_previewed_with_what_it_could_not_judge(dashboard: Dashboard, 
     app.toggle(key="curate_diverse").set_value(False)
     app.button(key="FormSubmitter:curate_rule-Preview").click().run()
     assert not app.exception
-    assert any("4 of 16 experiences would be deleted" in text for text in said(app))
+    assert any("That is 25% of the 16 experiences." in text for text in said(app))
     assert "Rule: delete what has a success rate under 50%. 4 match. Pinned ones stay." in said(app)
     assert any("4 have no known outcome" in text for text in said(app))
     assert len(memory.experience) == 16
@@ -332,7 +332,7 @@ def test_what_is_kept_leaves_the_inbox_and_comes_back_with_undo(dashboard: Dashb
     first, *_ = unjudged.experience.ids()
     app = dashboard(tmp_path, "curate")
     assert tabs(app)[0] == "All 3"
-    assert app.button(key="curate_undo").disabled
+    assert not can_undo(app)
     app.button(key=f"curate_keep_{first}").click().run()
     assert tabs(app)[:2] == ["All 2", "Outcome unknown 2"]
     assert "Kept 1 experience as it is" in texts(app)
@@ -341,9 +341,14 @@ def test_what_is_kept_leaves_the_inbox_and_comes_back_with_undo(dashboard: Dashb
     assert app.button(key="curate_undo").help == "Undoes: Kept 1 experience as it is"
     app.button(key="curate_undo").click().run()
     assert tabs(app)[0] == "All 3"
-    assert app.button(key="curate_undo").disabled
+    assert not can_undo(app)
     assert "Mend report 0" in texts(app)
     assert_no_problem(app)
+
+
+def can_undo(app: AppTest) -> bool:
+    """Return whether there is a button that undoes the last act."""
+    return any(button.key == "curate_undo" for button in app.button)
 
 
 @pytest.mark.parametrize("queue", ["rule", "compress", "never"])
@@ -371,7 +376,7 @@ def test_the_keys_of_curate_rest_while_a_dialog_or_a_record_covers_it(dashboard:
         return app.run()
 
     app = selected()
-    assert keys(app) >= {"u", "s", "f", "x", "a", "j", "k"}
+    assert keys(app) >= {"s", "f", "x", "a", "j", "k"}
     for opening in ("tray_show", "tray_delete"):
         app = selected()
         app.button(key=opening).click().run()

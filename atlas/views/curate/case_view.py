@@ -34,11 +34,11 @@ LAST_STEPS = ("Step before it", "Last step")
 
 
 EVIDENCE_COLUMNS = (
-    Column("outcomes", "Outcome", 110, "outcomes"),
+    Column("outcomes", "Outcome", 96, "outcomes"),
     Column("title", "Task", 260),
     Column("feedback", "Feedback", 210, is_optional=True),
-    Column("agent", "Agent", 64, is_optional=True),
     Column("at", "When (UTC)", 84, "day"),
+    Column("agent", "Agent", 60, is_optional=True),
 )
 
 

@@ -51,11 +51,11 @@ def draw_case_list(memory: MemorySystem, cases: Sequence[Case], at: int, queue: 
 
 
 def draw_undo(memory: MemorySystem) -> None:
-    """Draw the button that undoes the last act of this session, on whichever page it was done."""
-    act = last_act()
-    st.button("Undo", key="curate_undo", shortcut=unless_covered("u"), icon=":material/undo:", type="tertiary",
-              disabled=act is None or is_planning(), on_click=undo_last, args=(memory,),
-              help=f"Undoes: {as_written(act.sentence)}" if act else "Nothing to undo")  # fmt: skip
+    """Draw the button that undoes the last act of this session, on whichever page it was done, if there is any."""
+    if act := last_act():
+        st.button("Undo", key="curate_undo", shortcut=unless_covered("u"), icon=":material/undo:", type="tertiary",
+                  disabled=is_planning(), on_click=undo_last, args=(memory,),
+                  help=f"Undoes: {as_written(act.sentence)}")  # fmt: skip
 
 
 def is_covered() -> bool:

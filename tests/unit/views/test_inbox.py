@@ -14,7 +14,7 @@ from atlas.jobs.duplicates import LiveDuplicates
 from atlas.jobs.scan import LiveScan
 from atlas.jobs.worker import Worker
 from atlas.testing import FixedClock, HashEmbedder
-from atlas.views.curate.case_view import case_view, preview_lines
+from atlas.views.curate.case_view import EVIDENCE_COLUMNS, case_view, preview_lines
 from atlas.views.curate.cases import ALIKE, Case, Cases, alike, find_cases
 from atlas.views.curate.decisions import (
     ask_again,
@@ -162,6 +162,11 @@ def test_the_scope_narrows_experiences_and_what_is_buried_is_no_case_of_the_inbo
     keep(memory, cases.of(BURIED))
     assert cases_of(memory, inside).of(BURIED) == cases.of(BURIED)
     assert {*(i for case in cases.inbox if case.noun == "experience" for i in case.ids)} == inside
+
+
+def test_where_the_table_of_uses_is_narrow_the_agent_goes_before_the_time():
+    *_, time, agent = [column.name for column in EVIDENCE_COLUMNS]
+    assert (time, agent) == ("at", "agent")
 
 
 def test_each_case_says_why_with_evidence(memory):
