@@ -46,7 +46,7 @@ def test_a_clump_is_found_lassoed_deleted_as_previewed_and_brought_back(page: Pa
         writer.write("add", "meanwhile")
         page.get_by_role("button", name="Delete …").click()
         dialog = page.get_by_role("dialog")
-        expect(dialog.get_by_text("experiences would be deleted")).to_be_visible()
+        expect(dialog.get_by_text("That is ")).to_be_visible()
         effect = dialog.get_by_role("grid", name="What changes")
         expect(effect.get_by_role("row")).to_contain_text([re.compile("Domain"), re.compile(r"All\d+ → \d+")])
         expect(effect.get_by_text("unchanged")).to_be_visible()

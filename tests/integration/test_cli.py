@@ -98,7 +98,7 @@ def test_the_status_says_what_the_level_costs_once_it_is_measured(store, capsys)
 def test_a_dry_run_says_what_would_go_and_touches_nothing(store, capsys):
     said = run(capsys, "prune", "--min-success-rate", "0.5", "--dry-run")
     assert "2 of 4 experiences would be deleted (50%)" in said
-    assert "sort a list  (failed; success rate 0% (n = 1) is under 50%)" in said
+    assert "sort a list  (failed; 0% of 1 succeeded, under 50%)" in said
     assert "Nothing was changed" in said
     assert "experiences      4" in run(capsys, "status")
 

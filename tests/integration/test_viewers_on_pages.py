@@ -142,7 +142,7 @@ def filled(app: AppTest) -> AppTest:
 def type_in(app: AppTest) -> None:
     for field in [*app.text_input, *app.text_area]:
         if field.key == "plan_count":
-            field.set_value(field.label.split("Type ")[1].split()[0])  # what is to be typed to confirm
+            field.set_value(field.label.split()[1])  # what is to be typed to confirm
         elif field.placeholder and str(field.key).startswith("purge_"):
             field.set_value(field.placeholder)
         elif field.label in TYPED and (not field.value or field.label not in NAMES):

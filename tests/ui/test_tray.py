@@ -93,7 +93,7 @@ def test_deleting_takes_what_was_chosen_and_nothing_else(dashboard: Dashboard, t
     before = memory.experience.ids()
     app = selecting(dashboard(tmp_path, "experiences"), before[3], before[5])
     app.button(key="tray_delete").click().run()
-    assert "2 of 40 experiences would be deleted (5%)." in said(app)
+    assert "That is 5% of the 40 experiences." in said(app)
     assert memory.experience.ids() == before
     app.button(key="plan_apply").click().run()
     assert memory.experience.ids() == [record_id for record_id in before if record_id not in (before[3], before[5])]
@@ -157,7 +157,7 @@ def test_what_tasks_need_is_unticked_and_goes_once_it_is_ticked(dashboard: Dashb
     )
     app = selecting(dashboard(tmp_path, "history"), *alike)
     app.button(key="tray_delete").click().run()
-    assert "2 of 43 experiences would be deleted (5%)." in said(app)
+    assert "That is 5% of the 43 experiences." in said(app)
     assert "1 of the 3 you chose stays: it is the best record of 1 task." in said(app)
     assert "Delete 2 failed experiences" in [element.value for element in app.subheader]
     assert ":green[:material/check:] No task loses its best record" in said(app)
@@ -177,7 +177,7 @@ def test_what_tasks_need_is_unticked_and_goes_once_it_is_ticked(dashboard: Dashb
     assert "No shortcut while a task loses its best record." in said(app)
     assert "Delete 3 experiences: 1 succeeded, 2 failed" in [element.value for element in app.subheader]
     touch_table(app, "chosen", {"ids": [alike[0], alike[2]], "isChosen": False}, tables(app) - 1)
-    assert "1 of 43 experiences would be deleted (2%)." in said(app)
+    assert "That is 2% of the 43 experiences." in said(app)
     assert "1 of the 3 you chose stays: you unticked it." in said(app)
     app.button(key="plan_apply").click().run()
     assert set(alike) & set(memory.experience.ids()) == {alike[0], alike[2]}
@@ -201,7 +201,7 @@ def test_a_pinned_one_is_saved_and_says_so(dashboard: Dashboard, tmp_path, memor
     memory.experience.change_marks([first], pinned=True)
     app = selecting(dashboard(tmp_path, "history"), first, second)
     app.button(key="tray_delete").click().run()
-    assert "1 of 40 experiences would be deleted (3%). 1 more is protected." in said(app)
+    assert "That is 3% of the 40 experiences. 1 more is protected." in said(app)
     going, saved = plan_tables(app)
     assert ["it is pinned" in why for why in saved["why"]] == [True]
     rows = {row["id"]: row["outcomes"] for found in (going, saved) for row in found.to_dict("records")}

@@ -7,7 +7,7 @@ can be undone.
 
 from __future__ import annotations
 
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
@@ -133,6 +133,16 @@ def derivations() -> Iterator[Derivation]:
     for relation in _COMPOSITION:
         yield Derivation(relation.memory, relation.column, relation.memory)
     yield Derivation(_LEARNING.memory, _LEARNING.column, "experience", is_by_attempt=True)
+
+
+def count_learned(system: Any, ids: Sequence[str]) -> dict[str, int]:
+    """Return the number of strategies and concepts derived directly from experiences, keyed by the name of the memory.
+
+    Deleting the experiences leaves them as they are.
+    """
+    sources = [WithdrawnRecord(memory="experience", id=record_id, title="") for record_id in ids]
+    derived = {(record.memory, record.id) for record in _find_derived(system, sources) if record.memory != "experience"}
+    return Counter(memory for memory, _ in derived)
 
 
 def plan_withdrawal(system: Any, ids: Sequence[str], keep: Sequence[str] = ()) -> Withdrawal:

@@ -281,7 +281,7 @@ def _reasons_to_remove(candidate: PruneCandidate, criteria: PruneCriteria, now: 
     reasons = []
     rate, day = candidate.success_rate, timedelta(days=1)
     if criteria.min_success_rate is not None and rate is not None and rate < criteria.min_success_rate:
-        reasons.append(f"success rate {rate:.0%} (n = {_n_known(candidate)}) is under {criteria.min_success_rate:.0%}")
+        reasons.append(f"{rate:.0%} of {_n_known(candidate):,} succeeded, under {criteria.min_success_rate:.0%}")
     if criteria.max_age_days is not None and candidate.created_at is not None:
         age = now - candidate.created_at
         if age / day > criteria.max_age_days:

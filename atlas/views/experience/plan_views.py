@@ -9,7 +9,15 @@ from dataclasses import replace
 from atlas.memory.experience.merging import MergeGroup, MergePlan
 from atlas.memory.experience.pruning import PruneDecision, PrunePlan
 from atlas.memory.experience.refinement.plan import RefinePlan
-from atlas.views.shared.plans import PlanRow, PlanView, deletion_words, gone_notes, merging_view, undo_of_removals
+from atlas.views.shared.plans import (
+    PlanRow,
+    PlanView,
+    deletion_words,
+    gone_notes,
+    merging_view,
+    share_words,
+    undo_of_removals,
+)
 from atlas.views.shared.wording import counted, outcomes_text
 
 SUBJECT = "Task"
@@ -44,6 +52,7 @@ def prune_plan_view(plan: PrunePlan, unticked: Collection[str] = ()) -> PlanView
     return PlanView(
         title="Delete",
         headline=f"{deletion_words(n_going, plan.n_total, 'experience')}.{protected}",
+        share_sentence=f"{share_words(n_going, plan.n_total, 'experience')}{protected if n_going else ''}",
         button=button,
         outcome_heading=_outcome_heading(button, outcomes, n_going),
         rule=_rule(plan),

@@ -7,8 +7,10 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from atlas.core.statistics import SuccessRate
+from atlas.memory.effects.withdrawal import count_learned
 from atlas.memory.experience.pruning import PrunePlan
 from atlas.memory.experience.refinement.plan import RefinePlan
+from atlas.memory.kinds.table import known_kinds
 from atlas.memory.loss import reason_with_loss
 from atlas.memory.system import MemorySystem
 from atlas.storage.damage import stored_instant
@@ -18,7 +20,7 @@ from atlas.views.shared.plans import N_FIGURE, RATE_FIGURE, Figure, PlanRow, Pla
 from atlas.views.shared.rates import rate_line, rate_of_rest, rate_text
 from atlas.views.shared.removals import MergeProposal
 from atlas.views.shared.retirement import RetireRequest
-from atlas.views.shared.wording import counted
+from atlas.views.shared.wording import counted, in_words
 
 KEEP_DIVERSE = "keep_diverse"
 
@@ -49,7 +51,7 @@ class PruneRequest:
         plan = memory.with_loss(memory.experience.plan_prune(self.criteria, self.among, self.kept))
         going = tuple(decision.id for decision in plan.removals)
         view = _with_figures(memory, prune_plan_view(plan, self.kept), going)
-        view = replace(view, rows=_dated(memory, view.rows))
+        view = replace(view, rows=_dated(memory, view.rows), notes=(*_learned_notes(memory, going), *view.notes))
         return PruneProposal(plan=plan, view=view, removed_ids=going)
 
 
@@ -184,6 +186,18 @@ def _dated(memory: MemorySystem, rows: Sequence[PlanRow]) -> tuple[PlanRow, ...]
     """Return the rows with the times of the attempts."""
     times = memory.experience.column("created_at", {"id": {"$in": [row.id for row in rows]}})
     return tuple(replace(row, at=stored_instant(times, row.id)) if row.id in times else row for row in rows)
+
+
+def _learned_notes(memory: MemorySystem, going: Sequence[str]) -> tuple[str, ...]:
+    """Return the sentence on what was learned from these experiences, empty in a store where nothing was learned."""
+    if not going or not memory.strategies.count() + memory.concepts.count():
+        return ()
+    counts = count_learned(memory, going)
+    words = [counted(n, kind.noun) for name, kind in known_kinds().items() if (n := counts.get(name, 0))]
+    if not words:
+        return ("No strategy and no concept was learned from these.",)
+    were, stay = ("was", "stays") if sum(counts.values()) == 1 else ("were", "stay")
+    return (f"{in_words(words)} {were} learned from these, and {stay}.",)
 
 
 def _with_figures(memory: MemorySystem, view: PlanView, going: Sequence[str]) -> PlanView:

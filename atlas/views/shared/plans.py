@@ -122,6 +122,9 @@ class PlanView:
     headline: str
     """A sentence on what would change, and in how much of the memory."""
 
+    share_sentence: str = ""
+    """The headline without what the heading says too: `8% of 40 experiences.`, or empty if the heading says less."""
+
     button: str
     """Label of the button that applies it: `Delete 9 experiences`, or empty for a plan without changes."""
 
@@ -284,6 +287,11 @@ def deletion_words(n_going: int, n_total: int, noun: str) -> str:
     return f"{n_going:,} of {counted(n_total, noun)} would be deleted ({share_text(share)})"
 
 
+def share_words(n_going: int, n_total: int, noun: str) -> str:
+    """Return `That is 8% of the 40 experiences.`, or an empty string if nothing would be deleted."""
+    return f"That is {share_text(n_going / n_total)} of the {counted(n_total, noun)}." if n_going else ""
+
+
 def deleting_view(
     rows: Iterable[PlanRow], noun: str, n_total: int, *, caption: str, notes: Sequence[str] = ()
 ) -> PlanView:
@@ -300,6 +308,7 @@ def deleting_view(
     return PlanView(
         title="Delete",
         headline=f"{deletion_words(n_going, n_total, noun)}.",
+        share_sentence=share_words(n_going, n_total, noun),
         button=f"Delete {counted(n_going, noun)}" if n_going else "",
         notes=tuple(notes),
         rows=rows,

@@ -337,7 +337,7 @@ def _draw_limits() -> None:
          help="Counts its own outcome and the tasks it was used for.")  # fmt: skip
     draw("Older than (days)", 0, None, None, 30, key="curate_age")
     draw("Not retrieved for (days)", 0, None, None, 30, key="curate_never")
-    draw("Beyond the best (number)", 0, None, None, 100, key="curate_count",
+    draw("All but the best (number)", 0, None, None, 100, key="curate_count",
          help="So many are kept: the most successful, and of equal ones the newest.")  # fmt: skip
 
 

@@ -37,7 +37,7 @@ from atlas.views.shared.plans import (
 )
 from atlas.views.shared.results import MemoryMap
 from atlas.views.shared.state import StoreState
-from atlas.views.shared.wording import READ_ONLY, share_text
+from atlas.views.shared.wording import READ_ONLY
 from pages.components.lists.filters import digest
 from pages.components.lists.record_table import close_opened, opened_id, plain_table, ticked_table
 from pages.components.lists.selection import unselect
@@ -154,7 +154,7 @@ def _draw(memory: MemorySystem) -> None:
     plan = open_plan.offer.plan
     with st.container(gap="xsmall", key="plan_head"):
         st.subheader(plan.view.heading, anchor=False)  # the dialog's own title does not follow the ticks
-        st.text(plan.view.headline)
+        st.text(plan.view.share_sentence or plan.view.headline)
         _draw_change(memory, open_plan.offer)
     _draw_rows(memory, open_plan)
     if refused := st.session_state.get(_REFUSED):
@@ -324,11 +324,7 @@ def _draw_confirmation(view: PlanView) -> bool:
     """Draw the confirmation box of a large plan, and return whether the count was typed."""
     if not view.is_large:
         return True
-    count = str(view.n_going)
-    st.text_input(
-        f"That is {share_text(view.share)} of the memory. Type {count} to confirm", key="plan_count", live=True,
-        width=330,
-    )  # fmt: skip
+    st.text_input(f"Type {view.n_going} to confirm", key="plan_count", live=True, width=160)
     return _is_typed(view)
 
 

@@ -38,7 +38,7 @@ def record_curation(page: Page, address: str, store: Path, preview: Path) -> Rec
     recording.hold(1.0)
     recording.click(page.get_by_role("button", name="Delete …"))
     dialog = page.get_by_role("dialog")
-    expect(dialog.get_by_text("experiences would be deleted")).to_be_visible()
+    expect(dialog.get_by_text("That is ")).to_be_visible()
     settle(page)
     page.screenshot(path=preview)
     recording.hold(2.0)

@@ -236,6 +236,19 @@ def test_a_proposal_tells_that_removing_outcomes_changes_the_success_rate(memory
     assert PruneRequest(among=(other,)).propose(memory).view.heading == "Delete 1 experience: 1 unknown"
 
 
+def test_a_proposal_says_what_was_learned_from_the_experiences_and_stays(memory):
+    taught, other = memory.experience.store_many([attempt("egg", task_id="egg"), attempt("milk", task_id="milk")])
+    trajectory_id = memory.experience.get(taught).trajectory_id
+    memory.strategies.add(atlas.Strategy(situation="An egg", suggestion="Boil", sources=(trajectory_id,)))
+    notes = [PruneRequest(among=ids).propose(memory).view.notes[0] for ids in ((taught, other), (other,))]
+    assert notes == [
+        "1 strategy was learned from these, and stays.",
+        "No strategy and no concept was learned from these.",
+    ]
+    PruneRequest(among=(taught,)).propose(memory).apply(memory)
+    assert memory.strategies.count() == 1
+
+
 def test_a_proposal_that_no_longer_holds_does_nothing(memory):
     ids = memory.experience.store_many(attempts(4))
     proposal = PruneRequest(among=tuple(ids[:2])).propose(memory)

@@ -31,6 +31,7 @@ def pruning(n_total=40, **options):
 def test_a_prune_plan_says_how_many_go_and_why():
     view = prune_plan_view(pruning())
     assert view.headline == "2 of 40 experiences would be deleted (5%). 1 more is protected."
+    assert view.share_sentence == "That is 5% of the 40 experiences. 1 more is protected."
     assert view.rule == "Rule: delete what is older than 90 days. 3 match. Pinned ones stay."
     assert view.heading == "Delete 2 failed experiences"
     assert view.undo == "Undo brings all 2 experiences back from the trash, until a purge."

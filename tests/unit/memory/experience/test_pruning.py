@@ -28,7 +28,7 @@ def test_failures_go_and_unknown_outcomes_stay_under_a_success_rate(memory):
     store(memory, attempt("good"), attempt("bad", False), attempt("unknown", None))
     plan = memory.plan_prune({"min_success_rate": 1.0})
     assert titles(plan.removals) == ["bad"]
-    assert plan.removals[0].reasons == ("success rate 0% (n = 1) is under 100%",)
+    assert plan.removals[0].reasons == ("0% of 1 succeeded, under 100%",)
     assert (plan.n_total, plan.n_unknown, round(plan.share, 3)) == (3, 1, 0.333)
     assert memory.plan_prune({"min_success_rate": 0}).removals == ()
 

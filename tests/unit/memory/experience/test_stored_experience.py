@@ -59,7 +59,7 @@ def test_a_recorded_use_changes_the_success_rate_that_prune_asks_for(stored):
     stored.record_use(good, False, task_id="t2")
     assert stored.usage([good])[good] == Usage(n_uses=2, n_successes=0, last_used_at=NOW)
     (removal,) = stored.plan_prune({"min_success_rate": 0.5}).removals
-    assert removal.reasons == ("success rate 33% (n = 3) is under 50%",)
+    assert removal.reasons == ("33% of 3 succeeded, under 50%",)
     stored.record_use(good, True)
     assert stored.plan_prune({"min_success_rate": 0.5}).removals == ()
     with pytest.raises(NotFound, match=r"there is no record 'unknown'"):
