@@ -123,6 +123,8 @@ class Operations:
     """Id of a record that the operations changed."""
 
     since: datetime | None = None
+    text: str = ""
+    """Part of the reason, or of the text of a changed record that is not purged, in upper or lower case."""
 
 
 ANY_OPERATION = Operations()

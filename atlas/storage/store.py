@@ -530,4 +530,5 @@ def _describe_filter(where: Operations) -> str:
     actor = where.actor or "anybody"
     target = f" to {where.of}" if where.of else ""
     since = f" since {where.since.astimezone(UTC):%Y-%m-%d %H:%M} UTC" if where.since else ""
-    return f"{kind} {actor} did{target}{since}"
+    text = f", with the text {where.text!r}" if where.text else ""
+    return f"{kind} {actor} did{target}{since}{text}"

@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 
 from atlas.core.errors import InvalidInput, StoreUnavailable
+from atlas.core.operations import Operations
 from atlas.storage.maintenance.copying import copy_store
 from atlas.storage.records import Scope
 from atlas.storage.sql import copying, ledger
@@ -113,6 +114,16 @@ def test_everything_that_is_kept_is_the_same(both):
     here, there = (store.ledger.columns.column(THINGS, "n") for store in both)
     assert here == there
     assert {key: type(value) for key, value in here.items()} == {key: type(value) for key, value in there.items()}
+
+
+@pytest.mark.parametrize(
+    ("text", "is_found"),
+    [("HTTPserverERROR", True), ("数据库", True), ("snake_case", True), ("snakeXcase", False), ("100%", False)],
+)
+def test_the_history_is_searched_by_the_texts_of_changed_records(both, text, is_found):
+    here, there = (store.ledger.history.operations(50, 0, Operations(text=text)) for store in both)
+    assert [each.kind for each in here] == [each.kind for each in there]
+    assert bool(here) is is_found
 
 
 def test_the_tables_of_words_follow_the_records(both):

@@ -23,9 +23,10 @@ def operations(
     kind: Annotated[str, Query(max_length=200)] = "",
     of: Annotated[str, Query(max_length=200, description="The id of a record that was touched.")] = "",
     since: datetime | None = None,
+    text: Annotated[str, Query(max_length=200, description="Part of the reason, or of a changed record.")] = "",
 ) -> OperationsResponse:
-    """Return operations, newest first, optionally filtered by actor, kind, record or time."""
-    where = Operations(actor=actor, kind=kind, of=of, since=since)
+    """Return operations, newest first, optionally filtered by actor, kind, record, time or text."""
+    where = Operations(actor=actor, kind=kind, of=of, since=since, text=text)
     return OperationsResponse(
         operations=memory.history(limit, offset, where=where), n_operations=memory.count_operations(where)
     )

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from dataclasses import replace
 from datetime import UTC
+from itertools import chain
 from typing import Any
 
 from atlas.core.errors import NotFound, PlanOutdated
@@ -14,6 +16,11 @@ from atlas.storage.records import Moment, Origin
 from atlas.storage.sql.connection import Connection, TextArray, clamp_rows
 from atlas.storage.sql.meta import read_moment
 from atlas.storage.sql.records import COUNTS, MARKS, RECORD
+
+_WITH_TEXT = (
+    "(lower(reason) LIKE lower(?) ESCAPE '!' OR id IN (SELECT c.operation FROM changes c JOIN records r "
+    "ON r.collection = c.collection AND r.id = c.record_id WHERE lower(r.document) LIKE lower(?) ESCAPE '!'))"
+)
 
 _COLUMNS = f"id, kind, actor, created_at, reason, undoes, undone_by, {', '.join(COUNTS)}"
 
@@ -67,8 +74,11 @@ def _condition_sql(where: Operations) -> tuple[str, list[Any]]:
         "AND record_id = ?)": where.of,  # all collections, so that the index is used
         "created_at >= ?": where.since.astimezone(UTC).isoformat() if where.since else "",
     }
-    conditions = {condition: value for condition, value in values.items() if value}
-    return " AND ".join(conditions) or "TRUE", list(conditions.values())
+    conditions = {condition: [value] for condition, value in values.items() if value}
+    if where.text:
+        escaped = re.sub("[!%_]", r"!\g<0>", where.text)
+        conditions[_WITH_TEXT] = [f"%{escaped}%"] * 2
+    return " AND ".join(conditions) or "TRUE", list(chain.from_iterable(conditions.values()))
 
 
 def read_collections(connection: Connection, operation_id: str) -> set[str]:
