@@ -6,7 +6,7 @@ import streamlit as st
 
 from atlas import MemorySystem, Operations
 from atlas.views.history.operations import n_operation_pages, operation_page
-from pages.components.history.filters import draw_filters
+from pages.components.history.filters import draw_filters, draw_undo_all
 from pages.components.history.operation import operation_panel
 from pages.components.history.operation_list import draw_list
 from pages.components.history.trash import draw_pages, draw_trash
@@ -28,9 +28,11 @@ def draw_operations(memory: MemorySystem, wanted: Operations) -> None:
     page = draw_pages(n_operation_pages(memory, wanted), key="history_page")
     view = operation_page(memory, page, wanted)
     if not view.rows:
-        st.info("Nothing like this was done. Choose other filters.", icon=":material/search_off:")
+        st.info("Nothing like this was done. Change the search or the filters.", icon=":material/search_off:")
         return
-    st.caption(view.caption)
+    with st.container(horizontal=True, vertical_alignment="center"):
+        st.caption(view.caption, width="content")
+        draw_undo_all(memory, wanted)
     draw_list(memory, view.rows)
 
 

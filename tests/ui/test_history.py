@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from typing import Any
 
@@ -136,6 +137,29 @@ def test_operations_of_one_sort_are_listed_alone(dashboard: Dashboard, tmp_path,
     assert "Stored 3 experiences" not in main_texts(app)
 
 
+def test_operations_are_found_by_the_text_of_a_record_and_by_their_reason(dashboard: Dashboard, tmp_path, memory):
+    watered = memory.experience.store(attempt("Water the garden"))
+    memory.experience.as_operation("prune", "too OLD").delete(memory.experience.ids()[:2])
+    found = {
+        text: [line for line in main_texts(dashboard(tmp_path, "history", history_text=text)) if "experience" in line]
+        for text in ("the GARDEN", "old", "100%")
+    }
+    assert found == {
+        "the GARDEN": ["Stored experience “Water the garden”"],
+        "old": ["Deleted 2 experiences by a rule"],
+        "100%": [],
+    }
+    (link,) = dashboard(tmp_path, "history", history_text="garden").get("page_link")
+    assert (link.proto.page, link.proto.query_string) == ("experiences", f"id={watered}")
+
+
+def test_the_name_of_a_deleted_record_is_no_link(dashboard: Dashboard, tmp_path, memory):
+    memory.experience.delete([memory.experience.store(attempt("Water the garden"))])
+    app = dashboard(tmp_path, "history")
+    assert not app.get("page_link")
+    assert "Deleted experience “Water the garden”" in main_texts(app)
+
+
 def test_an_edit_shows_each_field_before_and_after_and_undo_brings_it_back(dashboard: Dashboard, tmp_path, memory):
     (edited, *_) = memory.experience.ids()
     before = memory.experience.get(edited)
@@ -251,8 +275,18 @@ def test_a_kind_that_is_none_of_ours_is_text_and_never_a_heading(dashboard: Dash
 
 
 def main_texts(app: AppTest) -> list[str]:
-    """The texts of the page, in their order."""
-    return [element.value for element in app.main.text]
+    """The texts of the page, in their order. A sentence with a link is one text."""
+    lines: list[str] = []
+    was_link = False
+    for element in app.main:
+        is_link = element.type == "page_link"
+        if is_link or (was_link and element.type == "text" and element.value.startswith("and ")):
+            words = re.sub(r"\\(.)", r"\1", element.proto.label) if is_link else element.value
+            lines[-1] += f" {words}"
+        elif element.type == "text":
+            lines.append(element.value)
+        was_link = is_link
+    return lines
 
 
 def line_button(app: AppTest, label: str) -> Any:

@@ -83,6 +83,18 @@ OTHER_MEANING = "Something else was done"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class NamedRecord:
+    """The record that a sentence names, if it is in the store now."""
+
+    words: str
+    """Its title as the sentence has it: untrusted text."""
+
+    id: str
+    page: str
+    """The page that shows records of its kind."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class OperationRow:
     """An operation in a list."""
 
@@ -124,6 +136,9 @@ class OperationRow:
 
     is_final: bool
     """True if it cannot be undone: it was a purge."""
+
+    named: NamedRecord | None = None
+    """The record that the sentence names, or None if it names none, or a deleted one."""
 
     blocked: str = ""
     """Why it cannot be undone now: `Changed again on 31 Jan 2026, 09:05 UTC: undo that first`, or empty."""
@@ -389,7 +404,7 @@ def _meaning(operation: Operation, kind: Kind | None) -> str:
 
 def _row(memory: MemorySystem, operation: Operation, first: RecordChange | None) -> OperationRow:
     only = only_kind(memory, operation)
-    kind = _other(only)
+    kind, sentence = _other(only), sentence_of(memory, operation, first, only)
     return OperationRow(
         id=operation.id,
         at=operation.created_at,
@@ -398,7 +413,8 @@ def _row(memory: MemorySystem, operation: Operation, first: RecordChange | None)
         actor=operation.actor,
         reason=reason_of(operation),
         state="undone" if operation.undone_by else "",
-        sentence=sentence_of(memory, operation, first, only),
+        sentence=sentence,
+        named=_named_record(memory, first, sentence),
         change=change_of(operation, first),
         kind=operation.kind,
         undo_label=undo_label(operation, first),
@@ -407,6 +423,15 @@ def _row(memory: MemorySystem, operation: Operation, first: RecordChange | None)
         undo_sentence="" if _is_purge(operation, first) else undo_sentence(operation, only),
         is_final=_is_purge(operation, first),
     )
+
+
+def _named_record(memory: MemorySystem, first: RecordChange | None, sentence: str) -> NamedRecord | None:
+    if first is None:
+        return None
+    words, kind = task_title(first.title).title, kind_of(memory, first.collection)
+    if f"“{words}”" not in sentence or not kind.records(memory).titles([first.record_id]):
+        return None
+    return NamedRecord(words=words, id=first.record_id, page=kind.page)
 
 
 def _counts(operation: Operation) -> str:

@@ -19,7 +19,7 @@ from atlas.views.history.operations import (
     operation_detail,
     operation_diffs,
 )
-from atlas.views.shared.texts import Text
+from atlas.views.shared.texts import Text, as_written
 from pages.components.lists.editing import READ_ONLY
 from pages.components.shared.texts import draw_code, draw_prose
 from pages.components.shared.undo_toast import REDONE, UNDONE, undo_and_announce
@@ -48,7 +48,7 @@ def operation_panel(memory: MemorySystem, operation_id: str) -> None:
         st.warning("There is no such operation in this store.", icon=":material/search_off:")
         return
     st.subheader(detail.meaning, anchor=False)
-    st.text(detail.row.sentence)
+    draw_sentence(detail.row)
     with st.container(horizontal=True, gap="medium"):
         for name, value in detail.facts:
             with st.container(width="content", gap=None):
@@ -61,6 +61,20 @@ def operation_panel(memory: MemorySystem, operation_id: str) -> None:
     if detail.n_pages > 1:
         page = st.pagination(detail.n_pages, key=f"history_changes_{detail.row.id}")
     _draw_changes(operation_diffs(memory, operation_id, page), key=f"{detail.row.id}_{page}")
+
+
+def draw_sentence(row: OperationRow) -> None:
+    """Draw what was done. The name of a record that is in the store opens it."""
+    if row.named is None:
+        st.text(row.sentence)
+        return
+    before, after = row.sentence.split(f"“{row.named.words}”", 1)
+    with st.container(horizontal=True, gap=None, width="content", key=f"history_named_{row.id}"):
+        st.text(before.rstrip())
+        st.page_link(f"pages/{row.named.page}.py", label=f"“{as_written(row.named.words)}”", width="content",
+                     query_params={"id": row.named.id})  # fmt: skip
+        if after:
+            st.text(after.lstrip())
 
 
 def draw_undo(memory: MemorySystem, row: OperationRow, *, key: str, is_main: bool = True) -> None:

@@ -9,7 +9,7 @@ import streamlit as st
 
 from atlas import MemorySystem
 from atlas.views.history.operations import OperationRow
-from pages.components.history.operation import UNDO_PIXELS, draw_undo
+from pages.components.history.operation import UNDO_PIXELS, draw_sentence, draw_undo
 from pages.frame.address import OPERATION, set_parameter
 
 ICONS = {
@@ -70,7 +70,7 @@ def _draw_row(memory: MemorySystem, row: OperationRow) -> None:
 
 def _draw_sentence(row: OperationRow) -> None:
     """Draw what was done, that it was undone, how and why, and what stands in the way of undoing it."""
-    st.text(row.sentence)
+    draw_sentence(row)
     if row.state:
         st.badge(row.state, color="gray")
     reason = f"“{row.reason}”" if row.reason else ""
