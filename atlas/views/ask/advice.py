@@ -10,6 +10,7 @@ from atlas.core.types import CodeConcept, Experience, Strategy
 from atlas.memory.system import MemorySystem
 from atlas.views.ask.answer import Answer, Part, RankedHit
 from atlas.views.ask.cards import VIEWS
+from atlas.views.kinds.titles import task_title
 from atlas.views.kinds.uses import worse_than
 from atlas.views.kinds.verdicts import FAILING, WORKS
 from atlas.views.shared.rates import record_of
@@ -98,7 +99,7 @@ def _advice(memory: MemorySystem, part: Part, hit: RankedHit) -> Advice:
     record = hit.hit.item
     views = VIEWS[part.name]
     card = views.card(memory, record, "")
-    title = shortened(" ".join(card.title.split()).lstrip('"“'), TITLE_CHARACTERS)
+    name = task_title(card.title).title if isinstance(record, Experience) else " ".join(card.title.split())
     match record:
         case Strategy():
             heading, text = SUGGESTS, record.suggestion
@@ -117,7 +118,9 @@ def _advice(memory: MemorySystem, part: Part, hit: RankedHit) -> Advice:
         heading=heading,
         strength=part.strength(hit),
         text=brief,
-        source=", ".join(filter(None, [f"{views.kind.noun.capitalize()} “{title}”", card.outcome])),
+        source=", ".join(
+            filter(None, [f"{views.kind.noun.capitalize()} “{shortened(name, TITLE_CHARACTERS)}”", card.outcome])
+        ),
     )
 
 

@@ -98,9 +98,9 @@ def test_a_short_answer_is_advice_itself_and_code_only_points_to_its_place(memor
     assert (found.place, found.text) == (1, text)
 
 
-def test_a_title_that_begins_with_a_quotation_mark_has_one_pair_of_them(memory):
-    memory.experience.store(attempt(f'"Hello, {REFUND}" she wrote', solution="Paid."))
-    assert advice(memory).source == f'Experience “Hello, {REFUND}" she wrote”'
+def test_an_attempt_is_named_as_lists_name_it(memory):
+    memory.experience.store(attempt(f"Hello, {REFUND}. The train had been late.", solution="Paid."))
+    assert advice(memory).source == "Experience “Refund the cancelled flight of a customer”"
 
 
 def test_an_attempt_without_an_answer_gives_no_advice(memory):
