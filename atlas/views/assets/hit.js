@@ -14,7 +14,7 @@ const heading = (card) => made('div', 'heading',
 
 /** How the record went, as lists show it. */
 const record = (card) => made('span', 'record',
-  card.badge && made('span', `chip ${card.badge.colour}`, card.badge.text),
+  card.badge && !card.attempts && made('span', `chip ${card.badge.colour}`, card.badge.text),
   ...[card.outcome, card.attempts].map((text) => text && made('span', '', text)))
 
 // The relevance on a line from 0 to 1, with a stroke at the level that a hit needs.
