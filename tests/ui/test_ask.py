@@ -14,7 +14,7 @@ from streamlit.testing.v1 import AppTest
 import atlas
 from atlas.core.types import Strategy
 from atlas.embedding.sentence_transformers import SentenceTransformerEmbedder
-from tests.support.dashboard import Dashboard, assert_no_problem, cards, of_type, text_of
+from tests.support.dashboard import Dashboard, assert_no_problem, cards, of_type, table, text_of
 from tests.support.messages_server import Reply, message, serving, text
 from tests.support.records import attempt, concept
 from tests.support.stores import MODEL, copied
@@ -105,10 +105,11 @@ def test_it_begins_with_a_question_and_offers_nonsense(dashboard: Dashboard, gri
     app.button(key="ask_nonsense").click().run()
     assert found(app) == []
     assert "**Memory has nothing for this task, so an agent is told nothing.**" in badges(app)
-    assert absent(app) == [
-        f"**{title}.** Nothing reaches a relevance of 0.13."
-        for title in ("Strategies", "Experiences", "Concepts", "Journal")
-    ]
+    closest = table(app)
+    assert [*closest["memory"]] == ["Strategies", "Experiences", "Concepts", "Journal"]
+    assert [meter["text"] for meter in closest["closest"]] == ["0.00, needs 0.13"] * 4
+    assert [meter["tick"] for meter in closest["closest"]] == [0.13] * 4
+    assert absent(app) == []
     assert infos(app) == []
     assert blocks(app) == []
     assert [node.proto.popover.label for node in of_type(app, "popover") if node.proto.popover.label != "More"] == [

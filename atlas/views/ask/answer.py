@@ -409,7 +409,7 @@ def _sentence(name: str, result: MemoryQueryResult, configuration: Configuration
         case "nothing found":
             return "Nothing found"
         case "not relevant":
-            return f"Nothing reaches a relevance of {result.thresholds[name]:.2f}."
+            return f"Nothing reaches the level of {result.thresholds[name]:.2f}."
 
 
 def _left_out(result: MemoryQueryResult, reasons: Mapping[Key, str]) -> Iterator[LeftOut]:

@@ -122,14 +122,14 @@ const FORMS = {
     return [meter, value.toFixed(2)]
   },
   // Without a share, its text stands where that of the others does.
-  meter: ({ share, text, weak, colour, tick }) => {
+  meter: ({ share, text, weak, colour, tick, tick_text }) => {
     const meter = FORMS.share(share)[0] ?? made('span', 'meter none')
     meter.classList.toggle('weak', Boolean(weak))
     if (colour) meter.style.setProperty('--fill', colour)
     if (share !== null && tick != null) {
       const mark = made('span', 'tick')
       mark.style.left = percent(tick)
-      mark.title = `average ${percent(tick)}`
+      mark.title = tick_text || `average ${percent(tick)}`
       meter.append(mark)
     }
     return [meter, made('span', weak ? 'bad' : '', text)]

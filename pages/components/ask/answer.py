@@ -98,7 +98,7 @@ def draw_parts(memory: MemorySystem, text: str, side: Side, answer: Answer, advi
         if part.hits:
             _draw_part(memory, text, side, part, judged, advised)
         else:
-            _draw_absence(part)
+            draw_absence(part)
     if answer.n_hits and not is_presenting():
         draw_about(memory)
 
@@ -132,7 +132,7 @@ def _draw_acts(
     )  # fmt: skip
 
 
-def _draw_absence(part: Part) -> None:
+def draw_absence(part: Part) -> None:
     """Draw why a memory has no hits, in one line."""
     with st.container(horizontal=True, vertical_alignment="center", gap="small"):
         if part.is_failed:

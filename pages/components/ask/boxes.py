@@ -41,7 +41,7 @@ from pages.components.ask.answer import (
 from pages.components.ask.banner import draw_banner
 from pages.components.ask.invitation import draw_invitation
 from pages.components.ask.missing import ANCHOR as MISSING
-from pages.components.ask.missing import draw_hidden, draw_missing
+from pages.components.ask.missing import draw_closest, draw_hidden, draw_missing
 from pages.components.ask.presenting import draw_presenting
 from pages.components.ask.profiles import (
     NAMES,
@@ -131,8 +131,7 @@ def _draw_one(memory: MemorySystem, text: str, side: Side, answer: Answer, budge
         with block_column, st.container(key="ask_block_place"):
             draw_block(side.name, answer, _call(memory, side, budget))
     else:
-        with st.container(gap="xxsmall"):
-            draw_parts(memory, text, side, answer)
+        draw_closest(memory, Question(text=text, configuration=side.configuration, answer=answer))
     draw_proof(memory, answer, proof)
     draw_missing(memory, Question(text=text, configuration=side.configuration, answer=answer))
     draw_trial(text, answer.block.text)

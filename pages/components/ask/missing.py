@@ -6,12 +6,13 @@ import streamlit as st
 
 from atlas import MemorySystem
 from atlas.views.ask.answer import Part
-from atlas.views.ask.hidden import hidden_hits
+from atlas.views.ask.hidden import CLOSEST_COLUMNS, closest_rows, hidden_hits
 from atlas.views.ask.missing import Question, explained, named_records
-from pages.components.ask.answer import draw_open
+from pages.components.ask.answer import draw_absence, draw_open
 from pages.components.ask.profiles import Name
 from pages.components.lists.cards import hit_card
 from pages.components.lists.filters import URL
+from pages.components.lists.record_table import plain_table
 
 ANCHOR = "why-was-it-not-found"
 
@@ -40,6 +41,19 @@ def draw_missing(memory: MemorySystem, question: Question) -> None:
         if explanation.card is not None:
             acts = hit_card(explanation.card, key=f"ask_expected_{record.memory}_{record.id}", is_open=True)
             draw_open(acts, record.memory, record.id)
+
+
+def draw_closest(memory: MemorySystem, question: Question) -> None:
+    """Draw the closest record of each memory, if none is close enough to be a hit, or else why it has no hits."""
+    with st.container(gap="xxsmall", key="ask_closest"):
+        rows = closest_rows(memory, question.text, question.answer, question.configuration)
+        if rows:
+            st.markdown("##### The closest that memory has")
+            st.caption("None reaches the stroke, the level that a hit needs.")
+            plain_table(rows, columns=CLOSEST_COLUMNS, key="ask_closest_table", label="Closest records")
+        for part in question.answer.parts:
+            if part.name not in {row.id for row in rows}:
+                draw_absence(part)
 
 
 def draw_hidden(memory: MemorySystem, question: Question, side: Name) -> None:

@@ -86,7 +86,7 @@ def test_looking_counts_as_nothing(full):
 
 def test_nonsense_finds_nothing_that_is_relevant_and_an_empty_block(full):
     answer = ask(full, "zzz qqq xyzzy")
-    assert set(sentences(answer).values()) == {"Nothing reaches a relevance of 0.13."}
+    assert set(sentences(answer).values()) == {"Nothing reaches the level of 0.13."}
     assert {part.hidden for part in answer.parts} == {"1 not shown"}
     assert answer.block.text == ""
     assert "an agent is told nothing" in answer.block_sentence

@@ -12,7 +12,7 @@ from atlas.core.unseen import shown_id
 from atlas.memory.open import open_memory
 from atlas.testing import FixedClock, HashEmbedder
 from atlas.views.ask.answer import Configuration, answered, block_of, counts, hits_for
-from atlas.views.ask.hidden import hidden_hits
+from atlas.views.ask.hidden import closest_rows, hidden_hits
 from atlas.views.ask.missing import NamedRecord, Question, explained, named_records
 from tests.support.memories import attempt
 
@@ -79,6 +79,22 @@ def test_what_a_search_hides_is_listed_below_its_level(memory):
     [hidden] = hidden_hits(memory, REFUND, part, question.configuration)
     assert hidden.title == "boil an egg for breakfast"
     assert hidden.relevance < part.level
+
+
+@pytest.mark.parametrize(
+    ("text", "relevance", "title"),
+    [
+        ("boil an egg for breakfast", "0.00", ""),
+        ("boil an egg for breakfast of a guest", "0.01", "boil an egg for breakfast of a guest"),
+    ],
+)
+def test_a_memory_without_hits_shows_the_closest_that_it_has_and_the_level(memory, text, relevance, title):
+    memory.experience.store(attempt(text))
+    memory.journal.add("reflection", f"to {REFUND} takes time", generation=4)
+    question = asked(memory)
+    [row] = closest_rows(memory, REFUND, question.answer, question.configuration)
+    assert (row.memory, row.title) == ("Experiences", title)
+    assert (row.closest.text, row.closest.tick) == (f"{relevance}, needs 0.13", 0.13)
 
 
 def test_what_is_buried_or_left_out_says_so(memory):

@@ -84,7 +84,7 @@ def test_each_memory_without_hits_says_why_and_the_verdict_is_that_an_agent_is_t
     nothing = asked(full, "zzz qqq xyzzy", off=("journal",))
     assert nothing.verdict == "The searched memories have nothing for this task, so an agent is told nothing."
     said = [part.sentence for part in nothing.parts]
-    assert all(re.fullmatch(r"Nothing reaches a relevance of 0\.\d\d\.", sentence) for sentence in said[:3])
+    assert all(re.fullmatch(r"Nothing reaches the level of 0\.\d\d\.", sentence) for sentence in said[:3])
     assert said[3] == "Left out here."
 
 
