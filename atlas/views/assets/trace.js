@@ -230,7 +230,7 @@ function conversation(trace, place, data, viewer) {
     return true
   }
   const go = (number) => show(number) || viewer.send('step', number)
-  const head = trace.heading ? made('h4', '', trace.heading, made('span', 'outcome', trace.outcome)) : null
+  const head = trace.heading ? made('h4', '', trace.heading, made('span', `chip ${{ '✓': 'good', '✗': 'bad' }[trace.outcome[0]] ?? ''}`, trace.outcome)) : null
   const used = trace.used?.length ? made('p', 'used', 'Used ', trace.used.join(' · ')) : null
   const barOf = bar(trace, context, go)
   const element = made('section', 'trace', head, used, barOf, scrolled, pager(trace, go))

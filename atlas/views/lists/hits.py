@@ -255,7 +255,7 @@ def card_script() -> str:
 
 def card_stylesheet() -> str:
     """Return the stylesheet of a card, which follows the page's theme."""
-    return asset("places.css") + asset("hit.css")
+    return asset("places.css") + asset("chip.css") + asset("hit.css")
 
 
 def _title(title: str, passage: Passage) -> str:

@@ -163,7 +163,7 @@ def _draw_hit(
     card = card_of(memory, text, side.configuration.weights, part, hit)
     place = {"number": hit.place, "memory": part.name, "side": side.name, "note": part.note(hit),
              "level": part.level, "strength": part.strength(hit),
-             "looks": [*["advised"] * is_advised, *["brief"] * (hit.rank > 1)]}  # fmt: skip
+             "looks": [*["advised"] * is_advised, *["brief"] * (hit.rank > 1), *["bare"] * is_presenting()]}  # fmt: skip
     acts = hit_card(card, key=f"ask_{side.name}_{part.name}_{hit.id}", place=place)
     if hit.move:
         acts.badge(f"{hit.rank}", color="gray")

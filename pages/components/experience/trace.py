@@ -11,7 +11,7 @@ from atlas import Step
 from atlas.views.shared.browser import asset
 from atlas.views.trace.conversation import START, Reading, conversation_as_json
 
-_conversation = st.components.v2.component("trace", css=asset("trace.css"), js=asset("trace.js"))
+_conversation = st.components.v2.component("trace", css=asset("chip.css") + asset("trace.css"), js=asset("trace.js"))
 
 
 def draw_steps(steps: Sequence[Step], *, trace_id: str, ending: str = "", key: str = "experience_trace") -> None:

@@ -21,7 +21,7 @@ HEADER_PIXELS, ROW_PIXELS, PADDING_PIXELS = 35, 35, 16
 WRAPPED_ROW_PIXELS = 66
 """Height of a row with several lines of text. Streamlit wraps cell text from 65 pixels on."""
 
-_table = st.components.v2.component("records", css=asset("records.css"), js=asset("records.js"))
+_table = st.components.v2.component("records", css=asset("chip.css") + asset("records.css"), js=asset("records.js"))
 
 
 def experience_table(rows: Sequence[Row], *, columns: Columns, key: str, kind: Kind = EXPERIENCE) -> None:
