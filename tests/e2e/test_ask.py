@@ -8,7 +8,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 import pytest
-from playwright.sync_api import Page, expect
+from playwright.sync_api import Locator, Page, expect
 
 import atlas
 from atlas.core.types import Strategy
@@ -194,6 +194,8 @@ def test_a_presenter_goes_from_example_to_example_by_key_and_sends_the_link(
     page.get_by_text("Presentation", exact=True).click()
     expect(sidebar).to_be_hidden()
     expect(page.locator(".st-key-ask_settings")).to_be_hidden()
+    settle(page)
+    assert right(page.locator(".st-key-ask_bar")) == pytest.approx(right(page.locator(".st-key-ask_text")), abs=1)
     task = page.locator(".st-key-ask_text input")
     seen = []
     for key in ("ArrowRight", "ArrowRight", "ArrowLeft"):
@@ -251,6 +253,7 @@ def test_the_proof_and_the_reason_why_a_record_is_missing_are_a_click_away(
     missing = page.locator(".st-key-ask_missing")
     expect(missing).to_contain_text(re.compile(r"Its relevance of 0\.\d\d does not reach the level of 0\.\d\d"))
     expect(missing.locator(".atlas-hit .track")).to_be_visible()
+    assert bottom(missing.get_by_role("link", name="Open")) < bottom(missing), "the link is on its card"
     expect(page).to_have_url(re.compile("ask_expected=tyres"))
     missing.scroll_into_view_if_needed()
     shoot(page, "ask-expected")
@@ -302,6 +305,16 @@ def test_where_a_browser_has_no_clipboard_the_link_is_copied_or_shown_selected(
     expect(address).to_have_value(page.url)
     assert address.evaluate("(box) => box.value.slice(box.selectionStart, box.selectionEnd)") == page.url
     shoot(page, "ask-link-refused", themes=True)
+
+
+def bottom(element: Locator) -> float:
+    """Return the lower edge of an element."""
+    return float(element.evaluate("(element) => element.getBoundingClientRect().bottom"))
+
+
+def right(element: Locator) -> float:
+    """Return the right edge of an element."""
+    return float(element.evaluate("(element) => element.getBoundingClientRect().right"))
 
 
 def from_menu(page: Page, act: str) -> None:
