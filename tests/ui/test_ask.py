@@ -334,7 +334,9 @@ def test_a_task_is_answered_with_the_block_and_without_where_there_is_a_model(da
 def test_without_a_model_it_says_how_to_set_one_up(dashboard: Dashboard, grids, monkeypatch):
     monkeypatch.delenv("ANTHROPIC_API_KEY", raising=False)
     app = dashboard(grids, "ask", ask_text=RED)
-    assert any("this page can answer the task with and without the block" in element.value for element in app.caption)
+    assert any(
+        "A language model can answer the task with and without the block" in element.value for element in app.caption
+    )
     assert "ask_try" not in [button.key for button in app.button]
 
 

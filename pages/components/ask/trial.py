@@ -20,9 +20,7 @@ def draw_trial(text: str, block: str) -> None:
     if not block or (model.client is None and is_presenting()):
         return
     if model.client is None:
-        st.caption(
-            f"With a language model, this page can answer the task with and without the block. {model.sentences[-1]}"
-        )
+        st.caption("A language model can answer the task with and without the block.", help=model.sentences[-1])
         return
     st.markdown("##### Does the memory help with this task?")
     st.caption(f"{model.badge} answers the task twice: once with the block above, and once without it.")
