@@ -161,9 +161,10 @@ def _draw_hit(
 ) -> DeltaGenerator:
     """Draw a hit, and return the row of its actions."""
     card = card_of(memory, text, side.configuration.weights, part, hit)
+    looks = {"advised": is_advised, "brief": hit.rank > 1, "bare": is_presenting()}
     place = {"number": hit.place, "memory": part.name, "side": side.name, "note": part.note(hit),
              "level": part.level, "strength": part.strength(hit),
-             "looks": [*["advised"] * is_advised, *["brief"] * (hit.rank > 1), *["bare"] * is_presenting()]}  # fmt: skip
+             "looks": [look for look, is_so in looks.items() if is_so]}  # fmt: skip
     acts = hit_card(card, key=f"ask_{side.name}_{part.name}_{hit.id}", place=place)
     if hit.move:
         acts.badge(f"{hit.rank}", color="gray")
