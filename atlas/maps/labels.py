@@ -65,7 +65,7 @@ class DomainNames:
 
     def state(self) -> str:
         """Return a string that changes whenever a name changes, for use as a cache key."""
-        return self._text.state()
+        return self._text.change_token()
 
     def load(self) -> tuple[NamedDomain, ...]:
         """Return the names that can be decoded, in the order in which they were given."""

@@ -28,5 +28,5 @@ class CollectionParts:
     late: LateInteraction | None = None
     """Comparison of token vectors, or None if only pooled vectors are compared."""
 
-    masked: Seqs | None = None
-    """Records that no search finds, sorted, or None for none."""
+    excluded_seqs: Seqs | None = None
+    """Sorted numbers of records that searches skip, or None if they skip none."""

@@ -127,7 +127,7 @@ class MarkTables(Protocol):
     def ids_with_lost_marks(self) -> list[str]:
         """Return the ids of live records whose marks were lost with a file, and have not been set since."""
 
-    def state(self) -> str:
+    def change_token(self) -> str:
         """Return a string that changes with every change of records, marks or uses."""
 
 

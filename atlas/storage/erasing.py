@@ -72,17 +72,18 @@ def finish_purges(path: Path, ledger: LedgerEngine, files: MarksFiles, drop_inde
         if not has_lock:
             return "another process has been cleaning up after a purge for a minute; check again with: atlas doctor"
         try:
-            return _finish_pending(path, ledger, files, drop_index)
+            return _finish_all(path, ledger, files, drop_index)
         except (StoreUnavailable, OSError) as error:
             return f"purged data may still be in files of the store ({error}); to continue, run: atlas doctor --fix"
 
 
-def _finish_pending(path: Path, ledger: LedgerEngine, files: MarksFiles, drop_index: Callable[[str], None]) -> str:
+def _finish_all(path: Path, ledger: LedgerEngine, files: MarksFiles, drop_index: Callable[[str], None]) -> str:
+    """Do the unfinished steps of all purges. Return why a step has to be repeated later, or an empty string."""
     unfinished = ledger.purges.unfinished()
     files.write()  # it also removes unfinished copies from before the purge
     has_copies = False
     if any(map(_has_leftovers, unfinished.values())):  # otherwise the files are clean already
-        has_copies = _remove_traces(path, ledger, drop_index, unfinished.values())
+        has_copies = _remove_files_with_traces(path, ledger, drop_index, unfinished.values())
         ledger.purges.note_unfinished(dict.fromkeys(unfinished, UnfinishedPurge(has_copies=has_copies)))
     if not ledger.purges.truncate_wal():
         return WAL_IN_USE
@@ -93,10 +94,11 @@ def _finish_pending(path: Path, ledger: LedgerEngine, files: MarksFiles, drop_in
 
 
 def _has_leftovers(unfinished: UnfinishedPurge) -> bool:
+    """Return whether files may still contain records of a purge."""
     return bool(unfinished.collections) or unfinished.has_copies
 
 
-def _remove_traces(
+def _remove_files_with_traces(
     path: Path, ledger: LedgerEngine, drop_index: Callable[[str], None], purges: Iterable[UnfinishedPurge]
 ) -> bool:
     """Remove the files that may contain purged records, then rewrite the ledger. Return whether a copy is in use."""
@@ -164,6 +166,7 @@ def _remove_unless_in_use(path: Path) -> bool:
 
 
 def _remove(paths: Iterable[Path]) -> None:
+    """Remove files and whole directories, ignoring missing ones."""
     for path in paths:
         with suppress(FileNotFoundError):  # another process removed it
             if path.is_dir() and not path.is_symlink():

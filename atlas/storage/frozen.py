@@ -32,10 +32,10 @@ def current_copy(store: Path, name: str) -> Path | None:
     """
     copy = frozen_copy_path(store, name)
     try:
-        before = json.loads((copy / STAMP).read_text(encoding="utf-8")).get("last_purge", "")
+        last_purge_at_freezing = json.loads((copy / STAMP).read_text(encoding="utf-8")).get("last_purge", "")
     except (OSError, ValueError, AttributeError):
         return copy if copy.is_dir() else None  # opening it reports the error
-    return copy if before == access_storage(store).last_purge() else None
+    return copy if last_purge_at_freezing == access_storage(store).last_purge() else None
 
 
 def frozen_at(store: Path) -> datetime | None:

@@ -11,7 +11,7 @@ from atlas.embedding.chunking import EncodedText
 from atlas.storage.records import Merge, Moment, OperationDraft, Origin, Record, Version
 
 Image = dict[str, Any]
-"""A state of a record or of its marks."""
+"""A stored state of a record or of its marks, such as the one before a change."""
 
 Reword = Callable[[str, Sequence[Image], Iterable[tuple[str, str]]], Mapping[str, tuple[str, EncodedText]]]
 """Function that removes parts of purged records from other texts.

@@ -23,11 +23,11 @@ from atlas.storage.collection_parts import CollectionParts
 from atlas.storage.records import Context, Matches, Scope, Seqs, as_metadata
 from atlas.storage.vectors.in_memory import Neighbours
 
-SPARE = 256
+N_SPARE_HITS = 256
 """Additional hits to fetch, because buried ones are dropped. If too few remain, all visible records are searched."""
 
-MAX_BEFORE = 64
-"""Number of predecessors of a record that are checked for the scope of the current actor."""
+MAX_PREDECESSORS = 64
+"""Number of predecessors of a record that are read if the current actor may see only some of them."""
 
 
 def find_by_vector(
@@ -54,7 +54,7 @@ def find_by_words(
     with collection.ledger.reading():
         scope = _make_scope(collection, where, with_buried)
         matches = collection.ledger.words.find(collection.name, text, scope, k, as_typed=as_typed)
-        return _make_result(collection, [(seq, value / (1 + value)) for seq, value in matches.values.items()])
+        return _make_result(collection, [(seq, score / (1 + score)) for seq, score in matches.values.items()])
 
 
 def find_candidates(
@@ -86,48 +86,62 @@ def find_candidates(
         context_scores = _context_scores(collection, text, n, scope, matches, context) if context and text else {}
         if text and context_scores:
             matches = _add_scores(collection, text, matches, [seq for seq in context_scores if seq not in similarities])
-        unmeasured = np.array(
-            [seq for seq in {**matches.values, **context_scores} if seq not in similarities], np.int64
-        )
+        keyword_hits = {**matches.values, **context_scores}
+        unmeasured_seqs = np.array([seq for seq in keyword_hits if seq not in similarities], np.int64)
         if vector is None:
-            similarities = dict.fromkeys(unmeasured.tolist(), 0.0)
+            similarities = dict.fromkeys(unmeasured_seqs.tolist(), 0.0)
         else:
-            similarities |= collection.nearest.similarities(vector, unmeasured)
+            similarities |= collection.nearest.similarities(vector, unmeasured_seqs)
         if collection.late is not None and compared is not None and text and vector is not None:
-            similarities |= collection.late.similarities(text, _select(similarities, matches, compared))
+            similarities |= collection.late.similarities(text, _apply_selector(similarities, matches, compared))
         if returned is not None:
-            similarities = _select(similarities, matches, returned)
+            similarities = _apply_selector(similarities, matches, returned)
         return _make_candidates(collection, similarities, matches, context_scores)
 
 
 def _context_scores(
     collection: CollectionParts, text: str, n: int, scope: Scope, matches: Matches, context: Context
 ) -> dict[int, float]:
-    """Return the scores that records get from words of later records in their log, keyed by record number."""
-    values, in_scope = matches.values, _visible_seqs(collection)
+    """Return the scores that records get from words of later records in their log, keyed by record number.
+
+    Each of the n later records with the best keyword scores adds shares of its score to the records before it.
+    """
+    keyword_scores, seqs_in_scope = matches.values, _seqs_in_actor_scope(collection)
     if scope.passing is not None:  # the words of records that fail the filter count too
-        visible = Scope(passing=in_scope, hidden=scope.hidden)
-        values = collection.ledger.words.find(collection.name, text, visible, n).values
-    best = dict(islice(values.items(), n))
-    n_before = len(context.shares) if in_scope is None else MAX_BEFORE
-    predecessors = collection.ledger.columns.predecessors(collection.name, list(best), context.log_key, n_before)
-    if in_scope is not None:
-        scope_seqs = set(in_scope.tolist())
-        predecessors = {
-            seq: [earlier for earlier in seqs if earlier in scope_seqs] for seq, seqs in predecessors.items()
-        }
-    scores: dict[int, float] = defaultdict(float)
-    for seq, earlier_seqs in predecessors.items():
+        unfiltered = Scope(passing=seqs_in_scope, hidden=scope.hidden)
+        keyword_scores = collection.ledger.words.find(collection.name, text, unfiltered, n).values
+    best_scores = dict(islice(keyword_scores.items(), n))
+    context_scores: dict[int, float] = defaultdict(float)
+    for seq, earlier_seqs in _read_predecessors(collection, list(best_scores), context, seqs_in_scope).items():
         shares = zip(earlier_seqs, context.shares, strict=False)  # the first records have fewer predecessors
-        for earlier, share in shares:
-            scores[earlier] += share * best[seq]
-    visible_seqs = np.setdiff1d(np.array([*scores], np.int64), scope.hidden)
+        for earlier_seq, share in shares:
+            context_scores[earlier_seq] += share * best_scores[seq]
+    returned_seqs = np.setdiff1d(np.array([*context_scores], np.int64), scope.hidden)
     if scope.passing is not None:
-        visible_seqs = np.intersect1d(visible_seqs, scope.passing)
-    return {seq: scores[seq] for seq in visible_seqs.tolist()}
+        returned_seqs = np.intersect1d(returned_seqs, scope.passing)
+    return {seq: context_scores[seq] for seq in returned_seqs.tolist()}
 
 
-def _visible_seqs(collection: CollectionParts) -> Seqs | None:
+def _read_predecessors(
+    collection: CollectionParts, seqs: Sequence[int], context: Context, seqs_in_scope: Seqs | None
+) -> dict[int, list[int]]:
+    """Return the records before each record in its log, nearest first.
+
+    Args:
+        seqs_in_scope: The records that the current actor may see, or None for all.
+    """
+    n_each = len(context.shares) if seqs_in_scope is None else MAX_PREDECESSORS
+    predecessors = collection.ledger.columns.predecessors(collection.name, seqs, context.log_key, n_each)
+    if seqs_in_scope is None:
+        return predecessors
+    allowed_seqs = set(seqs_in_scope.tolist())
+    return {
+        seq: [earlier_seq for earlier_seq in earlier_seqs if earlier_seq in allowed_seqs]
+        for seq, earlier_seqs in predecessors.items()
+    }
+
+
+def _seqs_in_actor_scope(collection: CollectionParts) -> Seqs | None:
     """Return the sorted numbers of the records in the current actor's scope, or None if the actor has no scope."""
     scope_filter = restrict_to_actor_scope(None)
     return _make_scope(collection, scope_filter, True).passing if scope_filter else None
@@ -135,15 +149,15 @@ def _visible_seqs(collection: CollectionParts) -> Seqs | None:
 
 def _add_scores(collection: CollectionParts, text: str, matches: Matches, seqs: Sequence[int]) -> Matches:
     """Return keyword matches, with the keyword scores of further records added."""
-    missing = np.array([seq for seq in seqs if seq not in matches.values], np.int64)
-    if not len(missing):
+    missing_seqs = np.array([seq for seq in seqs if seq not in matches.values], np.int64)
+    if not len(missing_seqs):
         return matches
-    scope = Scope(passing=np.sort(missing), hidden=_no_seqs())
-    more_matches = collection.ledger.words.find(collection.name, text, scope, len(missing))
+    scope = Scope(passing=np.sort(missing_seqs), hidden=_no_seqs())
+    more_matches = collection.ledger.words.find(collection.name, text, scope, len(missing_seqs))
     return replace(matches, values={**matches.values, **more_matches.values})
 
 
-def _select(similarities_by_seq: Mapping[int, float], matches: Matches, selector: Selector) -> dict[int, float]:
+def _apply_selector(similarities_by_seq: Mapping[int, float], matches: Matches, selector: Selector) -> dict[int, float]:
     """Return the similarities of the candidates that a selector picks, keyed by record number, in unchanged order."""
     similarities = np.array([*similarities_by_seq.values()], np.float64)
     words = np.array([matches.values.get(seq, 0.0) for seq in similarities_by_seq], np.float64)
@@ -152,25 +166,27 @@ def _select(similarities_by_seq: Mapping[int, float], matches: Matches, selector
 
 
 def _find_nearest(collection: CollectionParts, vector: Vector, k: int, scope: Scope) -> Neighbours:
+    """Return the k nearest records in a scope."""
     nearest = collection.nearest
     if scope.passing is not None:
         return nearest.query_subset(vector, k, scope.passing)
     if not len(scope.hidden):
         return nearest.query(vector, k)
     hidden = set(scope.hidden.tolist())
-    hits = nearest.query(vector, k + min(len(hidden), SPARE))
+    hits = nearest.query(vector, k + min(len(hidden), N_SPARE_HITS))
     visible_hits = [hit for hit in hits if hit[0] not in hidden]
-    if len(visible_hits) < k and len(hidden) > SPARE:
-        visible = np.setdiff1d(collection.ledger.matching_seqs(collection.name), scope.hidden, assume_unique=True)
-        visible_hits = nearest.query_subset(vector, k, visible)
+    if len(visible_hits) < k and len(hidden) > N_SPARE_HITS:
+        visible_seqs = np.setdiff1d(collection.ledger.matching_seqs(collection.name), scope.hidden, assume_unique=True)
+        visible_hits = nearest.query_subset(vector, k, visible_seqs)
     return visible_hits[:k]
 
 
 def _make_scope(collection: CollectionParts, where: Where | None, with_buried: bool) -> Scope:
+    """Return the records that a search may return, given its filter."""
     ledger, passing = collection.ledger, None
     hidden = ledger.marks.hidden_seqs(collection.name, actor_name(""), only_quarantined=with_buried)
-    if collection.masked is not None:
-        hidden = sorted_union(hidden, collection.masked)
+    if collection.excluded_seqs is not None:
+        hidden = sorted_union(hidden, collection.excluded_seqs)
     if where:
         passing = np.setdiff1d(ledger.matching_seqs(collection.name, where), hidden, assume_unique=True)
     return Scope(passing=passing, hidden=hidden)
@@ -182,6 +198,7 @@ def sorted_union(first: Seqs, second: Seqs) -> Seqs:
 
 
 def _make_result(collection: CollectionParts, neighbours: Neighbours) -> QueryResult:
+    """Return a result with the records of hits that still exist."""
     records = collection.ledger.read_by_seq([seq for seq, _ in neighbours])
     live = [(records[seq], similarity) for seq, similarity in neighbours if seq in records]
     return QueryResult(
@@ -198,14 +215,14 @@ def _make_candidates(
     matches: Matches,
     context_scores: Mapping[int, float],
 ) -> Candidates:
-    described = collection.ledger.read_descriptions(list(similarities))
-    live = [seq for seq in similarities if seq in described]
+    descriptions = collection.ledger.read_descriptions(list(similarities))
+    live_seqs = [seq for seq in similarities if seq in descriptions]
     return Candidates(
-        ids=[described[seq].id for seq in live],
-        similarities=[similarities[seq] for seq in live],
-        words=[matches.values.get(seq, 0.0) for seq in live],
-        metadatas=[described[seq].metadata for seq in live],
-        context=[context_scores.get(seq, 0.0) for seq in live],
+        ids=[descriptions[seq].id for seq in live_seqs],
+        similarities=[similarities[seq] for seq in live_seqs],
+        words=[matches.values.get(seq, 0.0) for seq in live_seqs],
+        metadatas=[descriptions[seq].metadata for seq in live_seqs],
+        context=[context_scores.get(seq, 0.0) for seq in live_seqs],
         word_information=matches.information,
     )
 

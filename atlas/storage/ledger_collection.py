@@ -101,9 +101,12 @@ class LedgerCollection(Collection):
 
     def exclude(self, ids: Sequence[str]) -> LedgerCollection:
         """Return a view of this collection whose searches skip these records. Word frequencies still include them."""
-        seqs, before = self._ledger.matching_seqs(self._name, {"id": {"$in": list(ids)}}), self.parts.masked
-        masked = seqs if before is None else hybrid_search.sorted_union(before, seqs)
-        return LedgerCollection(replace(self.parts, masked=masked), self._operation)
+        seqs, earlier_seqs = (
+            self._ledger.matching_seqs(self._name, {"id": {"$in": list(ids)}}),
+            self.parts.excluded_seqs,
+        )
+        excluded_seqs = seqs if earlier_seqs is None else hybrid_search.sorted_union(earlier_seqs, seqs)
+        return LedgerCollection(replace(self.parts, excluded_seqs=excluded_seqs), self._operation)
 
     @property
     def operation_id(self) -> str | None:
@@ -134,8 +137,8 @@ class LedgerCollection(Collection):
         documents: list[str],
     ) -> None:
         """Write new records, which are durable and visible to every process when this returns."""
-        records = self._records(ids, embeddings, metadatas, documents)
-        self._add(records)
+        records = self._make_records(ids, embeddings, metadatas, documents)
+        self._add_records(records)
 
     def add_missing(
         self,
@@ -150,12 +153,12 @@ class LedgerCollection(Collection):
         """Add the records whose id and content hash are both new, and return the ids of the added records."""
         records = [
             replace(record, stored_at=restored[record.id].stored_at) if record.id in restored else record
-            for record in self._records(ids, embeddings, metadatas, documents)
+            for record in self._make_records(ids, embeddings, metadatas, documents)
         ]
         if not restored:
-            return self._add(records, skip_known=True, unique_key=unique_key)
+            return self._add_records(records, skip_known=True, unique_key=unique_key)
         check_marks({record_id: history.marks for record_id, history in restored.items()})
-        return self._add(records, skip_known=True, restored=restored, unique_key=unique_key)
+        return self._add_records(records, skip_known=True, restored=restored, unique_key=unique_key)
 
     def update(
         self,
@@ -168,7 +171,7 @@ class LedgerCollection(Collection):
         deleted_ids: Sequence[str] = (),
     ) -> None:
         """Replace records."""
-        records = self._records(ids, embeddings, metadatas, documents)
+        records = self._make_records(ids, embeddings, metadatas, documents)
         self._check_visible([*ids])
         operation = self._operation or self._new_operation("edit")
         model = self.parts.model
@@ -317,8 +320,8 @@ class LedgerCollection(Collection):
 
     def vectors(self) -> dict[str, Vectors]:
         """Return the vectors of every record, keyed by id, each of shape (n_windows, dim)."""
-        entries = self._ledger.vector_changes(self._name, 0)
-        vectors = {entry.id: entry.vectors for entry in entries if len(entry.vectors)}
+        changes = self._ledger.vector_changes(self._name, 0)
+        vectors = {change.id: change.vectors for change in changes if len(change.vectors)}
         return {record_id: vectors[record_id] for record_id in self._visible_ids([*vectors])}
 
     def ids_by_hash(self, hashes: Sequence[str]) -> dict[str, str]:
@@ -326,8 +329,8 @@ class LedgerCollection(Collection):
         ids_by_hash = self._ledger.ids_by_hash(self._name, hashes)
         if not actor_scope():
             return ids_by_hash
-        visible = set(self._visible_ids([*ids_by_hash.values()]))
-        return {content_hash: record_id for content_hash, record_id in ids_by_hash.items() if record_id in visible}
+        visible_ids = set(self._visible_ids([*ids_by_hash.values()]))
+        return {content_hash: record_id for content_hash, record_id in ids_by_hash.items() if record_id in visible_ids}
 
     def ids_with_prefix(self, prefix: str) -> list[str]:
         """Return at most two ids that begin with a prefix, enough to tell whether the prefix is unique."""
@@ -353,8 +356,8 @@ class LedgerCollection(Collection):
 
     def usage(self, ids: Sequence[str]) -> dict[str, Usage]:
         """Return each record's counts of retrievals and uses, keyed by id. The last half minute may be missing."""
-        visible = self._ledger.usage.read(self._name, self._visible_ids(ids))
-        return {record_id: visible.get(record_id, NO_USAGE) for record_id in ids}
+        usage = self._ledger.usage.read(self._name, self._visible_ids(ids))
+        return {record_id: usage.get(record_id, NO_USAGE) for record_id in ids}
 
     def record_use(
         self,
@@ -390,8 +393,8 @@ class LedgerCollection(Collection):
 
         An actor that is bound to a scope does not see the attempts and names of others.
         """
-        visible = self._ledger.usage.uses(self._name, self._visible_ids(ids))
-        return {record_id: [*map(_redact_use, visible.get(record_id, []))] for record_id in ids}
+        uses = self._ledger.usage.uses(self._name, self._visible_ids(ids))
+        return {record_id: [*map(_redact_use, uses.get(record_id, []))] for record_id in ids}
 
     def count_retrievals(self, ids: Sequence[str]) -> None:
         """Count the hits of a search as retrieved. Counts are written in batches."""
@@ -464,9 +467,10 @@ class LedgerCollection(Collection):
 
     def merge(self, merges: Sequence[Merge], moment: Moment, deleted_ids: Sequence[str] = ()) -> None:
         """Merge groups of records, or raise `PlanOutdated` if one of them has changed since `moment`."""
-        self._check_visible([*(i for item in merges for i in (item.kept_id, *item.removed)), *deleted_ids])
+        merged_ids = [record_id for item in merges for record_id in (item.kept_id, *item.removed)]
+        self._check_visible([*merged_ids, *deleted_ids])
         operation = self._operation or self._new_operation("merge")
-        records = self._records(
+        records = self._make_records(
             [item.kept_id for item in merges],
             [item.embedding for item in merges],
             [dict(item.metadata) for item in merges],
@@ -509,8 +513,8 @@ class LedgerCollection(Collection):
             records = {
                 record_id: record for record_id, record in records.items() if is_in_scope(scope, record.metadata)
             }
-        if hidden := self._quarantine_reasons():
-            records = {record_id: record for record_id, record in records.items() if record_id not in hidden}
+        if quarantined := self._quarantine_reasons():
+            records = {record_id: record for record_id, record in records.items() if record_id not in quarantined}
         return records
 
     def _quarantine_reasons(self) -> Mapping[str, str]:
@@ -518,7 +522,7 @@ class LedgerCollection(Collection):
         return self._ledger.marks.column(self._name, "quarantine") if is_agent() else {}
 
     def _visible_filter(self, where: Where | None) -> Where | None:
-        """Return the filter restricted to records that the current actor may see."""
+        """Return a filter that also restricts the records to those that the current actor may see."""
         scoped_filter = restrict_to_actor_scope(where)
         return {"$and": [IS_NOT_QUARANTINED, scoped_filter or {}]} if self._quarantine_reasons() else scoped_filter
 
@@ -539,7 +543,7 @@ class LedgerCollection(Collection):
         for record_id in set(ids).difference(self.existing_ids(ids)):
             raise NotFound(f"there is no record {record_id!r} in {self._name!r}; it may have been deleted")
 
-    def _add(
+    def _add_records(
         self,
         records: list[Record],
         *,
@@ -547,21 +551,23 @@ class LedgerCollection(Collection):
         restored: Mapping[str, RestoredHistory] = MappingProxyType({}),
         unique_key: str = "",
     ) -> list[str]:
+        """Add records, and return the ids of the added ones. The index is updated if it lags too far behind."""
         operation = self._operation or self._new_operation("store")
         model = self.parts.model
-        added = self._ledger.add(
+        added_ids = self._ledger.add(
             self._name, records, operation, model=model, skip_known=skip_known, restored=restored, unique_key=unique_key
         )
         self.parts.nearest.updater.catch_up_if_behind(self.parts.settings.index_lag_rows)
-        return added
+        return added_ids
 
-    def _records(
+    def _make_records(
         self, ids: list[str], embeddings: Sequence[npt.ArrayLike], metadatas: list[dict[str, Any]], documents: list[str]
     ) -> list[Record]:
         check_actor_scope(metadatas)
         return as_records(ids, embeddings, metadatas, documents, dimension=self.parts.dimension)
 
     def _new_operation(self, kind: str, reason: str = "") -> OperationDraft:
+        """Return a new operation of the current actor."""
         return self._ledger.new_operation(kind, actor=actor_name(self.parts.settings.actor), reason=reason)
 
 

@@ -31,6 +31,8 @@ HALF_LIFE_DAYS = (0.01, 1_000_000.0)
 """Shortest and longest half-life: a quarter of an hour, and 2,700 years."""
 
 _NOTES = "profile"
+"""Common prefix of all notes on profiles, to read them together."""
+
 _PREFIX, _IN_USE = "profile:", "profile_in_use"
 """Prefix of the notes of saved profiles, and the note with the name of the profile in use."""
 
@@ -71,7 +73,7 @@ class Profiles:
 
     def all(self) -> tuple[Profile, ...]:
         """Return the built-in profile, then the saved ones, sorted by name. An unreadable one has a `problem`."""
-        return (BUILT_IN, *(_decode(name, value) for name, value in self._notes.read(_PREFIX).items()))
+        return (BUILT_IN, *(_read_profile(name, value) for name, value in self._notes.read(_PREFIX).items()))
 
     def get(self, name: str) -> Profile:
         """Return the profile with a name.
@@ -94,7 +96,7 @@ class Profiles:
         name = notes.get(_IN_USE.removeprefix(_NOTES))
         if not name or name == DEFAULT:
             return BUILT_IN
-        profile = _decode(name, notes.get(f"{_PREFIX}{name}".removeprefix(_NOTES)))
+        profile = _read_profile(name, notes.get(f"{_PREFIX}{name}".removeprefix(_NOTES)))
         if profile.problem and name not in self._warned:
             self._warned.add(name)
             logger.warning("%s", problem_in_use(profile))
@@ -136,8 +138,8 @@ class Profiles:
                 f"{DEFAULT!r} is built in and cannot be deleted; to search with another one: atlas profiles use NAME"
             )
         is_in_use = self._find(name).name == self.in_use().name
-        removed_names = [_PREFIX + name, _IN_USE] if is_in_use else [_PREFIX + name]
-        return self._write(dict.fromkeys(removed_names))
+        removed_notes = [_PREFIX + name, _IN_USE] if is_in_use else [_PREFIX + name]
+        return self._write(dict.fromkeys(removed_notes))
 
     def use(self, name: str) -> ProfileChange:
         """Set the profile that searches of this store use, in other processes too.
@@ -213,7 +215,7 @@ def check_weights(weights: RankingWeights) -> None:
     for option in fields(weights):
         value = getattr(weights, option.name)
         if isinstance(value, int | float) and not isinstance(value, bool):
-            low, high = _bounds(option.name)
+            low, high = _allowed_range(option.name)
             if not (math.isfinite(value) and low <= value <= high):
                 raise InvalidInput(
                     f"expected a number from {low:g} to {high:g} for {option.name}, got {value!r}; change it"
@@ -222,18 +224,20 @@ def check_weights(weights: RankingWeights) -> None:
         raise InvalidInput("expected a weight above 0 for meaning or words, got 0 for both; raise one of them")
 
 
-def _bounds(name: str) -> tuple[float, float]:
+def _allowed_range(name: str) -> tuple[float, float]:
+    """Return the smallest and largest allowed value of a numeric weight."""
     return {"recency_half_life_days": HALF_LIFE_DAYS}.get(name, (0.0, MAX_WEIGHT))
 
 
-def _decode(name: str, value: str | None) -> Profile:
+def _read_profile(name: str, value: str | None) -> Profile:
+    """Return the profile in a note. An unreadable one has the built-in weights and a `problem`."""
     try:
-        return Profile(name=name, weights=_decode_profile(value))
+        return Profile(name=name, weights=_decode_weights(value))
     except (ValueError, TypeError, RecursionError) as error:
         return Profile(name=name, weights=BUILT_IN.weights, problem=f"cannot be read ({error})")
 
 
-def _decode_profile(value: str | None) -> RankingWeights:
+def _decode_weights(value: str | None) -> RankingWeights:
     """Return weights from JSON. Weights that an earlier version did not have get their defaults."""
     if value is None:
         raise ValueError("the profile was deleted")

@@ -262,8 +262,8 @@ class Store:
 
     def history(self, limit: int = 50, offset: int = 0, where: Operations = ANY_OPERATION) -> list[Operation]:
         """Return operations, newest first. An actor with a scope only sees the operations of that actor."""
-        own = _restrict_to_own(where)
-        return [] if own is None else self.ledger.history.operations(limit, offset, own)
+        own_filter = _restrict_to_own(where)
+        return [] if own_filter is None else self.ledger.history.operations(limit, offset, own_filter)
 
     def operation(self, operation_id: str) -> Operation:
         """Return an operation by its id or a unique prefix of the id, or raise `NotFound`."""
@@ -277,8 +277,8 @@ class Store:
 
     def count_operations(self, where: Operations = ANY_OPERATION) -> int:
         """Return the number of operations in the history."""
-        own = _restrict_to_own(where)
-        return 0 if own is None else self.ledger.history.count(own)
+        own_filter = _restrict_to_own(where)
+        return 0 if own_filter is None else self.ledger.history.count(own_filter)
 
     def changes(self, operation_id: str, limit: int = 50, offset: int = 0) -> list[RecordChange]:
         """Return an operation's changes of records, oldest first. Agents do not see changes of quarantined records."""
@@ -286,8 +286,8 @@ class Store:
         if not is_agent():
             return changes
         collections = {change.collection for change in changes}
-        hidden = {collection: self.ledger.marks.column(collection, "quarantine") for collection in collections}
-        return [change for change in changes if change.record_id not in hidden[change.collection]]
+        quarantined = {collection: self.ledger.marks.column(collection, "quarantine") for collection in collections}
+        return [change for change in changes if change.record_id not in quarantined[change.collection]]
 
     def collections_of(self, operation_id: str) -> set[str]:
         """Return the collections whose records an operation touched, or raise `NotFound` for an unknown operation."""
@@ -322,6 +322,7 @@ class Store:
         return self._undo_many(where, plan, reason)
 
     def _undo_many(self, where: Operations, expected: BulkUndo | None, reason: str = "") -> BulkUndo:
+        """Undo the operations of a plan, or return a plan if `expected` is None."""
         if where == ANY_OPERATION:
             raise InvalidInput(
                 "expected an actor, time, kind or record of the operations to undo, got none; give one of them"
@@ -408,12 +409,14 @@ class Store:
             logger.warning("the store at %s could not be closed properly: %s", self.path, close_error)
 
     def _drop_index(self, name: str) -> None:
+        """Delete all indexes of a collection, current and former, after the background update of this process."""
         parts, model = self._collections.get(name), self.model
         if parts is not None:
             parts.nearest.updater.wait(INDEX_WAIT_SECONDS)
         self.indexes.drop(name, model.dimension if model else 0, parts.nearest.index if parts else None)
 
     def _make_parts(self, name: str, model: EmbeddingModel) -> CollectionParts:
+        """Return the objects that all views of one collection share."""
         nearest = VectorSearch(
             self.ledger,
             name,
@@ -434,7 +437,7 @@ class Store:
         )
 
     def relabel(self, model: EmbeddingModel, checksum: str) -> None:
-        """Write an informative label file into the store's directory. The ledger is authoritative.
+        """Write a label file about the embedding model into the store's directory. It only informs people.
 
         Raises:
             NotAllowed: The actor is a viewer.
@@ -455,6 +458,7 @@ class Store:
                 self._write_label(**label)
 
     def _write_label(self, **label: Any) -> None:
+        """Write a label with the given fields, the schema version, and the address of a store in a database."""
         if self._address:
             label["address"] = str(self._address)
         text = json.dumps({**label, "schema_version": SCHEMA_VERSION}, indent=1) + "\n"
@@ -509,6 +513,7 @@ def _check_not_lost(path: Path) -> None:
 
 
 def _check_exists(path: Path) -> None:
+    """Raise `StoreUnavailable` if there is no store in a directory, or `StoreDamaged` if its ledger was lost."""
     _check_not_lost(path)
     if not (path / LEDGER).exists():
         raise StoreUnavailable(

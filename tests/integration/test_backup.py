@@ -245,7 +245,7 @@ def test_marks_that_unpack_to_too_much_are_refused(tmp_path, monkeypatch):
 
 
 def test_marks_that_are_packed_to_more_than_is_read_at_once_are_restored(tmp_path):
-    note = "x" * (backups._MAX_READ + 1)
+    note = "x" * (backups._MAX_READ_BYTES + 1)
     source = crafted(tmp_path, marks={COLLECTION: {"a": {"note": note}}})
     with opened(tmp_path / "deep" / "store") as store:
         assert restore(store, source).n_records == 1
@@ -298,7 +298,7 @@ def test_a_small_file_that_unpacks_to_a_large_one_is_refused_before_it_is_unpack
 
 
 def test_a_setting_lets_an_honest_backup_through_that_packs_very_well(tmp_path, monkeypatch):
-    monkeypatch.setattr(backups, "_ALLOWED_BYTES", 1_000)
+    monkeypatch.setattr(backups, "_ALWAYS_ALLOWED_BYTES", 1_000)
     source = crafted(tmp_path, method=zipfile.ZIP_DEFLATED)
     strict = Store.open(tmp_path / "strict", settings=Settings(restore_max_ratio=1.5))
     with strict as store, pytest.raises(InvalidInput, match="ATLAS_RESTORE_MAX_RATIO"):

@@ -29,7 +29,7 @@ LINK_MADE, LINK_ENDED, LINK_OPENED = "link made", "link ended", "link opened"
 MODEL_CHOSEN = "language model chosen"
 PURGED, RESTORED, BACKED_UP = "purged", "restored a backup", "made a backup"
 
-_REST_SECONDS = 60.0
+_REPEAT_SECONDS = 60.0
 """Period in which equal refusals add at most two lines, so that guessing keys cannot fill the disk."""
 
 _MAX_DISTINCT = 50
@@ -99,7 +99,7 @@ class AuditLog:
         """Add a refusal. Repetitions are counted, and their number is written after a minute."""
         with self._lock:
             if not self._refusals:
-                timer = threading.Timer(_REST_SECONDS, self.flush)
+                timer = threading.Timer(_REPEAT_SECONDS, self.flush)
                 timer.daemon = True
                 timer.start()
             if (who, about) not in self._refusals and len(self._refusals) >= _MAX_DISTINCT:
@@ -113,9 +113,9 @@ class AuditLog:
         """Write the pending numbers of repeated refusals. Called when a server stops."""
         with self._lock:
             pending, self._refusals = self._refusals, {}
-        for (actor, about), n in pending.items():
-            if n:
-                self.add_event(REFUSED, who=actor, about=about, n=n)
+        for (actor, about), n_repetitions in pending.items():
+            if n_repetitions:
+                self.add_event(REFUSED, who=actor, about=about, n=n_repetitions)
 
     def events(self) -> list[AuditEvent]:
         """Return all events, newest first. A line truncated by a crash is skipped.
@@ -124,10 +124,11 @@ class AuditLog:
             StoreUnavailable: The log cannot be read.
         """
         lines = access_storage(self.directory).lines()
-        return [event for line in reversed(lines) if (event := _decode_entry(line)) is not None]
+        return [event for line in reversed(lines) if (event := _decode(line)) is not None]
 
 
 def _to_line(text: str) -> str:
+    """Return a text on one line, shortened, and without invalid characters."""
     return " ".join(text.split())[:_TEXT_CHARACTERS].encode(errors="replace").decode()
 
 
@@ -136,7 +137,8 @@ def _encode(event: AuditEvent) -> Mapping[str, object]:
     return encoded if event.n == 1 else encoded | {"n": event.n}
 
 
-def _decode_entry(line: str) -> AuditEvent | None:
+def _decode(line: str) -> AuditEvent | None:
+    """Return the event in a line of the log, or None if the line is malformed."""
     try:
         fields = json.loads(line)
         return AuditEvent(

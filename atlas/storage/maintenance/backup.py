@@ -45,13 +45,13 @@ _BACKUP_NOTE = "backup:"
 
 MARKS = "marks.json"
 _ENTRIES = {LEDGER, MARKS, NAMES}
-_ALLOWED_BYTES = 64 << 20
+_ALWAYS_ALLOWED_BYTES = 64 << 20
 """Number of bytes that may always be unpacked, whatever the compression ratio."""
 
-_MAX_READ = 4 << 20
+_MAX_READ_BYTES = 4 << 20
 """Maximum number of bytes in one read from a backup, and so in the list of its entries."""
 
-_PIECE = 1 << 20
+_CHUNK_BYTES = 1 << 20
 """Chunk size when an entry is unpacked."""
 
 _UNPACK_ERRORS = (zipfile.BadZipFile, zlib.error, struct.error, KeyError, ValueError, EOFError, RuntimeError)
@@ -115,10 +115,12 @@ def forget_backup(store: Store, path: Path) -> None:
 
 
 def _write_backup_times(ledger: LedgerEngine, made_at_by_path: dict[str, str]) -> None:
+    """Store the times of backups in the ledger, keyed by path."""
     ledger.notes.write({_BACKUP_NOTE + path: made_at for path, made_at in made_at_by_path.items()})
 
 
 def _record_backup(ledger: LedgerEngine, target: Path) -> None:
+    """Store the path of a new backup and the current time. A failure is only logged."""
     try:
         _write_backup_times(ledger, {str(target.resolve()): ledger.clock.now().isoformat()})
     except StoreError as error:  # the backup itself is done
@@ -197,57 +199,58 @@ def restore(store: Store, source: Path) -> BackupReport:
     check_store(store.path)
     with tempfile.TemporaryDirectory(dir=store.path, prefix=".atlas-restore-") as scratch, lock_scratch(Path(scratch)):
         copy = Path(scratch) / LEDGER
-        names = _unpack(store, source, copy)
-        backups, revived = store.ledger.notes.read(_BACKUP_NOTE), store.ledger.copies.find_purged(copy)
+        domain_names = _unpack(store, source, copy)
+        backup_times, revived = store.ledger.notes.read(_BACKUP_NOTE), store.ledger.copies.find_purged(copy)
         indexes = store.ledger.notes.read(INDEX)
         store.ledger.copies.restore(copy)
-    _write_backup_times(store.ledger, _modification_time(source) | backups)
+    _write_backup_times(store.ledger, _read_backup_time(source) | backup_times)
     restore_notes(store.ledger, indexes)
-    _replace_names(store, names)
+    _replace_names(store, domain_names)
     _relabel(store)
     store.audit.add_event(RESTORED, who=actor_name(store.settings.actor), about=str(source))
-    return BackupReport(n_records=_count_store(store), n_bytes=source.stat().st_size, revived=revived)
+    return BackupReport(n_records=_count_records(store), n_bytes=source.stat().st_size, revived=revived)
 
 
-def _modification_time(source: Path) -> dict[str, str]:
-    """Return the modification time of a backup file, keyed by its path."""
+def _read_backup_time(source: Path) -> dict[str, str]:
+    """Return the modification time of a backup file as its time of backup, keyed by its path."""
     made_at = datetime.fromtimestamp(source.stat().st_mtime, UTC)
     return {str(source.resolve()): made_at.isoformat()}
 
 
-def _pack(target: Path, ledger: Path, names: bytes | None) -> None:
+def _pack(target: Path, ledger: Path, domain_names: bytes | None) -> None:
+    """Write a new zip file with a copy of the ledger, and the names of domains as JSON, if any."""
     create_private(target)
-    with zipfile.ZipFile(target, "w", zipfile.ZIP_DEFLATED, compresslevel=1) as file:
-        file.write(ledger, LEDGER)
-        if names is not None:
-            file.writestr(NAMES, names)
+    with zipfile.ZipFile(target, "w", zipfile.ZIP_DEFLATED, compresslevel=1) as archive:
+        archive.write(ledger, LEDGER)
+        if domain_names is not None:
+            archive.writestr(NAMES, domain_names)
 
 
 class _BackupFile(io.FileIO):
     """A file that refuses large reads, so that a list of millions of entries does not exhaust memory."""
 
     def read(self, size: int | None = -1, /) -> bytes:
-        """Return at most `size` bytes, or raise `BadZipFile` for more than `_MAX_READ` bytes."""
+        """Return at most `size` bytes, or raise `BadZipFile` for more than `_MAX_READ_BYTES` bytes."""
         n_bytes = os.fstat(self.fileno()).st_size - self.tell() if size is None or size < 0 else size
-        if n_bytes > _MAX_READ:
+        if n_bytes > _MAX_READ_BYTES:
             raise zipfile.BadZipFile(
-                f"expected a list of entries of at most {_to_mb(_MAX_READ)}, got {_to_mb(n_bytes)}"
+                f"expected a list of entries of at most {_to_mb(_MAX_READ_BYTES)}, got {_to_mb(n_bytes)}"
             )
         return super().read(n_bytes) or b""
 
 
 def _unpack(store: Store, source: Path, target: Path) -> bytes | None:
-    """Unpack and migrate the ledger of a backup, after validating it, and return the names of domains as JSON."""
+    """Unpack, validate and migrate the ledger of a backup. Return the names of domains in the backup, as JSON."""
     try:
-        with _BackupFile(source) as raw, zipfile.ZipFile(raw) as file:
-            _check_entries(file)
-            _check_sizes(file, source.stat().st_size, store.settings.restore_max_ratio)
-            _check_room(file.getinfo(LEDGER), target.parent)
-            with file.open(LEDGER) as packed, target.open("wb") as unpacked:
-                shutil.copyfileobj(packed, unpacked, _PIECE)
-            entries = file.namelist()
-            marks = _decode_marks(json.loads(_read_entry(file, MARKS))) if MARKS in entries else None
-            names = _read_entry(file, NAMES) if NAMES in entries else None
+        with _BackupFile(source) as raw, zipfile.ZipFile(raw) as archive:
+            _check_entries(archive)
+            _check_sizes(archive, source.stat().st_size, store.settings.restore_max_ratio)
+            _check_room(archive.getinfo(LEDGER), target.parent)
+            with archive.open(LEDGER) as packed, target.open("wb") as unpacked:
+                shutil.copyfileobj(packed, unpacked, _CHUNK_BYTES)
+            entries = archive.namelist()
+            marks = _decode_marks(json.loads(_read_entry(archive, MARKS))) if MARKS in entries else None
+            domain_names = _read_entry(archive, NAMES) if NAMES in entries else None
     except _UNPACK_ERRORS as error:
         raise InvalidInput(
             f"{source} cannot be restored ({error}); the store is unchanged. Restore a file that `atlas backup` wrote"
@@ -255,39 +258,41 @@ def _unpack(store: Store, source: Path, target: Path) -> bytes | None:
     except OSError as error:
         raise StoreUnavailable(f"{source} cannot be unpacked ({error}); the store is unchanged") from error
     store.ledger.copies.check(target, source, marks)
-    return names
+    return domain_names
 
 
-def _read_entry(file: zipfile.ZipFile, name: str) -> bytes:
+def _read_entry(archive: zipfile.ZipFile, name: str) -> bytes:
     """Return the unpacked content of an entry."""
-    text = io.BytesIO()
-    with file.open(name) as packed:
-        shutil.copyfileobj(packed, text, _PIECE)
-    return text.getvalue()
+    content = io.BytesIO()
+    with archive.open(name) as packed:
+        shutil.copyfileobj(packed, content, _CHUNK_BYTES)
+    return content.getvalue()
 
 
-def _check_entries(file: zipfile.ZipFile) -> None:
+def _check_entries(archive: zipfile.ZipFile) -> None:
     """Raise `ValueError` for unexpected entries: other names, duplicates, links, and other compression methods."""
-    names = file.namelist()
+    names = archive.namelist()
     if unexpected := next((name for name in names if name not in _ENTRIES or names.count(name) > 1), None):
         raise ValueError(f"expected only {LEDGER}, {MARKS} and {NAMES} in it, each at most once, got {unexpected!r}")
-    for entry in file.infolist():
+    for entry in archive.infolist():
         if stat.S_IFMT(entry.external_attr >> 16) not in (0, stat.S_IFREG):
             raise ValueError(f"{entry.filename} is not a plain file")
         if entry.compress_type not in (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED):
             raise ValueError(f"expected ZIP method stored or deflated for {entry.filename}, got {entry.compress_type}")
 
 
-def _check_sizes(file: zipfile.ZipFile, n_packed: int, max_ratio: float) -> None:
-    """Raise `ValueError` for a backup that unpacks to far more than its own size, or has an entry over `MAX_BYTES`.
+def _check_sizes(archive: zipfile.ZipFile, n_packed: int, max_ratio: float) -> None:
+    """Raise `ValueError` for a backup that unpacks to too many bytes.
 
-    The ledger may exceed `MAX_BYTES`.
+    Args:
+        n_packed: Size of the backup file in bytes.
+        max_ratio: Maximum unpacked size, as a multiple of the packed size.
     """
-    for entry in file.infolist():
+    for entry in archive.infolist():
         if entry.filename != LEDGER and entry.file_size > MAX_BYTES:
             raise ValueError(f"{entry.filename} unpacks to {_to_mb(entry.file_size)}, over {_to_mb(MAX_BYTES)}")
-    n_unpacked = sum(entry.file_size for entry in file.infolist())
-    if n_unpacked > max(_ALLOWED_BYTES, max_ratio * n_packed):
+    n_unpacked = sum(entry.file_size for entry in archive.infolist())
+    if n_unpacked > max(_ALWAYS_ALLOWED_BYTES, max_ratio * n_packed):
         raise ValueError(
             f"the file unpacks to {_to_mb(n_unpacked)}, over {max_ratio:g} times its size of "
             f"{_to_mb(n_packed)}; if you trust its source, raise ATLAS_RESTORE_MAX_RATIO"
@@ -295,10 +300,12 @@ def _check_sizes(file: zipfile.ZipFile, n_packed: int, max_ratio: float) -> None
 
 
 def _check_room(ledger: zipfile.ZipInfo, directory: Path) -> None:
-    free = shutil.disk_usage(directory).free
-    if ledger.file_size > free:
+    """Raise `OSError` if the disk of a directory has too little space to unpack a ledger."""
+    n_free = shutil.disk_usage(directory).free
+    if ledger.file_size > n_free:
         raise OSError(
-            f"the ledger unpacks to {_to_mb(ledger.file_size)}, but the disk has only {_to_mb(free)} free, so make room"
+            f"the ledger unpacks to {_to_mb(ledger.file_size)}, but the disk has only {_to_mb(n_free)} free, "
+            "so make room"
         )
 
 
@@ -307,6 +314,7 @@ def _to_mb(n_bytes: int) -> str:
 
 
 def _decode_marks(marks: Any) -> dict[str, dict[str, Marks]]:
+    """Return the marks in a backup, keyed by collection and record id."""
     if not is_marks_by_table(marks):
         raise InvalidInput(
             f"{MARKS} in this backup is damaged: expected {{collection: {{record id: {{tags, pinned, note}}}}}}, got "
@@ -321,10 +329,10 @@ def _decode_marks(marks: Any) -> dict[str, dict[str, Marks]]:
     }
 
 
-def _replace_names(store: Store, names: bytes | None) -> None:
+def _replace_names(store: Store, domain_names: bytes | None) -> None:
     """Replace the store's names of domains with the backup's, or remove them if the backup has no names."""
     try:
-        names_text(store).change(lambda _: names)
+        names_text(store).change(lambda _: domain_names)
     except StoreUnavailable as error:
         raise StoreUnavailable(
             f"the names of domains cannot be replaced ({error}), so they are unchanged; everything else was restored"
@@ -340,5 +348,5 @@ def _relabel(store: Store) -> None:
         store.relabel(model, checksum="")
 
 
-def _count_store(store: Store) -> int:
+def _count_records(store: Store) -> int:
     return sum(store.ledger.count(name) for name in store.ledger.collections())

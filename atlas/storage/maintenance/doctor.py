@@ -89,6 +89,7 @@ def _check_index(store: Store) -> str:
 
 
 def _index_problem(store: Store, name: str) -> str:
+    """Return how the index of a collection differs from the ledger, or an empty string if it is equal or not used."""
     nearest = _vector_search_of(store, name)
     if store.read_only or nearest.index is None or nearest.is_exact():
         return ""
@@ -121,13 +122,14 @@ def _outage_reason(index: FollowingIndex) -> str:
 
 def _count_keys(index: FollowingIndex, n_expected: int) -> int:
     """Return the number of keys in an index, polling a service that may count with a delay."""
-    until = time.monotonic() + (SETTLING_SECONDS if index.is_remote else 0)
-    while (n_indexed := index.count()) != n_expected and time.monotonic() < until:
+    deadline = time.monotonic() + (SETTLING_SECONDS if index.is_remote else 0)
+    while (n_indexed := index.count()) != n_expected and time.monotonic() < deadline:
         time.sleep(1)
     return n_indexed
 
 
 def _fix_index(store: Store) -> None:
+    """Update the indexes that are behind the ledger, and build those again that differ otherwise."""
     for name in store.ledger.collections():
         problem, nearest = _index_problem(store, name), _vector_search_of(store, name)
         if not problem or nearest.index is None or _outage_reason(nearest.index):
@@ -140,8 +142,8 @@ def _fix_index(store: Store) -> None:
 
 def _await_index_update(nearest: VectorSearch) -> None:
     """Wait until the latest writes are visible in the index. Some services need seconds."""
-    until = time.monotonic() + SETTLING_SECONDS
-    while nearest.updater.n_behind() and time.monotonic() < until:
+    deadline = time.monotonic() + SETTLING_SECONDS
+    while nearest.updater.n_behind() and time.monotonic() < deadline:
         time.sleep(1)
 
 
@@ -188,17 +190,18 @@ def _join_ids(ids: Sequence[str]) -> str:
 def _fix_marks(store: Store) -> None:
     marks = store.ledger.marks
     if marks.orphaned_marks():
-        why = "of records that never existed"
+        reason = "of records that never existed"
         marks.drop_orphaned_marks(
-            store.ledger.new_operation("mark", actor=actor_name(store.settings.actor), reason=why)
+            store.ledger.new_operation("mark", actor=actor_name(store.settings.actor), reason=reason)
         )
     store.marks_files.write()
 
 
 def _check_purges(store: Store) -> str:
-    n_left = len(store.ledger.purges.unfinished())
-    are = "purge is" if n_left == 1 else "purges are"
-    return f"{n_left} {are} not finished: files of the store may still contain purged data" if n_left else ""
+    n_unfinished = len(store.ledger.purges.unfinished())
+    subject = "purge is" if n_unfinished == 1 else "purges are"
+    message = f"{n_unfinished} {subject} not finished: files of the store may still contain purged data"
+    return message if n_unfinished else ""
 
 
 def _fix_purges(store: Store) -> None:

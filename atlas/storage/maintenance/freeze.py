@@ -22,7 +22,7 @@ from atlas.storage.store import LABEL, LEDGER, Store
 OMISSION_REASON = "left out of this copy: what was deleted, and what waits for review"
 """Reason of the purge in a copy's history that left out records."""
 
-_YOUNG_SECONDS = 3_600.0
+_MAX_WRITING_SECONDS = 3_600.0
 """Age up to which another process may still be writing a copy."""
 
 
@@ -67,18 +67,14 @@ def freeze(store: Store, name: str, *, reword: Reword | None = None) -> Path:
     return target
 
 
-def remove_unused_copies(store: Path, live: Collection[str]) -> None:
-    """Remove unreferenced frozen copies, and the remains of killed processes.
-
-    Args:
-        live: Names of the copies to keep.
-    """
+def remove_unused_copies(store: Path, names_in_use: Collection[str]) -> None:
+    """Remove frozen copies that are not in use or older than a purge, and the remains of killed processes."""
     for path in store.glob(f"{PREFIX}*"):
         name = path.name.removeprefix(PREFIX)
         with suppress(FileNotFoundError):  # another process removed it
-            is_old = time.time() - path.stat().st_mtime > _YOUNG_SECONDS
-            is_of_no_use = (path / STAMP).exists() and current_copy(store, name) is None
-            if is_of_no_use or (is_old and name not in live):
+            is_old = time.time() - path.stat().st_mtime > _MAX_WRITING_SECONDS
+            is_outdated = (path / STAMP).exists() and current_copy(store, name) is None
+            if is_outdated or (is_old and name not in names_in_use):
                 remove_frozen_copy(store, name)
 
 

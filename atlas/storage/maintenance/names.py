@@ -28,7 +28,7 @@ class NamesText(Protocol):
     def read(self) -> bytes | None:
         """Return the text, or None if there are no names."""
 
-    def state(self) -> str:
+    def change_token(self) -> str:
         """Return a string that differs after every change."""
 
     def change(self, change: Change) -> None:
@@ -56,7 +56,7 @@ class NamesFile:
         except FileNotFoundError:
             return None
 
-    def state(self) -> str:
+    def change_token(self) -> str:
         """Return the time at which the text was written."""
         return str(self.path.stat().st_mtime_ns if self.path.exists() else 0)
 
@@ -99,49 +99,51 @@ class NamesNote:
 
     def __init__(self, notes: Notes, directory: Path) -> None:
         self._notes = notes
-        self._earlier = NamesFile(directory)
+        self._former_file = NamesFile(directory)
 
     def read(self) -> bytes | None:
         """Return the text, or None if none was written yet."""
-        text = self._text()
-        if text is None and self._earlier.path.exists():
+        text = self._read_text()
+        if text is None and self._former_file.path.exists():
             with suppress(ReadOnlyStore):
                 self._migrate_file()
-            text = self._text()
+            text = self._read_text()
         return None if text is None else text.encode()
 
-    def state(self) -> str:
+    def change_token(self) -> str:
         """Return a random string that each change replaces."""
         return self._notes.read(DOMAIN_NAMES_STATE).get("", "")
 
     def change(self, change: Change) -> None:
         """Apply a function to the text, and retry after a concurrent change by another server."""
         while True:
-            before = self.read()
-            text = change(before)
+            current = self.read()
+            text = change(current)
             try:
-                self._write(None if before is None else before.decode(), text)
+                self._write(None if current is None else current.decode(), text)
             except PlanOutdated:
                 continue
             return
 
     def set_aside(self) -> None:
         """Copy the names to a second note, so that they are not lost."""
-        self._notes.write({DOMAIN_NAMES + DAMAGED_SUFFIX: self._text()})
+        self._notes.write({DOMAIN_NAMES + DAMAGED_SUFFIX: self._read_text()})
 
-    def _text(self) -> str | None:
+    def _read_text(self) -> str | None:
         return self._notes.read(DOMAIN_NAMES).get("")
 
-    def _write(self, before: str | None, text: bytes | None) -> None:
-        state = self._notes.read(DOMAIN_NAMES_STATE).get("")
-        written = None if text is None else text.decode("utf-8", "replace").replace("\0", "")
+    def _write(self, expected_text: str | None, text: bytes | None) -> None:
+        """Replace the text, or raise `PlanOutdated` if the current text is not the expected one."""
+        token = self._notes.read(DOMAIN_NAMES_STATE).get("")
+        new_text = None if text is None else text.decode("utf-8", "replace").replace("\0", "")
         self._notes.write(
-            {DOMAIN_NAMES: written, DOMAIN_NAMES_STATE: new_id()},
-            expected={DOMAIN_NAMES: before, DOMAIN_NAMES_STATE: state},
+            {DOMAIN_NAMES: new_text, DOMAIN_NAMES_STATE: new_id()},
+            expected={DOMAIN_NAMES: expected_text, DOMAIN_NAMES_STATE: token},
         )
 
     def _migrate_file(self) -> None:
+        """Move the names from a file of an earlier version into the ledger, unless the ledger has names already."""
         with suppress(PlanOutdated):  # another machine has given its own
-            self._write(None, self._earlier.read())
+            self._write(None, self._former_file.read())
         with suppress(FileNotFoundError):  # another process of this machine has done the same
-            self._earlier.path.replace(self._earlier.path.with_name(f"{NAMES}.before-sharing"))
+            self._former_file.path.replace(self._former_file.path.with_name(f"{NAMES}.before-sharing"))

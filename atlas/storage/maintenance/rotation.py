@@ -36,10 +36,10 @@ class RotationReport:
     """Older backups that were removed, the oldest first."""
 
 
-def backup_name(store: Store, why: str = "backup") -> str:
-    """Return the name of a new backup: `my-agent-backup-20260131-090507.zip`."""
+def backup_name(store: Store, purpose: str = "backup") -> str:
+    """Return the name of a new backup, such as `my-agent-backup-20260131-090507.zip` for the purpose `backup`."""
     name = store.path.resolve().name.lstrip(".")
-    return f"{name}-{why}-{store.ledger.clock.now():%Y%m%d-%H%M%S}.zip"
+    return f"{name}-{purpose}-{store.ledger.clock.now():%Y%m%d-%H%M%S}.zip"
 
 
 def back_up_into(store: Store, directory: Path, n_kept: int | None = None) -> RotationReport:
@@ -88,7 +88,8 @@ def rotate_backups(store: Store, directory: Path, n_kept: int) -> RotationReport
         _test_backup(store, untested, report.n_records)
         move_backup(store, untested, path)
     finally:
-        _remove(store, [untested, *directory.resolve().glob(f"*-{_unique_name_part(store)}-*{UNTESTED_SUFFIX}")])
+        leftovers = directory.resolve().glob(f"*-{_unique_name_part(store)}-*{UNTESTED_SUFFIX}")
+        _remove_backups(store, [untested, *leftovers])
     return RotationReport(backup=report, path=path, removed=_remove_oldest(store, path, n_kept))
 
 
@@ -114,6 +115,7 @@ def _test_backup(store: Store, path: Path, n_records: int) -> None:
 
 
 def _restoration_problem(store: Store, path: Path, scratch: Path, n_records: int) -> str:
+    """Restore a backup into a new store at `scratch`. Return what is wrong with that store, or an empty string."""
     actor = current_actor()  # who may use this store may use its copy
     with (
         acting(replace(actor, store=scratch)) if actor is not None else nullcontext(),
@@ -127,17 +129,19 @@ def _restoration_problem(store: Store, path: Path, scratch: Path, n_records: int
 
 def _remove_oldest(store: Store, newest_backup: Path, n_kept: int) -> tuple[Path, ...]:
     """Remove the oldest recorded backups in the directory of the newest backup, and return their paths."""
-    recorded = [Path(backup.path) for backup in read_backups(store.ledger)]
+    recorded_paths = [Path(backup.path) for backup in read_backups(store.ledger)]
     pattern = re.compile(rf".*-{_unique_name_part(store)}-\d{{8}}-\d{{6}}\.zip")
-    older = [
+    older_backups = [
         path
-        for path in recorded
+        for path in recorded_paths
         if path.parent == newest_backup.parent and pattern.fullmatch(path.name) and path != newest_backup
     ]
-    return _remove(store, older[: len(older) - (n_kept - 1)] if len(older) >= n_kept else [])
+    n_removed = max(0, len(older_backups) + 1 - n_kept)
+    return _remove_backups(store, older_backups[:n_removed])
 
 
-def _remove(store: Store, paths: Iterable[Path]) -> tuple[Path, ...]:
+def _remove_backups(store: Store, paths: Iterable[Path]) -> tuple[Path, ...]:
+    """Remove backups and their records in the ledger, and return the paths of those that existed."""
     removed = tuple(path for path in dict.fromkeys(paths) if path.exists())
     for path in removed:
         path.unlink(missing_ok=True)

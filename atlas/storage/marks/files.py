@@ -73,7 +73,7 @@ BUSY_SHARE = 0.05
 SETTLING_SECONDS = 2.0
 """Time to wait for another process to copy its writes."""
 
-LOOK_SECONDS = 0.1
+POLL_SECONDS = 0.1
 
 WAIT_SECONDS = 30.0
 """Time to wait for another process that is writing the files."""
@@ -114,7 +114,7 @@ class MarksFiles:
     def __init__(self, directory: Path, ledger: LedgerEngine) -> None:
         self._directory = directory
         self._ledger = ledger
-        self._lock_of_files = InterProcessLock(directory / "marks.lock")
+        self._files_lock = InterProcessLock(directory / "marks.lock")
         self._pause = PAUSE_SECONDS
         self._reset()
         if ledger.is_file:
@@ -141,13 +141,13 @@ class MarksFiles:
         if not self._ledger.is_file:
             return
         try:
-            with self._lock_of_files.locked(WAIT_SECONDS) as has_lock:
+            with self._files_lock.locked(WAIT_SECONDS) as has_lock:
                 if not has_lock:
                     raise StoreUnavailable(
                         f"another process has been writing the files of marks for {WAIT_SECONDS:.0f} seconds; try again"
                     )
                 for collection in self._collections():
-                    self._write(collection)
+                    self._write_if_outdated(collection)
                 for path in self._unfinished_files():
                     path.unlink(missing_ok=True)
         except OSError as error:
@@ -162,16 +162,16 @@ class MarksFiles:
         This process's pending changes are written first, and other processes get two seconds to write theirs.
         """
         self.finish()
-        until = time.monotonic() + SETTLING_SECONDS
-        while (names := self._differing_files()) and time.monotonic() < until:
-            time.sleep(LOOK_SECONDS)
+        deadline = time.monotonic() + SETTLING_SECONDS
+        while (names := self._outdated_files()) and time.monotonic() < deadline:
+            time.sleep(POLL_SECONDS)
         return names
 
     def leftovers(self) -> list[str]:
         """Return the names of temporary files of killed processes. Empty while a process is writing."""
         if not self._unfinished_files():
             return []
-        with self._lock_of_files.locked(0) as has_lock:
+        with self._files_lock.locked(0) as has_lock:
             return [path.name for path in self._unfinished_files()] if has_lock else []
 
     def finish(self) -> None:
@@ -200,9 +200,9 @@ class MarksFiles:
     def _work(self, closing: threading.Event) -> None:
         """Write the files until the ledger has no new changes, or `finish` takes over."""
         while not closing.wait(self._pause):
-            began = time.monotonic()
+            started_at = time.monotonic()
             is_written = self._write_or_warn()
-            self._pause = max(PAUSE_SECONDS, (time.monotonic() - began) / BUSY_SHARE)
+            self._pause = max(PAUSE_SECONDS, (time.monotonic() - started_at) / BUSY_SHARE)
             with self._lock:
                 if not (is_written and self._is_stale):
                     if self._thread is threading.current_thread():
@@ -210,7 +210,7 @@ class MarksFiles:
                     return
 
     def _write_or_warn(self) -> bool:
-        """Write all files, and return whether that succeeded. After a failure, the next write or `finish` retries."""
+        """Write all files, and return whether that succeeded. A failure is logged, and retried by the next write."""
         self._is_stale = False
         try:
             self.write()
@@ -225,29 +225,33 @@ class MarksFiles:
             raise
         return True
 
-    def _write(self, collection: str) -> None:
+    def _write_if_outdated(self, collection: str) -> None:
+        """Write the file of a collection, unless it is a copy of the current state of the ledger."""
         if self._is_current(collection):
             return
         with self._ledger.reading():
-            state, rows = self._ledger.marks.state(), self._rows(collection)
+            state, rows = self._ledger.marks.change_token(), self._rows(collection)
         _write_file(self._directory / marks_file(collection), state, rows)
 
-    def _differing_files(self) -> list[str]:
+    def _outdated_files(self) -> list[str]:
+        """Return the names of the files that are missing, or differ from the ledger."""
         return [marks_file(name) for name in self._collections() if not self._is_current(name)]
 
     def _unfinished_files(self) -> list[Path]:
+        """Return the temporary files of a process that is writing, or was killed while it was."""
         return sorted(self._directory.glob(UNFINISHED_FILES))
 
     def _collections(self) -> list[str]:
+        """Return the collections that have a file."""
         return list(filter(has_file, self._ledger.collections())) if self._ledger.is_file else []
 
     def _is_current(self, collection: str) -> bool:
         """Return whether a file is a copy of the current state of the ledger."""
         try:
-            head, _, body = (self._directory / marks_file(collection)).read_bytes().partition(b"\n")
+            first_line, _, body = (self._directory / marks_file(collection)).read_bytes().partition(b"\n")
         except OSError:
             return False
-        return head == _first_line(self._ledger.marks.state(), body).encode()
+        return first_line == _first_line(self._ledger.marks.change_token(), body).encode()
 
     def _rows(self, collection: str) -> dict[int, dict[str, Any]]:
         """Return the rows of a marks file, keyed by record number."""
@@ -287,12 +291,13 @@ class _WriteOnCloseStorage(Storage):
 
     def close(self) -> None:
         """Replace the file."""
-        rows = ",\n".join(f"{json.dumps(key)}: {_dump(row)}" for key, row in self._tables.get(TABLE, {}).items())
+        rows = ",\n".join(f"{json.dumps(key)}: {_to_json(row)}" for key, row in self._tables.get(TABLE, {}).items())
         body = f'"{TABLE}": {{\n{rows}\n}}}}\n'
         replace_atomically(self._path, f"{_first_line(self._state, body.encode())}\n{body}")
 
 
 def _write_file(path: Path, state: str, rows: Mapping[int, Mapping[str, Any]]) -> None:
+    """Replace a file by one with these rows, keyed by record number, and the state of the ledger."""
     database = TinyDB(storage=lambda: _WriteOnCloseStorage(path, state))
     database.table(TABLE).insert_multiple(Document(row, doc_id=seq) for seq, row in rows.items())
     database.close()
@@ -301,10 +306,10 @@ def _write_file(path: Path, state: str, rows: Mapping[int, Mapping[str, Any]]) -
 def _first_line(state: str, body: bytes) -> str:
     """Return the first line of a file with this body. TinyDB reads the line as a table with one row."""
     table = {"1": {"state": state, "sha256": hashlib.sha256(body).hexdigest()}}
-    return f'{{"{STATE_TABLE}": {_dump(table)},'
+    return f'{{"{STATE_TABLE}": {_to_json(table)},'
 
 
-def _dump(value: object) -> str:
+def _to_json(value: object) -> str:
     return json.dumps(value, ensure_ascii=False)
 
 

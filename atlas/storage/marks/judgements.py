@@ -51,9 +51,9 @@ class Judgements:
 
     def all(self) -> list[Judgement]:
         """Return all judgements, oldest first. Malformed judgements are logged and skipped."""
-        read = (read_judgement(name, text) for name, text in self._notes.read(JUDGEMENT_PREFIX).items())
+        judgements = (read_judgement(name, text) for name, text in self._notes.read(JUDGEMENT_PREFIX).items())
         return sorted(
-            filter(None, read), key=lambda judgement: (judgement.judged_at, judgement.query, judgement.record_id)
+            filter(None, judgements), key=lambda judgement: (judgement.judged_at, judgement.query, judgement.record_id)
         )
 
     def state(self) -> str:
@@ -69,7 +69,7 @@ class Judgements:
             ReadOnlyStore: The store was opened for reading only.
         """
         name = JUDGEMENT_PREFIX + _note_name(parse_query(query), collection, record_id)
-        text = None if is_right is None else _text(is_right, self._clock.now())
+        text = None if is_right is None else _encode(is_right, self._clock.now())
         self._notes.write({name: text}, records=[] if text is None else [(collection, record_id)])
 
     def add(self, judgements: Iterable[Judgement]) -> None:
@@ -79,16 +79,12 @@ class Judgements:
             InvalidInput: A record was purged.
             ReadOnlyStore: The store was opened for reading only.
         """
-        added = list(judgements)
-        self._notes.write(
-            {
-                JUDGEMENT_PREFIX + _note_name(each.query, each.collection, each.record_id): _text(
-                    each.is_right, each.judged_at
-                )
-                for each in added
-            },
-            records=[(each.collection, each.record_id) for each in added],
-        )
+        texts, records = {}, []
+        for judgement in judgements:
+            name = _note_name(judgement.query, judgement.collection, judgement.record_id)
+            texts[JUDGEMENT_PREFIX + name] = _encode(judgement.is_right, judgement.judged_at)
+            records.append((judgement.collection, judgement.record_id))
+        self._notes.write(texts, records=records)
 
     def forget(self, queries: Collection[str]) -> Forgotten:
         """Delete all judgements of some queries, and return them for `restore`."""
@@ -96,7 +92,7 @@ class Judgements:
 
     def remove(self, judgements: Iterable[Judgement]) -> Forgotten:
         """Delete judgements, and return them for `restore`."""
-        names = [_note_name(each.query, each.collection, each.record_id) for each in judgements]
+        names = [_note_name(judgement.query, judgement.collection, judgement.record_id) for judgement in judgements]
         texts = self._notes.write({JUDGEMENT_PREFIX + name: None for name in names})
         return {name: text for name, text in texts.items() if text is not None}
 
@@ -148,7 +144,7 @@ def group_by_query(judgements: Sequence[Judgement]) -> dict[str, list[Judgement]
     return grouped
 
 
-def _text(is_right: bool, judged_at: datetime) -> str:
+def _encode(is_right: bool, judged_at: datetime) -> str:
     return json.dumps({"right": is_right, "judged_at": judged_at.isoformat()})
 
 

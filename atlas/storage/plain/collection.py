@@ -59,10 +59,10 @@ def as_collection(
             f"expected a vector store with the coroutines {', '.join(METHODS)}, got {type(vector_store).__name__!r}; "
             "wrap it in a class that has them, or use atlas.open_memory"
         )
-    if callable(choose := get_member(vector_store, "for_collection")):
-        chosen_store = choose(scope.collection)
-        marked_scope = scope if chosen_store is vector_store else None  # a store of its own needs no marks
-        return PlainCollection(chosen_store, dimension, marked_scope, keeps_usage=keeps_usage)
+    if callable(for_collection := get_member(vector_store, "for_collection")):
+        own_store = for_collection(scope.collection)
+        shared_scope = scope if own_store is vector_store else None  # a store of its own needs no marks
+        return PlainCollection(own_store, dimension, shared_scope, keeps_usage=keeps_usage)
     return PlainCollection(vector_store, dimension, scope, keeps_usage=keeps_usage)
 
 
@@ -108,7 +108,9 @@ class PlainCollection(Collection):
     ) -> None:
         """Add records. A store without the optional methods gets only the first vector of each record."""
         run(
-            self._store.add(ids, [self._to_stored_form(embedding) for embedding in embeddings], metadatas, documents),
+            self._store.add(
+                ids, [self._to_stored_embedding(embedding) for embedding in embeddings], metadatas, documents
+            ),
             is_shielded=True,
         )
 
@@ -127,8 +129,10 @@ class PlainCollection(Collection):
         Restored marks are refused. Only the counts of restored usage are kept.
         """
         self.mark({record_id: history.marks for record_id, history in restored.items() if history.marks != Marks()})
-        usage = {i: as_metadata(history.usage) for i, history in restored.items()} if self._keeps_usage else {}
-        with_usage = [metadata | usage.get(i, {}) for i, metadata in zip(ids, metadatas, strict=True)]
+        usage: dict[str, dict[str, Any]] = {}
+        if self._keeps_usage:
+            usage = {record_id: as_metadata(history.usage) for record_id, history in restored.items()}
+        with_usage = [metadata | usage.get(record_id, {}) for record_id, metadata in zip(ids, metadatas, strict=True)]
         self.add(ids, embeddings, with_usage, documents)
         return ids
 
@@ -147,19 +151,22 @@ class PlainCollection(Collection):
         The records `deleted_ids` are deleted as well.
         """
         with self._lock:
-            before = self._rows(ids)
-            numbers_before = [usage_fields(row["metadata"]) if self._keeps_usage else {} for row in before]
-            with_statistics = [metadata | numbers for metadata, numbers in zip(metadatas, numbers_before, strict=True)]
-            self._replace(before, embeddings, with_statistics, documents, deleted_ids)
+            old_rows = self._rows(ids)
+            usage = [usage_fields(row["metadata"]) if self._keeps_usage else {} for row in old_rows]
+            with_usage = [metadata | counts for metadata, counts in zip(metadatas, usage, strict=True)]
+            if old_rows:
+                self._replace_rows(old_rows, embeddings, with_usage, documents)
+            if deleted_ids:
+                run(self._store.delete(list(deleted_ids)), is_shielded=True)
 
     def delete(self, ids: list[str]) -> int:
         """Remove records, and return how many of them existed."""
-        distinct = list(dict.fromkeys(ids))
+        distinct_ids = list(dict.fromkeys(ids))
         with self._lock:  # not while one of them is being replaced, which would bring it back
-            n_present = len(self.get(distinct))
-            if n_present:
-                run(self._store.delete(distinct), is_shielded=True)
-        return n_present
+            n_existing = len(self.get(distinct_ids))
+            if n_existing:
+                run(self._store.delete(distinct_ids), is_shielded=True)
+        return n_existing
 
     def query(
         self, embedding: npt.ArrayLike, k: int, where: Where | None = None, *, with_buried: bool = True
@@ -194,18 +201,20 @@ class PlainCollection(Collection):
         The maximum score is estimated from the best hit and its share of the query's words.
         """
         result = self.query(embedding, n, where) if embedding is not None else NO_RESULT
-        word_values, information = self._word_values(text, where)
+        keyword_scores, max_score = self._keyword_scores(text, where)
         metadatas = dict(zip(result.ids, result.metadatas, strict=True))
-        similarities = {i: 1.0 - distance for i, distance in zip(result.ids, result.distances, strict=True)}
-        for row in self.get([i for i in list(word_values)[: max(n, 0)] if i not in metadatas]):
+        distances = zip(result.ids, result.distances, strict=True)
+        similarities = {record_id: 1.0 - distance for record_id, distance in distances}
+        best_ids = list(keyword_scores)[: max(n, 0)]
+        for row in self.get([record_id for record_id in best_ids if record_id not in metadatas]):
             metadatas[row["id"]] = row["metadata"]
             similarities[row["id"]] = 0.0 if embedding is None else _best_similarity(row["embedding"], embedding)
         return Candidates(
             ids=list(metadatas),
-            similarities=[similarities[i] for i in metadatas],
-            words=[word_values.get(i, 0.0) for i in metadatas],
+            similarities=[similarities[record_id] for record_id in metadatas],
+            words=[keyword_scores.get(record_id, 0.0) for record_id in metadatas],
             metadatas=list(metadatas.values()),
-            word_information=information,
+            word_information=max_score,
         )
 
     def scan(
@@ -258,7 +267,7 @@ class PlainCollection(Collection):
         with self._lock:
             [row] = self._rows([record_id])
             metadata = with_outcome(row["metadata"], success, updater)
-            self._replace([row], [row["embedding"]], [metadata], [row["document"]])
+            self._replace_rows([row], [row["embedding"]], [metadata], [row["document"]])
 
     def n_records(self) -> int:
         """Return the number of records.
@@ -302,7 +311,7 @@ class PlainCollection(Collection):
         usage = {row["id"]: decode_usage(row["metadata"]) for row in rows}
         return {record_id: usage.get(record_id, NO_USAGE) for record_id in ids}
 
-    def _word_values(self, text: str | None, where: Where | None) -> tuple[dict[str, float], float]:
+    def _keyword_scores(self, text: str | None, where: Where | None) -> tuple[dict[str, float], float]:
         """Return the scores of the records with any word of a text, keyed by id, and the estimated maximum score."""
         if text is None or not get_member(self._vector_store, "search_text"):
             return {}, 0.0
@@ -311,13 +320,13 @@ class PlainCollection(Collection):
         if not result.ids:
             return {}, 0.0
         distances = zip(result.ids, result.distances, strict=True)
-        values = {i: max(0.0, 1.0 / max(distance, 1e-6) - 1.0) for i, distance in distances}
-        words, best = set(text.lower().split()), result.documents[0].lower()
-        n_found_words = max(1, sum(word in best for word in words))
-        return values, max(values.values()) * max(1, len(words)) / n_found_words
+        scores = {record_id: max(0.0, 1.0 / max(distance, 1e-6) - 1.0) for record_id, distance in distances}
+        query_words, best_document = set(text.lower().split()), result.documents[0].lower()
+        n_matching_words = max(1, sum(word in best_document for word in query_words))
+        return scores, max(scores.values()) * max(1, len(query_words)) / n_matching_words
 
     def _all_rows(self) -> QueryResult:
-        """Return all records. A store that cannot count is queried with a growing k."""
+        """Return all records, as neighbours of an arbitrary vector. Without `count`, k grows until all are found."""
         if self._can_count:
             n_records = run(self._store.count())
             return run(self._store.query(self._arbitrary_vector, n_records)) if n_records else NO_RESULT
@@ -348,39 +357,31 @@ class PlainCollection(Collection):
                     "`embedding`, `metadata`, `document`"
                 )
         return [
-            rows_by_id[record_id] | {"embedding": self._to_stored_form(rows_by_id[record_id]["embedding"])}
+            rows_by_id[record_id] | {"embedding": self._to_stored_embedding(rows_by_id[record_id]["embedding"])}
             for record_id in ids
         ]
 
-    def _replace(
-        self,
-        before: Sequence[Row],
-        embeddings: Sequence[npt.ArrayLike],
-        metadatas: list[dict[str, Any]],
-        documents: list[str],
-        deleted_ids: Sequence[str] = (),
-    ) -> None:
-        if before:
-            self._replace_rows(before, embeddings, metadatas, documents)
-        if deleted_ids:
-            run(self._store.delete(list(deleted_ids)), is_shielded=True)
-
     def _replace_rows(
         self,
-        before: Sequence[Row],
+        old_rows: Sequence[Row],
         embeddings: Sequence[npt.ArrayLike],
         metadatas: list[dict[str, Any]],
         documents: list[str],
     ) -> None:
-        ids, vectors = [row["id"] for row in before], [self._to_stored_form(embedding) for embedding in embeddings]
+        """Replace records by the store's `update`, or else by deleting and adding them."""
+        ids = [row["id"] for row in old_rows]
+        vectors = [self._to_stored_embedding(embedding) for embedding in embeddings]
         if may_be_awaited(self._vector_store, "update"):
             run(self._store.update(ids, vectors, metadatas, documents), is_shielded=True)
             return
         columns = zip(ids, vectors, metadatas, documents, strict=True)
-        after = [{"id": i, "embedding": e, "metadata": m, "document": d} for i, e, m, d in columns]
-        run(replace_records(self._store, before, after), is_shielded=True)
+        new_rows = [
+            {"id": record_id, "embedding": vector, "metadata": metadata, "document": document}
+            for record_id, vector, metadata, document in columns
+        ]
+        run(replace_records(self._store, old_rows, new_rows), is_shielded=True)
 
-    def _to_stored_form(self, embedding: npt.ArrayLike) -> list[Any]:
+    def _to_stored_embedding(self, embedding: npt.ArrayLike) -> list[Any]:
         """Return an embedding in the store's format: all windows, or only the first vector."""
         return to_list(np.atleast_2d(np.asarray(embedding))[: None if self._takes_windows else 1])
 
@@ -394,4 +395,5 @@ def to_list(embedding: npt.ArrayLike) -> list[Any]:
 def _best_similarity(windows: npt.ArrayLike, vector: npt.ArrayLike) -> float:
     """Return the highest cosine of a vector with the windows of a record."""
     rows, query = np.atleast_2d(np.asarray(windows, np.float32)), np.asarray(vector, np.float32).ravel()
-    return float((rows @ query / (np.linalg.norm(rows, axis=1) * np.linalg.norm(query))).max())
+    cosines = rows @ query / (np.linalg.norm(rows, axis=1) * np.linalg.norm(query))
+    return float(cosines.max())

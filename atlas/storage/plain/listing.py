@@ -19,10 +19,10 @@ def list_rows(
     offset: int = 0,
 ) -> list[dict[str, Any]]:
     """Return the rows that pass a filter, sorted by a metadata value. Rows without the value come last."""
-    tree = parse_where(where)
-    passing = [row for row in rows if matches(tree, row["metadata"] | {"id": row["id"]})]
+    parsed_filter = parse_where(where)
+    passing = [row for row in rows if matches(parsed_filter, row["metadata"] | {"id": row["id"]})]
     if order_by:
-        present = [row for row in passing if row["metadata"].get(order_by) is not None]
-        absent = [row for row in passing if row["metadata"].get(order_by) is None]
-        passing = sorted(present, key=lambda row: row["metadata"][order_by], reverse=descending) + absent
+        rows_with_key = [row for row in passing if row["metadata"].get(order_by) is not None]
+        other_rows = [row for row in passing if row["metadata"].get(order_by) is None]
+        passing = sorted(rows_with_key, key=lambda row: row["metadata"][order_by], reverse=descending) + other_rows
     return passing[offset : None if limit is None else offset + limit]

@@ -13,17 +13,17 @@ Row = Mapping[str, Any]
 """A record: `id`, `embedding` in the format of the store's `add`, `metadata`, `document`."""
 
 
-async def replace_records(store: VectorStore, before: Sequence[Row], after: Sequence[Row]) -> None:
+async def replace_records(store: VectorStore, old_rows: Sequence[Row], new_rows: Sequence[Row]) -> None:
     """Replace records by deleting and adding them. On failure, deleted records are added back.
 
     Raises:
         StoreError: The rollback failed too; the message contains the records.
     """
     try:
-        await store.delete([row["id"] for row in before])
-        await add_rows(store, after)
+        await store.delete([row["id"] for row in old_rows])
+        await add_rows(store, new_rows)
     except BaseException as error:  # a cancellation must not lose the records either
-        await _restore_rows(store, before, error)
+        await _restore_rows(store, old_rows, error)
         raise
 
 
@@ -33,16 +33,20 @@ async def add_rows(store: VectorStore, rows: Sequence[Row]) -> None:
     await store.add(*fields)
 
 
-async def _restore_rows(store: VectorStore, before: Sequence[Row], error: BaseException) -> None:
-    """Add back the records that the store no longer has, or raise `StoreError`."""
-    missing = before
+async def _restore_rows(store: VectorStore, old_rows: Sequence[Row], error: BaseException) -> None:
+    """Add back the records that the store no longer has, or raise `StoreError`.
+
+    Args:
+        error: Why the records could not be replaced.
+    """
+    missing_rows = old_rows
     try:
-        present = {row["id"] for row in await store.get([row["id"] for row in before])}
-        missing = [row for row in before if row["id"] not in present]
-        if missing:
-            await add_rows(store, missing)
+        existing_ids = {row["id"] for row in await store.get([row["id"] for row in old_rows])}
+        missing_rows = [row for row in old_rows if row["id"] not in existing_ids]
+        if missing_rows:
+            await add_rows(store, missing_rows)
     except Exception as failure:
-        lost_rows = [{name: row[name] for name in ("id", "document", "metadata")} for row in missing]
+        lost_rows = [{name: row[name] for name in ("id", "document", "metadata")} for row in missing_rows]
         raise StoreError(
             f"the vector store deleted records to replace them, but failed to add the new ones ({error!r}) and to "
             f"restore the old ones ({failure!r}); add these again, each with the embedding of its document: "

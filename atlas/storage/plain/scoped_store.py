@@ -42,15 +42,15 @@ class ScopedStore:
     mark, unless the store contains unmarked records. Results that violate the filter are dropped.
     """
 
-    def __init__(self, store: VectorStore, scope: MemoryScope, axis: list[float]) -> None:
+    def __init__(self, store: VectorStore, scope: MemoryScope, arbitrary_vector: list[float]) -> None:
         """Use one collection of a store.
 
         Args:
-            axis: Any vector, of the store's dimension.
+            arbitrary_vector: Any vector of the store's dimension, to list records by a query.
         """
         self._store = cast(BrowsableVectorStore, store)
         self._scope = scope
-        self._arbitrary_vector = axis
+        self._arbitrary_vector = arbitrary_vector
         self._has_unmarked: bool | None = None
         """None until the records were listed."""
 
@@ -86,13 +86,17 @@ class ScopedStore:
 
     async def query(self, embedding: npt.ArrayLike, k: int, where: Where | None = None) -> QueryResult:
         """Return the k records of the collection that are nearest to a vector, nearest first."""
-        filtered = await self._filter(where)
-        return await self._search_collection(k, lambda n: self._store.query(embedding, n, filtered))
+        scoped_filter = await self._scope_filter(where)
+        return await self._search_collection(
+            k, lambda n_requested: self._store.query(embedding, n_requested, scoped_filter)
+        )
 
     async def search_text(self, text: str, k: int, where: Where | None = None) -> QueryResult:
         """Return the k records of the collection that the store finds by words, best first."""
-        filtered = await self._filter(where)
-        return await self._search_collection(k, lambda n: self._store.search_text(text, n, filtered))
+        scoped_filter = await self._scope_filter(where)
+        return await self._search_collection(
+            k, lambda n_requested: self._store.search_text(text, n_requested, scoped_filter)
+        )
 
     async def count(self) -> int:
         """Return the number of records of the collection, listing them."""
@@ -110,7 +114,7 @@ class ScopedStore:
         offset: int = 0,
     ) -> list[dict[str, Any]]:
         """Return the records of the collection, sorted by a metadata key or by insertion."""
-        rows = await self._store.scan(await self._filter(where), order_by=order_by, descending=descending)
+        rows = await self._store.scan(await self._scope_filter(where), order_by=order_by, descending=descending)
         own_rows = [row for row in rows if self._owns(row["metadata"])]
         return own_rows[offset : None if limit is None else offset + limit]
 
@@ -125,20 +129,20 @@ class ScopedStore:
             n_requested *= GROWTH
         return QueryResult(ids=[], distances=[], metadatas=[], documents=[])
 
-    async def _filter(self, where: Where | None) -> Where | None:
-        """Add the collection's condition to `where`, in a form that ChromaDB takes as well.
+    async def _scope_filter(self, where: Where | None) -> Where | None:
+        """Return a filter that also requires the mark of the collection, in a form that ChromaDB takes as well.
 
-        Return `where` unchanged while the store has unmarked records. Callers filter the result themselves.
+        While the store has unmarked records, `where` is returned unchanged. So callers also filter the result.
         """
         if self._has_unmarked is None:
-            self._has_unmarked = await self._find_unmarked()
+            self._has_unmarked = await self._look_for_unmarked()
         if self._has_unmarked:
             return where
         conditions = [*({name: value} for name, value in (where or {}).items()), {COLLECTION: self._scope.collection}]
         return {"$and": conditions} if len(conditions) > 1 else conditions[0]
 
-    async def _find_unmarked(self) -> bool:
-        """Return whether the collection has unmarked records, which takes a listing of the store."""
+    async def _look_for_unmarked(self) -> bool:
+        """List the whole store, and return whether the collection has unmarked records."""
         metadatas = [row["metadata"] for row in await self._store.scan()] if get_member(self._store, "scan") else None
         if metadatas is None:
             n_requested = FIRST_REQUESTED
@@ -151,6 +155,7 @@ class ScopedStore:
         return [{**metadata, COLLECTION: self._scope.collection} for metadata in metadatas]
 
     def _owns(self, metadata: Mapping[str, Any]) -> bool:
+        """Return whether a record with this metadata belongs to the collection."""
         if COLLECTION in metadata:
             return bool(metadata[COLLECTION] == self._scope.collection)
         try:

@@ -20,22 +20,18 @@ COLUMNS = {"usage.n_uses": COUNT, "usage.n_successes": SUCCESSES}
 def usage_fields(metadata: Mapping[str, Any]) -> dict[str, Any]:
     """Return the usage fields of `Strategy` from a record's metadata. Empty if the record was never used."""
     count, rate = metadata.get(COUNT, 0), metadata.get(RATE, UNTRIED_RATE)
-    return (
-        {COUNT: count, SUCCESSES: metadata.get(SUCCESSES, _estimate_successes(count, rate)), RATE: rate}
-        if count
-        else {}
-    )
+    if not count:
+        return {}
+    return {COUNT: count, SUCCESSES: metadata.get(SUCCESSES, _estimate_successes(count, rate)), RATE: rate}
 
 
 def with_successes(strategy: Strategy) -> Strategy:
     """Return a plug-in's strategy with a number of successes, which is estimated from the rate if missing."""
     count, rate = strategy.usage_count, strategy.success_rate
-    is_rate = isinstance(count, int) and isinstance(rate, int | float) and 0 <= rate <= 1
-    return (
-        replace(strategy, n_succeeded=_estimate_successes(count, rate))
-        if is_rate and not strategy.n_succeeded
-        else strategy
-    )
+    is_valid = isinstance(count, int) and isinstance(rate, int | float) and 0 <= rate <= 1
+    if not is_valid or strategy.n_succeeded:
+        return strategy
+    return replace(strategy, n_succeeded=_estimate_successes(count, rate))
 
 
 def decode_usage(metadata: Mapping[str, Any]) -> Usage:
@@ -46,8 +42,10 @@ def decode_usage(metadata: Mapping[str, Any]) -> Usage:
 
 def as_metadata(usage: Usage) -> dict[str, Any]:
     """Return imported usage as metadata, with the share of successes as the success rate."""
-    n = usage.n_uses
-    return {COUNT: n, SUCCESSES: usage.n_successes, RATE: usage.n_successes / n} if n else {}
+    if not usage.n_uses:
+        return {}
+    rate = usage.n_successes / usage.n_uses
+    return {COUNT: usage.n_uses, SUCCESSES: usage.n_successes, RATE: rate}
 
 
 def with_outcome(metadata: Mapping[str, Any], success: bool, updater: SuccessRateUpdater) -> dict[str, Any]:

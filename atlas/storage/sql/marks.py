@@ -173,7 +173,7 @@ class SqlMarks:
         with self._database.read() as connection:
             return [record_id for (record_id,) in connection.execute(_LOST_SQL)]
 
-    def state(self) -> str:
+    def change_token(self) -> str:
         """Return a string that changes with every change of records, marks or uses.
 
         Takes constant time. Operations count too, because an undo may only change uses.

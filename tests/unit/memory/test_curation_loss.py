@@ -186,9 +186,9 @@ def test_a_large_plan_is_sampled_and_says_so(memory, monkeypatch):
 
 def test_measuring_changes_nothing_and_the_history_keeps_the_figure(memory):
     ids = memory.experience.store_many([attempt(f"repair the {word}") for word in WORDS])
-    state = memory.storage.ledger.marks.state()
+    state = memory.storage.ledger.marks.change_token()
     plan = memory.with_loss(memory.experience.plan_prune({}, ids[:2]))
-    assert memory.storage.ledger.marks.state() == state
+    assert memory.storage.ledger.marks.change_token() == state
     assert memory.experience.usage(ids[:1])[ids[0]].n_retrieved == 0
     memory.experience.apply_prune(plan)
     assert memory.history(1)[0].reason == "chosen, among 2; 2 of 2 tasks lose their best record"

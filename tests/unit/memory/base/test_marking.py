@@ -97,7 +97,7 @@ def test_buried_records_are_left_out_of_searches_and_of_nothing_else(stored):
     ("n_buried", "exact_max_rows"), [(1, 10_000), (100, 10_000), (390, 10_000), (395, 20), (60, 20)]
 )
 def test_a_search_finds_k_that_are_not_buried_wherever_there_are_k(tmp_path, monkeypatch, n_buried, exact_max_rows):
-    monkeypatch.setattr(hybrid_search, "SPARE", 16)
+    monkeypatch.setattr(hybrid_search, "N_SPARE_HITS", 16)
     rng = np.random.default_rng(n_buried)
     vectors = rng.standard_normal((400, 8)).astype(np.float32)
     vectors /= np.linalg.norm(vectors, axis=1, keepdims=True)
