@@ -102,7 +102,7 @@ class InMemoryVectors:
         return self._n_rows - 1
 
     def _grow(self) -> None:
-        """Enlarge the matrix if it has fewer rows than are in use."""
+        """Extend the matrix if it has fewer rows than are in use."""
         n_before = len(self._matrix)
         if self._n_rows > n_before:
             n_more = max(2 * n_before, self._n_rows, MIN_ROWS) - n_before

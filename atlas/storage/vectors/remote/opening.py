@@ -99,7 +99,7 @@ def abandon(ledger: LedgerEngine, address: str) -> list[str]:
 
 
 def clear_everywhere(ledger: LedgerEngine, collection: str, *, seconds: float) -> list[str]:
-    """Clear a collection's indexes in every service. Return the services that still have one, with the reason."""
+    """Remove a collection's indexes in every service. Return the services that still have one, with the reason."""
     remaining = []
     for address in list_index_addresses(ledger, collection):
         indexes = RemoteIndexes(address, seconds=seconds)
