@@ -32,9 +32,9 @@ def issue_key(
         InvalidInput: See `ApiKeys.add`.
     """
     check_role(Role.ADMIN, "make keys")
-    reserved = People(storage.path, {}).names()
+    reserved_names = People(storage.path, {}).names()
     if scope:  # or it would see the operations of the previous owner of its name
-        reserved |= {*storage.ledger.history.actors()}
+        reserved_names |= {*storage.ledger.history.actors()}
     return ApiKeys(storage.path, owner=storage.settings.actor).add(
         name,
         role,
@@ -42,5 +42,5 @@ def issue_key(
         is_reviewed=is_reviewed,
         scope=scope,
         created_by=actor_name(storage.settings.actor),
-        reserved=reserved,
+        reserved_names=reserved_names,
     )

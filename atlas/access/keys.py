@@ -66,7 +66,7 @@ class Key:
         return ", ".join(f"{name.removeprefix(SCOPE)}={value}" for name, value in sorted(self.scope.items()))
 
     def problem(self, now: datetime) -> str:
-        """Return the reason why the key is refused at a time, such as its expiry. Empty if the key is valid."""
+        """Return why the key is refused at a time, such as `was revoked on …`, or an empty string if it is valid."""
         if self.revoked_at is not None:
             return f"was revoked on {self.revoked_at:%Y-%m-%d %H:%M} UTC"
         if self.expires_at is not None and self.expires_at <= now:
@@ -84,7 +84,7 @@ class ApiKeys:
             owner: Name of the process's user, for audit log lines without a signed-in person.
         """
         self.directory = directory
-        self._file = AccessValues(directory, KEYS, _encode, _decode)
+        self._values = AccessValues(directory, KEYS, _encode, _decode)
         self._clock = clock or SystemClock()
         self.audit = AuditLog(directory, self._clock, owner)
 
@@ -97,13 +97,13 @@ class ApiKeys:
         is_reviewed: bool = False,
         scope: Mapping[str, str] = MappingProxyType({}),
         created_by: str,
-        reserved: Collection[str] = (),
+        reserved_names: Collection[str] = (),
     ) -> tuple[Key, str]:
         """Create a key. Return the key and its secret, which is not stored.
 
         Args:
             scope: Limit of what the key reads and writes, such as `{"project": "shop"}`, empty for all records.
-            reserved: Names of people in the history, which a key may not have.
+            reserved_names: Names of people in the history, which a key may not have.
 
         Raises:
             InvalidInput: The name is malformed, belongs to an active key or a person, or belonged to a key with another
@@ -123,7 +123,7 @@ class ApiKeys:
                 "a key with a scope cannot have the role admin, which covers the whole store; choose curator"
             )
         scope_values = scope_metadata(scope)
-        if any(is_look_alike(name, existing) for existing in (*reserved, self.audit.owner)):
+        if any(is_look_alike(name, existing) for existing in (*reserved_names, self.audit.owner)):
             raise InvalidInput(f"the history already has an actor named {name!r}; choose another name for the key")
         key = Key(
             id=new_id(),
@@ -137,7 +137,7 @@ class ApiKeys:
             scope=scope_values,
         )
         secret = PREFIX + secrets.token_urlsafe(32)
-        with self._file.edit() as keys:
+        with self._values.edit() as keys:
             if any(key.name == name and not key.problem(now) for key in keys.values()):
                 raise InvalidInput(f"there is a key named {name!r} already; revoke it first, or choose another name")
             if any(is_look_alike(key.name, name) and key.scope != scope_values for key in keys.values()):
@@ -145,16 +145,16 @@ class ApiKeys:
                     f"a former key {name!r} had another scope, and the name refers to its history; choose another name"
                 )
             keys[_hash(secret)] = key
-        self.audit.add_event(KEY_MADE, who=created_by, about=_summary(key))
+        self.audit.add_event(KEY_MADE, who=created_by, about=_describe(key))
         return key, secret
 
     def keys(self) -> list[Key]:
         """Return all keys, newest first, including revoked and expired ones."""
-        return sorted(self._file.read().values(), key=lambda key: key.created_at, reverse=True)
+        return sorted(self._values.read().values(), key=lambda key: key.created_at, reverse=True)
 
     def names(self) -> set[str]:
         """Return the names of all keys, including revoked and expired ones, which the history still shows as actors."""
-        return {key.name for key in self._file.read().values()}
+        return {key.name for key in self._values.read().values()}
 
     def active_keys(self) -> list[Key]:
         """Return the active keys, newest first."""
@@ -163,7 +163,7 @@ class ApiKeys:
 
     def has_secret(self, secret: str) -> bool:
         """Return whether a key has this secret, even if the key was revoked or has expired."""
-        return _hash(secret) in self._file.read()
+        return _hash(secret) in self._values.read()
 
     def authenticate(self, secret: str) -> Key:
         """Return the key with this secret.
@@ -171,7 +171,7 @@ class ApiKeys:
         Raises:
             NotAllowed: No key has this secret, or the key was revoked or has expired.
         """
-        stored_key = self._file.read().get(_hash(secret))
+        stored_key = self._values.read().get(_hash(secret))
         if stored_key is None:
             raise NotAllowed("this key is unknown; ask an administrator for one: atlas keys add NAME")
         if problem := stored_key.problem(self._clock.now()):
@@ -189,17 +189,17 @@ class ApiKeys:
             NotFound: No active key has that name or id.
         """
         now = self._clock.now()
-        with self._file.edit() as keys:
+        with self._values.edit() as keys:
             active_hashes = [
                 secret_hash for secret_hash, key in keys.items() if name in (key.name, key.id) and not key.problem(now)
             ]
             if not active_hashes:
                 raise NotFound(f"there is no active key {name!r}; for the names of all keys: atlas keys list")
             secret_hash = active_hashes[0]
-            revoked = replace(keys[secret_hash], revoked_at=now)
-            keys[secret_hash] = revoked
-        self.audit.add_event(KEY_REVOKED, about=revoked.name)
-        return revoked
+            revoked_key = replace(keys[secret_hash], revoked_at=now)
+            keys[secret_hash] = revoked_key
+        self.audit.add_event(KEY_REVOKED, about=revoked_key.name)
+        return revoked_key
 
 
 def _encode(key: Key) -> dict[str, Any]:
@@ -231,12 +231,14 @@ def _decode(encoded: dict[str, Any]) -> Key:
     )
 
 
-def _summary(key: Key) -> str:
+def _describe(key: Key) -> str:
+    """Return the description of a key in the audit log."""
     parts = (key.name, str(key.role), "reviewed" if key.is_reviewed else "", key.scope_text)
     return ", ".join(filter(None, parts))
 
 
 def _check_name(name: str) -> None:
+    """Raise `InvalidInput` for a malformed name of a key."""
     if name != name.strip():
         raise InvalidInput(f"expected no spaces at the ends of a key's name, got {name!r:.80}; remove them")
     if not _NAME.fullmatch(name):

@@ -41,7 +41,7 @@ class SharedLink:
         return Actor(f"link {self.name}")
 
     def problem(self, now: datetime) -> str:
-        """Return the reason why the link does not work at a time. Empty if it works."""
+        """Return why the link does not work at a time, such as `was ended on …`, or an empty string if it works."""
         if self.revoked_at is not None:
             return f"was ended on {self.revoked_at:%Y-%m-%d %H:%M} UTC"
         return f"ended on {self.ends_at:%Y-%m-%d %H:%M} UTC" if self.ends_at <= now else ""
@@ -57,7 +57,7 @@ class Links:
             owner: Name of the process's user, for audit log lines without a signed-in person.
         """
         self.directory = directory
-        self._file = AccessValues(directory, LINKS, _encode, _decode)
+        self._values = AccessValues(directory, LINKS, _encode, _decode)
         self._clock = clock or SystemClock()
         self._audit = AuditLog(directory, self._clock, owner)
 
@@ -79,18 +79,18 @@ class Links:
             )
         link = SharedLink(id=link_id or new_id(), name=clean_name, made_at=now, made_by=made_by, ends_at=ends_at)
         secret = secrets.token_urlsafe(32)
-        with self._file.edit() as links:
+        with self._values.edit() as links:
             links[_hash(secret)] = link
         self._audit.add_event(LINK_MADE, who=made_by, about=f"{clean_name}, until {ends_at:%Y-%m-%d %H:%M} UTC")
         return link, secret
 
     def all(self) -> list[SharedLink]:
         """Return all links, newest first, including ended ones."""
-        return sorted(self._file.read().values(), key=lambda link: link.made_at, reverse=True)
+        return sorted(self._values.read().values(), key=lambda link: link.made_at, reverse=True)
 
     def has_secret(self, secret: str) -> bool:
         """Return whether a link has this secret, even if the link has ended."""
-        return _hash(secret) in self._file.read()
+        return _hash(secret) in self._values.read()
 
     def authenticate(self, secret: str) -> SharedLink:
         """Return the link with this secret.
@@ -98,7 +98,7 @@ class Links:
         Raises:
             NotAllowed: No link has this secret, or the link has ended.
         """
-        stored_link = self._file.read().get(_hash(secret))
+        stored_link = self._values.read().get(_hash(secret))
         if stored_link is None:
             raise NotAllowed("this link is unknown; ask its sender for a new one")
         if problem := stored_link.problem(self._clock.now()):
@@ -108,7 +108,9 @@ class Links:
     def find(self, link_id: str) -> SharedLink | None:
         """Return the active link with an id, or None."""
         now = self._clock.now()
-        return next((link for link in self._file.read().values() if link.id == link_id and not link.problem(now)), None)
+        return next(
+            (link for link in self._values.read().values() if link.id == link_id and not link.problem(now)), None
+        )
 
     def end(self, link_id: str) -> SharedLink:
         """End a link.
@@ -117,17 +119,17 @@ class Links:
             NotFound: No active link has this id.
         """
         now = self._clock.now()
-        with self._file.edit() as links:
+        with self._values.edit() as links:
             active_hashes = [
                 secret_hash for secret_hash, link in links.items() if link.id == link_id and not link.problem(now)
             ]
             if not active_hashes:
                 raise NotFound("there is no active link with this id; reload the list of links")
             secret_hash = active_hashes[0]
-            ended = replace(links[secret_hash], revoked_at=now)
-            links[secret_hash] = ended
-        self._audit.add_event(LINK_ENDED, about=ended.name)
-        return ended
+            ended_link = replace(links[secret_hash], revoked_at=now)
+            links[secret_hash] = ended_link
+        self._audit.add_event(LINK_ENDED, about=ended_link.name)
+        return ended_link
 
     def ended_links(self) -> list[SharedLink]:
         """Return the ended links."""
@@ -138,10 +140,10 @@ class Links:
 def remove_ended_copies(store: Path, clock: Clock | None = None) -> None:
     """Remove the frozen copies of ended links, and partial copies that an interrupted process left."""
     links = Links(store, clock)
-    ended = {link.id for link in links.ended_links()}
-    for link_id in ended:
+    ended_ids = {link.id for link in links.ended_links()}
+    for link_id in ended_ids:
         remove_frozen_copy(store, link_id)
-    remove_unused_copies(store, {link.id for link in links.all()} - ended)
+    remove_unused_copies(store, {link.id for link in links.all()} - ended_ids)
 
 
 def _encode(link: SharedLink) -> dict[str, Any]:

@@ -22,10 +22,10 @@ def plain_name(name: str) -> str:
     return " ".join(printable.split())[:NAME_CHARACTERS].strip() or "somebody"
 
 
-def unique_name(name: str, taken: Iterable[str]) -> str:
+def unique_name(name: str, taken_names: Iterable[str]) -> str:
     """Return a plain form of a name, with a number such as ` (2)` if it looks the same as a taken name."""
     clean_name = plain_name(name)
-    appearances = {_visual_form(candidate) for candidate in taken}
+    appearances = {_visual_form(taken_name) for taken_name in taken_names}
     if _visual_form(clean_name) not in appearances:
         return clean_name
     numbered = (f"{clean_name} ({number})" for number in range(2, len(appearances) + 3))
@@ -38,6 +38,7 @@ def is_look_alike(name: str, other: str) -> bool:
 
 
 def _visual_form(name: str) -> str:
+    """Return a text that is equal for names that look the same."""
     letters = unicodedata.normalize("NFKD", unicodedata.normalize("NFKC", name).casefold())
     return " ".join(
         "".join(letter for letter in letters if unicodedata.category(letter) not in _IGNORED_CATEGORIES).split()

@@ -99,7 +99,7 @@ class People:
             owner: Name of the user who runs the server. No other person may have this name in the history.
             actors: Returns the names in the history, which a new person may not take.
         """
-        self._file = AccessValues(directory, PEOPLE, _encode, _decode)
+        self._values = AccessValues(directory, PEOPLE, _encode, _decode)
         self._roles = roles
         self._clock = clock or SystemClock()
         self._audit = AuditLog(directory, self._clock, owner)
@@ -122,7 +122,7 @@ class People:
     def _record_sign_in(self, identity: Identity) -> Person:
         """Store the name, groups and role of a person who signs in, and return the stored person."""
         now = self._clock.now()
-        with self._file.edit() as people:
+        with self._values.edit() as people:
             existing = people.get(identity.id)
             if existing is not None and existing.removed_at is not None:
                 raise NotAllowed(f"{existing.name} was removed from this memory; ask an administrator")
@@ -159,16 +159,16 @@ class People:
 
     def all(self) -> list[Person]:
         """Return the people who have a role or were removed, latest sign-in first."""
-        people = [person for person in self._file.read().values() if person.has_role]
+        people = [person for person in self._values.read().values() if person.has_role]
         return sorted(people, key=lambda person: person.seen_at, reverse=True)
 
     def names(self) -> set[str]:
         """Return the present and former names of all people."""
-        return set(_names(self._file.read().values()))
+        return set(_names(self._values.read().values()))
 
     def find(self, person_id: str) -> Person | None:
         """Return the person with an id, or None if they have no role or were removed."""
-        person = self._file.read().get(person_id)
+        person = self._values.read().get(person_id)
         return person if person is not None and person.removed_at is None and person.has_role else None
 
     def set_role(self, person_id: str, role: Role) -> Person:
@@ -176,7 +176,7 @@ class People:
         return self._change(person_id, f"{ROLE_GIVEN}: {role}", role=role, is_role_given=True, has_role=True)
 
     def follow_groups(self, person_id: str) -> Person:
-        """Let a person's groups decide their role again. The person is a viewer until their next sign-in."""
+        """Let the groups of a person decide their role again at the next sign-in. Until then they are a viewer."""
         return self._change(person_id, f"{ROLE_GIVEN}: by group", role=Role.VIEWER, is_role_given=False)
 
     def remove(self, person_id: str) -> Person:
@@ -188,12 +188,13 @@ class People:
         return self._change(person_id, READMITTED, removed_at=None)
 
     def _change(self, person_id: str, action: str, **changes: Any) -> Person:
-        with self._file.edit() as people:
+        """Change fields of a person, add the action to the audit log, and return the changed person."""
+        with self._values.edit() as people:
             if person_id not in people:
                 raise NotFound("there is no person with this id; reload the list of people")
-            changed = people[person_id] = replace(people[person_id], **changes)
-        self._audit.add_event(action, about=changed.name)
-        return changed
+            person = people[person_id] = replace(people[person_id], **changes)
+        self._audit.add_event(action, about=person.name)
+        return person
 
 
 def _names(people: Iterable[Person], excluded_id: str = "") -> list[str]:

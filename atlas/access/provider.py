@@ -76,7 +76,7 @@ class Provider:
         if not issuer:
             return None
         _check_issuer(issuer)
-        client, secret = environment.get("ATLAS_OIDC_CLIENT", ""), _secret(environment)
+        client, secret = environment.get("ATLAS_OIDC_CLIENT", ""), _read_secret(environment)
         if not client:
             raise InvalidInput("sign-in also needs ATLAS_OIDC_CLIENT; set it to the client's id")
         if not secret:
@@ -86,7 +86,7 @@ class Provider:
             client=client,
             secret=secret,
             claim=environment.get("ATLAS_OIDC_CLAIM") or "groups",
-            scope=_scope(environment.get("ATLAS_OIDC_SCOPE", "")),
+            scope=_parse_scope(environment.get("ATLAS_OIDC_SCOPE", "")),
             public_url=environment.get("ATLAS_PUBLIC_URL", "").rstrip("/"),
         )
 
@@ -104,20 +104,23 @@ def _check_issuer(issuer: str) -> None:
 
 
 def _is_loopback(host: str) -> bool:
+    """Return whether a host is this machine."""
     try:
         return ipaddress.ip_address(host).is_loopback
     except ValueError:
         return host == "localhost"
 
 
-def _scope(text: str) -> str:
+def _parse_scope(text: str) -> str:
+    """Return the scope to request, given the variable ATLAS_OIDC_SCOPE, which may be empty."""
     scopes = text.split() or SCOPE.split()
     if "openid" not in scopes:
         raise InvalidInput(f"expected openid in ATLAS_OIDC_SCOPE, as in `{SCOPE} groups`, got {text!r:.200}")
     return " ".join(scopes)
 
 
-def _secret(environment: Mapping[str, str]) -> str:
+def _read_secret(environment: Mapping[str, str]) -> str:
+    """Return the client secret from its variable or its file, or an empty string if neither is set."""
     if secret := environment.get("ATLAS_OIDC_SECRET", ""):
         return secret
     secret_file = environment.get("ATLAS_OIDC_SECRET_FILE", "")

@@ -51,32 +51,32 @@ class Proxy:
                     f"expected the name of a header in ATLAS_PROXY_{part}, such as X-Forwarded-User, got {header!r:.80}"
                 )
         user, name, groups = headers.values()
-        addresses = frozenset(map(_address, environment.get("ATLAS_PROXY", "").replace(",", " ").split()))
+        addresses = frozenset(map(_parse_address, environment.get("ATLAS_PROXY", "").replace(",", " ").split()))
         has_headers = bool(user or name or groups)
         is_complete = bool(addresses and user)
         if has_headers and not is_complete:
             raise InvalidInput("sign-in by a proxy needs ATLAS_PROXY (its address) and ATLAS_PROXY_USER; set both")
         return cls(addresses=addresses, user=user, name=name, groups=groups)
 
-    def identity(self, header: Callable[[str], str]) -> Identity | None:
+    def identity(self, get_header: Callable[[str], str]) -> Identity | None:
         """Return the user named in the proxy's headers, or None.
 
         Args:
-            header: Returns a header's value by its name, or an empty string.
+            get_header: Returns a header's value by its name, or an empty string.
         """
-        subject = header(self.user) if self.user else ""
+        subject = get_header(self.user) if self.user else ""
         if not subject:
             return None
-        groups = header(self.groups) if self.groups else ""
+        groups = get_header(self.groups) if self.groups else ""
         return Identity(
             issuer=ISSUER,
             subject=subject,
-            name=(header(self.name) if self.name else "") or subject,
+            name=(get_header(self.name) if self.name else "") or subject,
             groups=tuple(group for part in groups.split(",") if (group := part.strip())),
         )
 
 
-def _address(text: str) -> str:
+def _parse_address(text: str) -> str:
     try:
         return str(ipaddress.ip_address(text))
     except ValueError:

@@ -90,6 +90,7 @@ def query_open_process(
 
 
 def _query_socket(path: Path, request: Mapping[str, Any], timeout_seconds: float) -> Mapping[str, Any]:
+    """Send a request to the process that listens on a socket, and return its response."""
     with socket.socket(socket.AF_UNIX) as connection:
         connection.settimeout(max(timeout_seconds, 0.01))
         connection.connect(str(path))

@@ -20,9 +20,9 @@ def roles_from_environment(environ: Mapping[str, str] | None = None) -> dict[str
         InvalidInput: The variable is malformed.
     """
     roles = {}
-    for rule in _rules((os.environ if environ is None else environ).get("ATLAS_ROLES", "")):
-        group, sign, role = rule.rpartition("=")
-        if not (group and sign) or role.upper() not in Role.__members__:
+    for rule in _split_rules((os.environ if environ is None else environ).get("ATLAS_ROLES", "")):
+        group, separator, role = rule.rpartition("=")
+        if not (group and separator) or role.upper() not in Role.__members__:
             role_names = ", ".join(map(str, Role))
             raise InvalidInput(
                 f"expected entries such as admins=admin for ATLAS_ROLES, with the roles {role_names}, got {rule!r:.60}"
@@ -31,7 +31,7 @@ def roles_from_environment(environ: Mapping[str, str] | None = None) -> dict[str
     return roles
 
 
-def _rules(text: str) -> list[str]:
+def _split_rules(text: str) -> list[str]:
     """Split the rules at spaces outside of quotes."""
     lexer = shlex.shlex(text, posix=True)
     lexer.whitespace_split = True

@@ -118,7 +118,7 @@ class Stores:
                     store_roles(name, directories, roles),
                     clock,
                     owner=owner,
-                    actors=partial(_actors, directory),
+                    actors=partial(_read_actor_names, directory),
                 ),
                 links=Links(directory, clock),
                 audit=AuditLog(directory, clock or SystemClock()),
@@ -305,7 +305,7 @@ def named_stores(first: Path, other_texts: list[str]) -> dict[str, Path]:
     return stores_by_name
 
 
-def _actors(directory: Path) -> list[str]:
+def _read_actor_names(directory: Path) -> list[str]:
     """Return the actors' names in a store's history. Empty if the store does not exist yet."""
     try:
         with Store.open(directory, read_only=True) as store:

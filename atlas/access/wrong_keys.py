@@ -10,7 +10,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from ipaddress import ip_address, ip_network
 
-FREE_ENTRIES = 10
+FREE_ATTEMPTS = 10
 """Number of wrong keys per address before the first wait."""
 
 MAX_WAIT_SECONDS = 60.0
@@ -23,7 +23,9 @@ MAX_ADDRESSES = 10_000
 
 @dataclass(slots=True)
 class _Failures:
-    n: int = 0
+    """The wrong keys of one address."""
+
+    n_wrong_keys: int = 0
     last_at: float = -math.inf
     blocked_until: float = -math.inf
     """Time until which further failures are rejected without being counted."""
@@ -47,7 +49,7 @@ class WrongKeyBackoff:
 
         A wrong key that is sent during a wait is not counted.
         """
-        now, network = self._monotonic(), _network(address)
+        now, network = self._monotonic(), _network_of(address)
         with self._lock:
             failures = self._by_address.setdefault(network, _Failures())
             self._by_address.move_to_end(network)
@@ -56,14 +58,14 @@ class WrongKeyBackoff:
             if now < failures.blocked_until:
                 return failures.blocked_until - now
             if now - failures.last_at > FORGET_SECONDS:
-                failures.n = 0
-            failures.n, failures.last_at = failures.n + 1, now
-            if failures.n >= FREE_ENTRIES:
-                failures.blocked_until = now + min(MAX_WAIT_SECONDS, 2.0 ** (failures.n - FREE_ENTRIES))
+                failures.n_wrong_keys = 0
+            failures.n_wrong_keys, failures.last_at = failures.n_wrong_keys + 1, now
+            if failures.n_wrong_keys >= FREE_ATTEMPTS:
+                failures.blocked_until = now + min(MAX_WAIT_SECONDS, 2.0 ** (failures.n_wrong_keys - FREE_ATTEMPTS))
             return 0.0
 
 
-def _network(address: str) -> str:
+def _network_of(address: str) -> str:
     """Return an IPv4 address as it is, and an IPv6 address as its /64 network, which belongs to one subscriber."""
     try:
         parsed = ip_address(address)

@@ -42,7 +42,7 @@ class Role(IntEnum):
         return self.name.lower()
 
 
-_KINDS = {
+_KINDS_BY_ROLE = {
     Role.CURATOR: frozenset(
         {
             "accept",
@@ -61,8 +61,8 @@ _KINDS = {
 }
 """Kinds of operations that need a higher role than writer."""
 
-_ADDITIONS = frozenset({"store", "import", "compress", "compose"})
-"""Kinds of operations that add records. Adding sources to records of other actors does not count as an edit."""
+_ADDING_KINDS = frozenset({"store", "import", "compress", "compose"})
+"""Kinds of operations that add records, or add sources to records of other actors, which is not an edit."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -292,13 +292,13 @@ def check_role(role: Role, action: str) -> None:
 
 def check_kind(kind: str) -> None:
     """Raise `NotAllowed` if this kind of operation requires a higher role than the current actor's."""
-    required_role = next((role for role, kinds in _KINDS.items() if kind in kinds), Role.WRITER)
+    required_role = next((role for role, kinds in _KINDS_BY_ROLE.items() if kind in kinds), Role.WRITER)
     check_role(required_role, f"do what the history calls {kind!r}")
 
 
 def changes_own_only(kind: str) -> bool:
     """Return whether operations of this kind by the current actor may change only the actor's own records."""
-    return kind not in _ADDITIONS and not has_role(Role.CURATOR)
+    return kind not in _ADDING_KINDS and not has_role(Role.CURATOR)
 
 
 def check_store(directory: Path) -> None:

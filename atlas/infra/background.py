@@ -72,7 +72,7 @@ class _Request(Generic[T]):
 
     text: str
     result: Future[T] = field(default_factory=Future)
-    is_next: threading.Event = field(default_factory=threading.Event)
+    is_turn: threading.Event = field(default_factory=threading.Event)
 
 
 class Batcher(Generic[T]):
@@ -100,14 +100,14 @@ class Batcher(Generic[T]):
         """Return the result for a text, or raise the error of its batch."""
         request: _Request[T] = _Request(text)
         with self._lock:
-            has_room = self._n_running < self._n_runs
-            self._n_running += has_room
-            if not has_room:
+            may_run = self._n_running < self._n_runs
+            self._n_running += may_run
+            if not may_run:
                 self._waiting.append(request)
-        if not has_room:
-            self._wait(request)
+        if not may_run:
+            self._wait_for_turn(request)
         if not request.result.done():
-            self._run(request)
+            self._run_batch(request)
         return request.result.result()
 
     def before_fork(self) -> None:
@@ -119,21 +119,23 @@ class Batcher(Generic[T]):
             self._forget_threads()
 
     def _forget_threads(self) -> None:
+        """Begin without running or waiting threads."""
         self._lock = threading.Lock()
         self._n_running = 0
         self._waiting: list[_Request[T]] = []
 
-    def _wait(self, request: _Request[T]) -> None:
+    def _wait_for_turn(self, request: _Request[T]) -> None:
+        """Wait until a batch has answered the request, or until it is this thread's turn to run a batch."""
         try:
-            request.is_next.wait()
+            request.is_turn.wait()
         except BaseException:  # such as an interrupt: another thread takes the turn
             with self._lock:
                 self._waiting = [other for other in self._waiting if other is not request]
-            if request.is_next.is_set() and not request.result.done():
+            if request.is_turn.is_set() and not request.result.done():
                 self._start_next_batch()
             raise
 
-    def _run(self, request: _Request[T]) -> None:
+    def _run_batch(self, request: _Request[T]) -> None:
         """Call the function for a text and the longest-waiting other texts, then start the next batch."""
         with self._lock:
             batch = [request, *self._waiting[: self._n_texts - 1]]
@@ -149,13 +151,13 @@ class Batcher(Generic[T]):
         finally:
             self._start_next_batch()
             for member in batch:
-                member.is_next.set()
+                member.is_turn.set()
 
     def _start_next_batch(self) -> None:
         """Let the longest-waiting thread run the next batch."""
         with self._lock:
             if self._waiting:
-                self._waiting.pop(0).is_next.set()
+                self._waiting.pop(0).is_turn.set()
             else:
                 self._n_running -= 1
 

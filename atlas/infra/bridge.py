@@ -42,7 +42,7 @@ class _Twin:
         self.loop = loop
         self._lock = threading.Lock()
         self._is_cancelled = False
-        self._running: Future[Any] | None = None
+        self._future: Future[Any] | None = None
 
     def start(self, coroutine: Coroutine[Any, Any, T], loop: asyncio.AbstractEventLoop) -> Future[T]:
         """Start the coroutine that the thread waits for, unless the twin was cancelled."""
@@ -50,15 +50,15 @@ class _Twin:
             if self._is_cancelled:
                 coroutine.close()
                 raise asyncio.CancelledError
-            self._running = future = asyncio.run_coroutine_threadsafe(coroutine, loop)
+            self._future = future = asyncio.run_coroutine_threadsafe(coroutine, loop)
             return future
 
     def cancel(self) -> None:
         """Cancel the running coroutine, and start no other, because the twin was cancelled."""
         with self._lock:
-            self._is_cancelled, running = True, self._running
-        if running is not None and not self.loop.is_closed():
-            running.cancel()
+            self._is_cancelled, future = True, self._future
+        if future is not None and not self.loop.is_closed():
+            future.cancel()
 
 
 _twin: ContextVar[_Twin | None] = ContextVar("atlas_twin", default=None)
@@ -126,7 +126,7 @@ async def in_thread(function: Callable[P, T], *args: P.args, **kwargs: P.kwargs)
     context = contextvars.copy_context()
     twin = _Twin(asyncio.get_running_loop())
     context.run(_twin.set, twin)
-    future = _threads().submit(context.run, _call_function, lambda: function(*args, **kwargs))
+    future = _worker_pool().submit(context.run, _call_function, lambda: function(*args, **kwargs))
     try:
         return await asyncio.wrap_future(future)
     except asyncio.CancelledError:
@@ -136,6 +136,7 @@ async def in_thread(function: Callable[P, T], *args: P.args, **kwargs: P.kwargs)
 
 
 def _call_function(function: Callable[[], T]) -> T:
+    """Return the result of a function. A `StopIteration` becomes a `RuntimeError`."""
     try:
         return function()
     except StopIteration as error:  # asyncio's futures reject StopIteration, so the awaiting task would hang
@@ -178,11 +179,13 @@ def _is_ctrl_c(error: BaseException) -> bool:
 
 
 def _is_cancelled() -> bool:
+    """Return whether the current task is being cancelled."""
     task = asyncio.current_task()
     return task is not None and task.cancelling() > 0
 
 
 def _wait_for_result(future: Future[T], loop: asyncio.AbstractEventLoop) -> T:
+    """Return the result of a future, or raise `RuntimeError` if its event loop can no longer finish it."""
     while True:
         try:
             return future.result(CHECK_SECONDS)
@@ -200,7 +203,7 @@ def _wait_for_result(future: Future[T], loop: asyncio.AbstractEventLoop) -> T:
 def _is_shutting_down() -> bool:
     """Return whether the interpreter is shutting down, and so accepts no new work for threads."""
     try:
-        _threads().submit(int)
+        _worker_pool().submit(int)
     except RuntimeError:
         return True
     return False
@@ -211,15 +214,16 @@ def _loop_for_this_call() -> asyncio.AbstractEventLoop | None:
 
     A thread that runs another loop gets ATLAS's own, because its loop may be waiting for this call.
     """
-    running = _running_loop()
+    running_loop = _running_loop()
     twin = _twin.get()
-    if running is None and twin is not None and twin.loop.is_running():
+    if running_loop is None and twin is not None and twin.loop.is_running():
         return twin.loop
     bridge_loop = _process_threads.loop()
-    return None if running is bridge_loop else bridge_loop
+    return None if running_loop is bridge_loop else bridge_loop
 
 
 def _running_loop() -> asyncio.AbstractEventLoop | None:
+    """Return the event loop that this thread runs, or None."""
     try:
         return asyncio.get_running_loop()
     except RuntimeError:
@@ -236,7 +240,7 @@ class _Threads:
         self._lock = threading.Lock()
         self._loop: asyncio.AbstractEventLoop | None = None
         self._thread: threading.Thread | None = None
-        self.threads = ThreadPoolExecutor(sys.maxsize, thread_name_prefix="atlas")
+        self.workers = ThreadPoolExecutor(sys.maxsize, thread_name_prefix="atlas")
 
     def loop(self) -> asyncio.AbstractEventLoop:
         """Return the event loop of the background thread, and start both if needed."""
@@ -258,8 +262,9 @@ def _serve(loop: asyncio.AbstractEventLoop) -> None:
 _process_threads = _Threads()
 
 
-def _threads() -> ThreadPoolExecutor:
-    return _process_threads.threads
+def _worker_pool() -> ThreadPoolExecutor:
+    """Return the pool of threads in which async twins run their sync methods."""
+    return _process_threads.workers
 
 
 def _after_fork() -> None:

@@ -24,6 +24,7 @@ def replace_atomically(path: Path, text: str) -> None:
 
 
 def _replace(path: Path, text: str, *, mode: int | None, is_durable: bool) -> None:
+    """Replace or create a file atomically, through a temporary file."""
     mode = file_mode(path.parent) if mode is None else mode
     temporary = temporary_path(path)
     try:
@@ -52,8 +53,8 @@ def append_durably(path: Path, text: str, *, mode: int | None = None) -> None:
     descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_APPEND, mode)
     with os.fdopen(descriptor, "rb+", buffering=0) as file:
         size = file.seek(0, os.SEEK_END)
-        is_cut = size > 0 and os.pread(file.fileno(), 1, size - 1) != b"\n"
-        remaining = memoryview((b"\n" if is_cut else b"") + text.encode("utf-8"))
+        has_open_line = size > 0 and os.pread(file.fileno(), 1, size - 1) != b"\n"
+        remaining = memoryview((b"\n" if has_open_line else b"") + text.encode("utf-8"))
         while remaining:
             remaining = remaining[file.write(remaining) :]
         os.fsync(file.fileno())
@@ -62,6 +63,7 @@ def append_durably(path: Path, text: str, *, mode: int | None = None) -> None:
 
 
 def _sync_directory(directory: Path) -> None:
+    """Flush the entries of a directory to disk, so that a new file survives a power failure."""
     descriptor = os.open(directory, os.O_RDONLY)
     try:
         os.fsync(descriptor)

@@ -34,10 +34,14 @@ class ForkAware(Protocol):
 
 
 _fork_aware_objects: weakref.WeakSet[ForkAware] = weakref.WeakSet()
-_notified: list[ForkAware] = []
-_abandoned: list[object] = []
+_prepared: list[ForkAware] = []
+"""Objects that were called before the present fork, to be called after it."""
+
+_inherited: list[object] = []
+"""Objects of the parent process, which are kept alive."""
+
 _fork_lock = threading.Lock()
-"""Lock that is held during a fork, because a concurrent second fork would release the locks of the first."""
+"""Lock for the time of a fork, because a concurrent second fork would release the locks of the first."""
 
 
 def register(resource: ForkAware) -> None:
@@ -47,20 +51,21 @@ def register(resource: ForkAware) -> None:
 
 def keep_inherited(inherited: object) -> None:
     """Keep an object of the parent alive in a child, where closing it would release the parent's locks."""
-    _abandoned.append(inherited)
+    _inherited.append(inherited)
 
 
 def _before_fork() -> None:
+    """Call the hooks before a fork, and exclude other forks until it is over."""
     _fork_lock.acquire()
     for resource in list(_fork_aware_objects):
         resource.before_fork()
-        _notified.append(resource)
+        _prepared.append(resource)
 
 
 def _after_fork(*, in_child: bool) -> None:
     try:
-        while _notified:
-            _notified.pop().after_fork(in_child=in_child)
+        while _prepared:
+            _prepared.pop().after_fork(in_child=in_child)
     finally:
         _fork_lock.release()
 
@@ -74,6 +79,7 @@ if hasattr(os, "register_at_fork"):
 
 
 def _file_lock(path: Path) -> BaseFileLock:
+    """Return the lock of a file, which gets the permissions of its directory's files."""
     return FileLock(path, mode=file_mode(path.parent) if path.parent.is_dir() else 0o600)
 
 

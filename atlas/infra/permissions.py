@@ -14,7 +14,7 @@ from collections.abc import Iterable, Iterator
 from contextlib import suppress
 from pathlib import Path
 
-_GROUP, _ALL_OTHERS = 0o070, 0o077
+_GROUP_BITS, _NON_OWNER_BITS = 0o070, 0o077
 
 
 def file_mode(directory: Path) -> int:
@@ -43,23 +43,24 @@ def create_private(path: Path, *, mode: int = 0o600) -> None:
 
 def files_open_to_others(directory: Path, paths: Iterable[Path]) -> list[Path]:
     """Return the files in a directory, recursively, that have wider permissions than the directory."""
-    return [path for path, mode in _walk_modes(paths) if mode & _ALL_OTHERS & ~_allowed_bits(directory)]
+    forbidden_bits = _NON_OWNER_BITS & ~_allowed_bits(directory)
+    return [path for path, mode in _walk_modes(paths) if mode & forbidden_bits]
 
 
 def restrict_permissions(directory: Path, paths: Iterable[Path]) -> None:
     """Restrict files, recursively, to the permissions of their directory. Files of other users are not changed."""
-    allowed = _allowed_bits(directory)
+    forbidden_bits = _NON_OWNER_BITS & ~_allowed_bits(directory)
     for path, mode in list(_walk_modes(paths)):
-        if mode & _ALL_OTHERS & ~allowed:
+        if mode & forbidden_bits:
             # Not opened: closing a file of the ledger would drop SQLite's locks on it.
             with suppress(OSError, NotImplementedError):  # another user's file, or a link by now
-                path.chmod(mode & ~(_ALL_OTHERS & ~allowed), follow_symlinks=False)
+                path.chmod(mode & ~forbidden_bits, follow_symlinks=False)
 
 
 def _allowed_bits(directory: Path) -> int:
-    """Return the permission bits allowed in a directory."""
+    """Return the permission bits that files in a directory may have for its group and others."""
     mode = directory.stat().st_mode
-    return _GROUP if mode & (stat.S_IWGRP | stat.S_ISGID) else 0
+    return _GROUP_BITS if mode & (stat.S_IWGRP | stat.S_ISGID) else 0
 
 
 def _walk_modes(paths: Iterable[Path]) -> Iterator[tuple[Path, int]]:

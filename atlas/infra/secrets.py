@@ -293,14 +293,16 @@ def scrub_record(item: T, counts: Counter[str], *, homes: bool = True) -> T:
 def replace_secrets(value: V) -> V:
     """Return a record or a value with secrets replaced. `counting_secrets` counts them."""
     counts = Counter[str]()
-    scrubbed = (
-        scrub_record(value, counts, homes=False) if isinstance(value, Scrubbable) else _scrub_value(value, counts)
-    )
+    if isinstance(value, Scrubbable):
+        scrubbed = scrub_record(value, counts, homes=False)
+    else:
+        scrubbed = _scrub_unless_too_deep(value, counts)
     report_counts(counts)
     return scrubbed
 
 
-def _scrub_value(value: Any, counts: Counter[str]) -> Any:
+def _scrub_unless_too_deep(value: Any, counts: Counter[str]) -> Any:
+    """Return a value with secrets replaced, or unchanged if it is nested too deeply."""
     try:
         return scrub_value(value, counts, homes=False)
     except RecursionError:
@@ -308,18 +310,21 @@ def _scrub_value(value: Any, counts: Counter[str]) -> Any:
 
 
 def _scrub_fields(item: Any, names: Sequence[str], counts: Counter[str], homes: bool) -> Any:
-    texts = {name: getattr(item, name) for name in names}
+    """Return a dataclass with secrets replaced in some fields, except in the tests of a task."""
+    values = {name: getattr(item, name) for name in names}
     tests = _test_fields(item)
-    for name, test_fields in tests.items():
-        texts[name] = {key: value for key, value in texts[name].items() if key not in test_fields}
-    scrubbed = scrub_value(texts, counts, homes=homes)
-    return replace(item, **scrubbed | {name: {**scrubbed[name], **test_fields} for name, test_fields in tests.items()})
+    for name, tests_of_field in tests.items():
+        values[name] = {key: value for key, value in values[name].items() if key not in tests_of_field}
+    scrubbed = scrub_value(values, counts, homes=homes)
+    for name, tests_of_field in tests.items():
+        scrubbed[name] = {**scrubbed[name], **tests_of_field}
+    return replace(item, **scrubbed)
 
 
 def _test_fields(item: Any) -> dict[str, dict[str, Any]]:
-    """Return the tests of a task or of a verification, keyed by field."""
-    names = {Task: "context", VerificationSpec: "parameters"}
-    name = next((name for kind, name in names.items() if isinstance(item, kind)), "")
+    """Return the tests in the context of a task, or in the parameters of a verification, keyed by field."""
+    field_names = {Task: "context", VerificationSpec: "parameters"}
+    name = next((name for kind, name in field_names.items() if isinstance(item, kind)), "")
     mapping = getattr(item, name) if name else None
     if not isinstance(mapping, Mapping):
         return {}
@@ -328,7 +333,7 @@ def _test_fields(item: Any) -> dict[str, dict[str, Any]]:
 
 
 def _scrub_member(key: Any, value: Any, counts: Counter[str], homes: bool) -> Any:
-    """Return a value with its secrets replaced. Its key may mark the whole value as a secret."""
+    """Return the value of a key with secrets replaced. The key may mark the whole value as a secret."""
     if isinstance(value, list | tuple):
         items = [_scrub_member(key, item, counts, homes) for item in value]
         return tuple(items) if isinstance(value, tuple) else items

@@ -41,7 +41,7 @@ def served(tmp_path_factory):
         roles = (Role.WRITER, Role.ADMIN)
         secrets = {role: api_keys.add(f"the {role}", role, created_by="owner")[1] for role in roles}
         with serving(memory) as address, pytest.MonkeyPatch.context() as patch:
-            patch.setattr(wrong_keys, "FREE_ENTRIES", 10**9)  # many wrong keys are tried, each to be answered by 401
+            patch.setattr(wrong_keys, "FREE_ATTEMPTS", 10**9)  # many wrong keys are tried, each to be answered by 401
             yield f"{address}/api/v1", {role: {"Authorization": f"Bearer {secret}"} for role, secret in secrets.items()}
 
 

@@ -84,7 +84,7 @@ def test_people_sign_in_where_there_is_no_store_yet(tmp_path):
 def test_no_key_has_the_name_of_the_owner_or_of_a_person(tmp_path, name):
     api_keys = ApiKeys(tmp_path, owner="root")
     with pytest.raises(InvalidInput, match="the history already has an actor"):
-        api_keys.add(name, Role.WRITER, created_by="root", reserved=["Ada"])
+        api_keys.add(name, Role.WRITER, created_by="root", reserved_names=["Ada"])
 
 
 def test_names_are_shown_without_what_nobody_sees():

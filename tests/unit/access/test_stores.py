@@ -181,4 +181,4 @@ def test_a_person_and_a_key_never_have_one_name_in_the_history(stores):
     may_see(stores)
     assert stores.first.people.names() == {"Ada (2)"}
     with pytest.raises(InvalidInput, match="the history already has an actor named"):
-        stores.first.keys.add("Eve", Role.WRITER, created_by="root", reserved={"Eve"})
+        stores.first.keys.add("Eve", Role.WRITER, created_by="root", reserved_names={"Eve"})
