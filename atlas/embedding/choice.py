@@ -140,6 +140,7 @@ def bundled_weights() -> Path:
 
 
 def _bundled_files() -> Path:
+    """Return the directory of the bundled model's files, or raise `EmbeddingUnavailable` if they are missing."""
     if not (_BUNDLED_FILES / "model.safetensors").is_file():
         raise EmbeddingUnavailable(
             f"expected the weights of {BUNDLED} in {_BUNDLED_FILES}, but they are missing; install ATLAS again: pip "
@@ -149,23 +150,26 @@ def _bundled_files() -> Path:
 
 
 def _is_cached(model: str) -> bool:
+    """Return whether a model was downloaded from the hub before."""
     from huggingface_hub import try_to_load_from_cache
 
     return all(isinstance(try_to_load_from_cache(model, name), str) for name in ("config.json", "model.safetensors"))
 
 
 def _is_hub_reachable(model: str, timeout_seconds: float) -> bool:
+    """Return whether the model hub has a model and answers in time. Always False in offline mode."""
     if os.environ.get("HF_HUB_OFFLINE", "").lower() in {"1", "true", "yes", "on"}:
         return False
     url = f"{os.environ.get('HF_ENDPOINT', 'https://huggingface.co')}/{model}/resolve/main/config.json"
-    found: list[bool] = []
-    request = threading.Thread(target=lambda: found.append(_is_url_reachable(url, timeout_seconds)), daemon=True)
-    request.start()
-    request.join(timeout_seconds)  # DNS lookups have no timeout of their own
-    return found == [True]
+    answers: list[bool] = []
+    thread = threading.Thread(target=lambda: answers.append(_is_url_reachable(url, timeout_seconds)), daemon=True)
+    thread.start()
+    thread.join(timeout_seconds)  # DNS lookups have no timeout of their own
+    return answers == [True]
 
 
 def _is_url_reachable(url: str, timeout_seconds: float) -> bool:
+    """Return whether a server answers a request for a URL's headers without an error."""
     import urllib.request
 
     try:
@@ -176,6 +180,7 @@ def _is_url_reachable(url: str, timeout_seconds: float) -> bool:
 
 
 def _fetch(model: str) -> bool:
+    """Download a model from the hub, and return whether that succeeded."""
     from huggingface_hub import snapshot_download
     from huggingface_hub.errors import HfHubHTTPError
 

@@ -68,14 +68,15 @@ def encode_texts(
     Args:
         projection: Packs the token vectors. With None, they are not computed.
     """
-    find_known = get_member(embedder, KNOWN_TEXTS)
-    precomputed: dict[str, EncodedText] = find_known(texts, projection) if find_known else {}
-    remaining = [text for text in texts if text not in precomputed]
-    encoded = iter(_encode(remaining, embedder, projection))
+    known_texts = get_member(embedder, KNOWN_TEXTS)
+    precomputed: dict[str, EncodedText] = known_texts(texts, projection) if known_texts else {}
+    unknown_texts = [text for text in texts if text not in precomputed]
+    encoded = iter(_encode_unknown(unknown_texts, embedder, projection))
     return [precomputed[text] if text in precomputed else next(encoded) for text in texts]
 
 
-def _encode(texts: Sequence[str], embedder: WholeEmbedder, projection: Projection | None) -> list[EncodedText]:
+def _encode_unknown(texts: Sequence[str], embedder: WholeEmbedder, projection: Projection | None) -> list[EncodedText]:
+    """Return the vectors of texts that are not precomputed, and their token vectors if there is a projection."""
     if projection is None:
         return [EncodedText(vectors) for vectors in encode_documents(embedder, texts)]
     starts = range(0, len(texts), _TEXT_BATCH)
@@ -84,16 +85,18 @@ def _encode(texts: Sequence[str], embedder: WholeEmbedder, projection: Projectio
 
 
 def _encode_with_tokens(embedder: WholeEmbedder, texts: Sequence[str], projection: Projection) -> list[EncodedText]:
+    """Return the vectors and the packed token vectors of texts, from one run of the model."""
     passages = _passages(embedder, texts)
     windows = list(dict.fromkeys(chain.from_iterable(passages)))
     vectors, tokens = embedder.encode_with_tokens(windows)  # type: ignore[attr-defined]  # or there were no projection
-    by_window = dict(zip(windows, zip(vectors, tokens, strict=True), strict=True))
+    vector_by_window = dict(zip(windows, vectors, strict=True))
+    tokens_by_window = dict(zip(windows, tokens, strict=True))
     encoded = []
     for text, text_windows in zip(texts, passages, strict=True):
-        pieces = join_pieces([by_window[window][1] for window in text_windows])
+        pieces = join_pieces([tokens_by_window[window] for window in text_windows])
         # None means "not computed", so they can be computed later. A blank text has nothing to compute.
         packed = projection.pack(pieces) if len(pieces.ids) or not text.strip() else None
-        vectors_of_text = np.stack([by_window[window][0] for window in text_windows])
+        vectors_of_text = np.stack([vector_by_window[window] for window in text_windows])
         encoded.append(EncodedText(_prepend_mean(vectors_of_text), packed))
     return encoded
 
@@ -108,9 +111,9 @@ def encode_documents(embedder: WholeEmbedder, texts: Sequence[str]) -> list[Vect
         in 82 with the first window alone.
     """
     passages = _passages(embedder, texts)
-    distinct = list(dict.fromkeys(chain.from_iterable(passages)))
-    by_window = dict(zip(distinct, embedder.encode_batch(distinct), strict=True)) if distinct else {}
-    return [_prepend_mean(np.stack([by_window[window] for window in text_windows])) for text_windows in passages]
+    windows = list(dict.fromkeys(chain.from_iterable(passages)))
+    vector_by_window = dict(zip(windows, embedder.encode_batch(windows), strict=True)) if windows else {}
+    return [_prepend_mean(np.stack([vector_by_window[window] for window in text_windows])) for text_windows in passages]
 
 
 def encode_any_length(embedder: WholeEmbedder, texts: Sequence[str]) -> Vectors:
@@ -131,7 +134,7 @@ def best_passage(embedder: WholeEmbedder, document: str, vectors: Vectors, query
     """
     if len(vectors) < 2:
         return None
-    spans = _windows(embedder, document)
+    spans = _window_spans_of(embedder, document)
     return spans[int(np.argmax(vectors[1:] @ query))] if len(spans) == len(vectors) - 1 else None
 
 
@@ -205,8 +208,8 @@ def to_character_spans(windows: Sequence[Span], offsets: Sequence[Span], n_chara
     """
     if len(windows) == 1:
         return [(0, n_characters)]
-    cuts = [(offsets[start][0], offsets[end - 1][1]) for start, end in windows]
-    return [(0, cuts[0][1]), *cuts[1:-1], (cuts[-1][0], n_characters)]
+    spans = [(offsets[start][0], offsets[end - 1][1]) for start, end in windows]
+    return [(0, spans[0][1]), *spans[1:-1], (spans[-1][0], n_characters)]
 
 
 def mean_direction(windows: Vectors) -> Vector:
@@ -235,18 +238,20 @@ def mean_directions(windows: Vectors, starts: npt.NDArray[np.int64]) -> Vectors:
 
 def _passages(embedder: WholeEmbedder, texts: Sequence[str]) -> list[list[str]]:
     """Return the passages of each text: the contents of the text's windows."""
-    spans = [_windows(embedder, text) for text in texts]
+    spans = [_window_spans_of(embedder, text) for text in texts]
     _warn_of_gaps(texts, spans)
     return [[text[start:end] for start, end in text_spans] for text, text_spans in zip(texts, spans, strict=True)]
 
 
-def _windows(embedder: WholeEmbedder, text: str) -> list[Span]:
-    find_windows = getattr(embedder, "windows", None)
-    spans: list[Span] = find_windows(text) if find_windows else [(0, len(text))]
+def _window_spans_of(embedder: WholeEmbedder, text: str) -> list[Span]:
+    """Return the spans, in characters, of a text's windows: one if the model has no windows."""
+    windows = getattr(embedder, "windows", None)
+    spans: list[Span] = windows(text) if windows else [(0, len(text))]
     return spans
 
 
 def _prepend_mean(windows: Vectors) -> Vectors:
+    """Return the mean direction of a text's windows, followed by the windows. A single window is returned alone."""
     if len(windows) == 1:
         return windows
     return np.concatenate([mean_direction(windows)[None], windows])
@@ -256,7 +261,7 @@ def _warn_of_gaps(texts: Sequence[str], spans: Sequence[Sequence[Span]]) -> None
     """Log a warning about the parts of texts that are in no window."""
     gaps = []
     for text, text_spans in zip(texts, spans, strict=True):
-        n_left_out = sum(len(text[before[1] : after[0]].strip()) for before, after in pairwise(text_spans))
+        n_left_out = sum(len(text[end:start].strip()) for (_, end), (start, _) in pairwise(text_spans))
         if n_left_out:
             gaps.append((len(text), n_left_out))
     if gaps:

@@ -62,6 +62,7 @@ class CrossEncoderReranker:
                 self._model = self._load(is_local=False)
 
     def _scores(self, query: str, documents: list[str]) -> list[float]:
+        """Return a score in [0, 1] for each document."""
         if not documents:
             return []
         model = self._load_once()
@@ -78,6 +79,7 @@ class CrossEncoderReranker:
         return self._model
 
     def _load(self, *, is_local: bool) -> Any:
+        """Return the loaded model, from this machine only if `is_local`."""
         with extra("models", f"the reranker {self.model_name!r}", EmbeddingUnavailable):
             from sentence_transformers import CrossEncoder  # imported late, as it imports torch
             from torch.nn import Sigmoid

@@ -137,7 +137,7 @@ class Projection:
             raise ValueError(f"expected packed token vectors of {_BYTES} bytes each, got a text with a part of one")
         lengths = np.array([len(text) // _BYTES for text in texts])
         late_weights = SHARE * np.maximum(0.0, 1 - len(query) / lengths)
-        longer_texts = np.flatnonzero(late_weights)
+        longer_texts = np.flatnonzero(late_weights)  # indices
         similarities = np.asarray(cosines, np.float32)
         if len(longer_texts):
             late_scores = self.rescale(
@@ -171,16 +171,16 @@ def parse_projection(text: str, dimension: int) -> Projection:
         ValueError: The string is malformed, or its projection is for vectors of another dimension.
     """
     try:
-        raw = json.loads(text)
-        flat = np.frombuffer(base64.b85decode(raw["directions"]), np.dtype("<f2")).astype(np.float32)
-        unrelated, growth, same, cosine = map(float, raw["levels"])
+        fields = json.loads(text)
+        numbers = np.frombuffer(base64.b85decode(fields["directions"]), np.dtype("<f2")).astype(np.float32)
+        unrelated, growth, same, cosine = map(float, fields["levels"])
     except (KeyError, TypeError) as error:
         raise ValueError(f"the projection has a missing or damaged field: {error}") from error
-    if len(flat) != dimension * BITS:
+    if len(numbers) != dimension * BITS:
         raise ValueError(
-            f"expected {BITS * dimension} numbers ({BITS} directions of {dimension} dimensions), got {len(flat)}"
+            f"expected {BITS * dimension} numbers ({BITS} directions of {dimension} dimensions), got {len(numbers)}"
         )
-    projection = Projection(flat.reshape(-1, BITS), unrelated, growth, same, cosine)
+    projection = Projection(numbers.reshape(-1, BITS), unrelated, growth, same, cosine)
     if not projection.is_usable:
         raise ValueError("expected quantization levels as `Projection.as_text` writes them, got inconsistent ones")
     return projection

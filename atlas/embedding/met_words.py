@@ -15,14 +15,14 @@ from atlas.embedding.plain import WORDS
 from atlas.infra.duck_typing import get_member
 from atlas.protocols.infra import WholeEmbedder
 
-MIN_EXCESS = 0.35
-"""Required similarity of two words above the model's usual one between unrelated texts.
+MIN_ABOVE_TYPICAL = 0.35
+"""Minimum by which the similarity of two words must exceed the typical one of words of unrelated texts.
 
 With MiniLM, 1 in 100 words matches a word of an unrelated text this well, for example numbers and times.
 """
 
 N_UNRELATED = 8
-"""Number of unrelated texts whose words are compared to measure the usual similarity."""
+"""Number of unrelated texts whose words are compared to measure the typical similarity."""
 
 MIN_LETTERS = 3
 MAX_SHOWN = 6
@@ -52,9 +52,10 @@ def met_words(embedder: WholeEmbedder, query: str, text: str) -> list[MetWords]:
     query_words, text_words = word_vectors(query), word_vectors(text)
     if not query_words.words or not text_words.words:
         return []
-    cosines, typical_cosine = query_words.vectors @ text_words.vectors.T, _typical_similarity(embedder, word_vectors)
-    shared = {word.casefold() for word in query_words.words} & {word.casefold() for word in text_words.words}
-    rows, columns = _content_words(query_words, shared), _content_words(text_words, shared)
+    cosines = query_words.vectors @ text_words.vectors.T
+    typical_cosine = _typical_similarity(embedder, word_vectors)
+    shared_words = {word.casefold() for word in query_words.words} & {word.casefold() for word in text_words.words}
+    rows, columns = _content_word_indices(query_words, shared_words), _content_word_indices(text_words, shared_words)
     if not columns:
         return []
     pairs: dict[str, MetWords] = {}
@@ -62,7 +63,7 @@ def met_words(embedder: WholeEmbedder, query: str, text: str) -> list[MetWords]:
         column = columns[int(np.argmax(cosines[row, columns]))]
         pair = MetWords(query_words.words[row], text_words.words[column], float(cosines[row, column]))
         best = pairs.get(pair.query_word.casefold(), _NO_PAIR)
-        if pair.similarity - typical_cosine >= MIN_EXCESS and pair.similarity > best.similarity:
+        if pair.similarity - typical_cosine >= MIN_ABOVE_TYPICAL and pair.similarity > best.similarity:
             pairs[pair.query_word.casefold()] = pair
     return sorted(pairs.values(), key=lambda pair: -pair.similarity)[:MAX_SHOWN]
 
@@ -74,6 +75,7 @@ _typical_similarities: dict[str, float] = {}
 
 
 def _typical_similarity(embedder: WholeEmbedder, word_vectors: Callable[[str], WordVectors]) -> float:
+    """Return the median cosine of words of unrelated texts, which is measured once for each model."""
     if embedder.model_name not in _typical_similarities:
         texts = [word_vectors(text).vectors for text in calibration_queries()[:N_UNRELATED]]
         pair_cosines = [first @ second.T for first, second in combinations(texts, 2)]
@@ -83,11 +85,12 @@ def _typical_similarity(embedder: WholeEmbedder, word_vectors: Callable[[str], W
     return _typical_similarities[embedder.model_name]
 
 
-def _content_words(words: WordVectors, shared: set[str]) -> list[int]:
-    """Return the indices of the words that are content words and are not in `shared`."""
-    ignored = shared | FUNCTION_WORDS
-    return [index for index, word in enumerate(words.words) if _has_letters(word) and word.casefold() not in ignored]
+def _content_word_indices(words: WordVectors, shared_words: set[str]) -> list[int]:
+    """Return the indices of the words that are no function words and not in both texts."""
+    ignored = shared_words | FUNCTION_WORDS
+    return [index for index, word in enumerate(words.words) if _is_word(word) and word.casefold() not in ignored]
 
 
-def _has_letters(word: str) -> bool:
+def _is_word(word: str) -> bool:
+    """Return whether a word is long enough, and not only a number or punctuation."""
     return len(word) >= MIN_LETTERS and any(letter.isalpha() for letter in word)

@@ -28,7 +28,7 @@ from filelock import FileLock, Timeout
 from atlas.core.imports.distribution import require_extra
 from atlas.embedding.foreign_queries import calibration_queries
 from atlas.embedding.late_interaction import Projection, parse_projection
-from atlas.embedding.onnx_encoder import FACTS, GRAPH, TOKENIZER, WEIGHTS, OnnxEncoder, UnloadableExport
+from atlas.embedding.onnx_encoder import GRAPH, METADATA, TOKENIZER, WEIGHTS, OnnxEncoder, UnloadableExport
 from atlas.infra.child_process import import_environment, module_command
 
 EXPORTER = "2"
@@ -46,7 +46,7 @@ _SKIPPED_DIRECTORIES = {"onnx", "openvino", ".cache", ".git"}
 _CHECKSUMS = "seal.json"
 """Manifest with size, time and checksum of all other files of an export. It is written last."""
 
-_CHECKED_FILES = (GRAPH, WEIGHTS, TOKENIZER, FACTS)
+_CHECKED_FILES = (GRAPH, WEIGHTS, TOKENIZER, METADATA)
 
 _LIBRARIES = ("torch", "sentence-transformers", "transformers", "onnx", "onnxruntime")
 _SPACE_FACTOR = 5
@@ -69,16 +69,15 @@ class OnnxCache:
     def __init__(self, path: Path) -> None:
         self.path = path
 
-    def key(self, files: Path) -> str:
-        """Return a hash of the model's files in a directory, cached until the files change."""
-        model_files = sorted(_model_files(files))
-        statuses = [(file, file.stat()) for file in model_files]
-        states = [(str(file), status.st_size, status.st_mtime_ns) for file, status in statuses]
-        key_file = self.path / "keys" / _digest(EXPORTER, json.dumps(states))
+    def key(self, directory: Path) -> str:
+        """Return a hash of the model's files in a directory. The hash is cached until the files change."""
+        model_files = sorted(_model_files(directory))
+        sizes_and_times = [(str(file), *_size_and_mtime(file)) for file in model_files]
+        key_file = self.path / "keys" / _digest(EXPORTER, json.dumps(sizes_and_times))
         with suppress(OSError):
             if len(key := key_file.read_text(encoding="ascii")) == 32:
                 return key
-        key = _digest(EXPORTER, *(f"{file.relative_to(files)} {_checksum(file)}" for file in model_files))
+        key = _digest(EXPORTER, *(f"{file.relative_to(directory)} {_checksum(file)}" for file in model_files))
         _write_atomically(key_file, key)  # otherwise it is recomputed next time, in less than a second
         return key
 
@@ -156,6 +155,7 @@ class OnnxCache:
                 raise MissingExport(str(failure["problem"]))
 
     def _export_once(self, key: str, model: str, files: Path, announce: Callable[[str], None]) -> Path:
+        """Export a model unless another process has done so meanwhile, and return the directory of the export."""
         encoders = self.path / "encoders"
         with self._lock_for_writing():
             encoders.mkdir(parents=True, exist_ok=True)
@@ -166,6 +166,7 @@ class OnnxCache:
                 return self._run_export(key, model, files, announce)
 
     def _run_export(self, key: str, model: str, files: Path, announce: Callable[[str], None]) -> Path:
+        """Export a model, and return the directory of the export. A failure is recorded, and raises `MissingExport`."""
         directory = self.path / "encoders" / key
         temporary = directory.with_name(f".{key}.{uuid4().hex}")
         temporary.mkdir()
@@ -196,11 +197,11 @@ class OnnxCache:
                     if time.time() - leftover.stat().st_mtime > _STALE_SECONDS:
                         shutil.rmtree(leftover, ignore_errors=True)
             n_free_bytes = shutil.disk_usage(encoders).free
-        required = _SPACE_FACTOR * sum(file.stat().st_size for file in _model_files(files))
-        if n_free_bytes < required:
+        n_required_bytes = _SPACE_FACTOR * sum(file.stat().st_size for file in _model_files(files))
+        if n_free_bytes < n_required_bytes:
             raise MissingExport(
-                f"{encoders} has {n_free_bytes / 2**20:.0f} MB free, but an export needs {required / 2**20:.0f} MB; "
-                "free some space, or set ATLAS_CACHE to another directory"
+                f"{encoders} has {n_free_bytes / 2**20:.0f} MB free, but an export needs "
+                f"{n_required_bytes / 2**20:.0f} MB; free some space, or set ATLAS_CACHE to another directory"
             )
 
     @contextmanager
@@ -245,9 +246,9 @@ def _run_exporter(model: str, directory: Path, announce: Callable[[str], None]) 
         encoding="utf-8",
         errors="replace",
     ) as process:
-        limit = threading.Timer(LIMIT_SECONDS, process.kill)
-        limit.daemon = True
-        limit.start()
+        timer = threading.Timer(LIMIT_SECONDS, process.kill)
+        timer.daemon = True
+        timer.start()
         try:
             for line in process.stdout or ():
                 message = _parse_message(line)
@@ -255,7 +256,7 @@ def _run_exporter(model: str, directory: Path, announce: Callable[[str], None]) 
                 if "step" in message:
                     announce(message["step"])
         finally:
-            limit.cancel()
+            timer.cancel()
     if process.returncode:
         raise MissingExport(problem or f"the export ended with status {process.returncode}")
 
@@ -279,6 +280,7 @@ def _write_atomically(file: Path, text: str) -> None:
 
 
 def _model_files(directory: Path) -> Iterable[Path]:
+    """Yield the files of a model that sentence-transformers reads."""
     for file in directory.rglob("*"):
         if (
             file.suffix in _FILES
@@ -301,8 +303,8 @@ def _is_unchanged(file: Path, recorded: dict[str, Any]) -> bool:
 
 
 def _size_and_mtime(file: Path) -> list[int]:
-    state = file.stat()
-    return [state.st_size, state.st_mtime_ns]
+    status = file.stat()
+    return [status.st_size, status.st_mtime_ns]
 
 
 def _checksum(file: Path) -> str:
@@ -311,10 +313,12 @@ def _checksum(file: Path) -> str:
 
 
 def _digest(*texts: str) -> str:
+    """Return a hash of texts, which is used as a file name."""
     return hashlib.sha256("\n".join(texts).encode()).hexdigest()[:32]
 
 
 def _versions() -> dict[str, str]:
+    """Return the versions of the installed libraries that an export depends on."""
     from importlib.metadata import PackageNotFoundError, version
 
     versions = {}

@@ -20,7 +20,7 @@ WEIGHTS = "weights.bin"
 """File of the graph's weights, separate so that it can be memory-mapped and shared between processes."""
 
 TOKENIZER = "tokenizer.json"
-FACTS = "encoder.json"
+METADATA = "encoder.json"
 
 VECTORS = "sentence_embedding"
 TOKEN_VECTORS = "token_embeddings"
@@ -63,7 +63,7 @@ class OnnxEncoder:
     def _load(self, directory: Path, weights: Path) -> None:
         from tokenizers import Tokenizer
 
-        metadata = json.loads((directory / FACTS).read_text(encoding="utf-8"))
+        metadata = json.loads((directory / METADATA).read_text(encoding="utf-8"))
         self.dimension: int = metadata["dimension"]
         self.window: int | None = metadata["window"]
         self._padding: dict[str, int] = metadata["padding"]
@@ -92,7 +92,10 @@ class OnnxEncoder:
         def fill(batch: list[int]) -> None:
             vectors[batch], token_vectors = self._run([VECTORS, TOKEN_VECTORS], [pieces[index] for index in batch])
             tokens.update(
-                {index: _tokens(pieces[index], rows) for index, rows in zip(batch, token_vectors, strict=True)}
+                {
+                    index: _token_vectors_of(pieces[index], rows)
+                    for index, rows in zip(batch, token_vectors, strict=True)
+                }
             )
 
         self._run_batches(pieces, fill)
@@ -143,6 +146,7 @@ class OnnxEncoder:
             start += n_texts
 
     def _run(self, outputs: list[str], pieces: Sequence[Any]) -> list[Vectors]:
+        """Return outputs of the graph for a batch of tokenized texts."""
         columns = {
             "input_ids": [encoding.ids for encoding in pieces],
             "attention_mask": [encoding.attention_mask for encoding in pieces],
@@ -175,8 +179,13 @@ def open_session(graph: Path, *, weights: Path | None = None, optimised: Path | 
     return onnxruntime.InferenceSession(graph.read_bytes(), options, providers=["CPUExecutionProvider"])
 
 
-def _tokens(pieces: Any, rows: Vectors) -> TokenVectors:
-    """Return a text's word pieces and their vectors, without special tokens."""
+def _token_vectors_of(pieces: Any, rows: Vectors) -> TokenVectors:
+    """Return the distinct word pieces of a text with their vectors, without special tokens.
+
+    Args:
+        pieces: The tokenizer's result.
+        rows: The model's vector for each piece, followed by those of the padding.
+    """
     is_ordinary = ~np.array(pieces.special_tokens_mask, bool)
     return distinct_pieces(np.array(pieces.ids, np.int64)[is_ordinary], rows[: len(is_ordinary)][is_ordinary])
 

@@ -18,7 +18,7 @@ import numpy as np
 
 from atlas.core.errors import EmbeddingUnavailable
 from atlas.core.imports.distribution import extra
-from atlas.embedding.onnx_encoder import FACTS, GRAPH, TOKEN_VECTORS, TOKENIZER, VECTORS, OnnxEncoder, open_session
+from atlas.embedding.onnx_encoder import GRAPH, METADATA, TOKEN_VECTORS, TOKENIZER, VECTORS, OnnxEncoder, open_session
 from atlas.embedding.torch_encoder import TorchEncoder, load_model
 
 TOLERANCE = 1e-5
@@ -111,6 +111,7 @@ def _trace(model: Any, file: Path) -> list[str]:
 
 
 def _write_metadata(encoder: TorchEncoder, inputs: Sequence[str], directory: Path) -> None:
+    """Write the tokenizer, and what `OnnxEncoder` has to know about the graph."""
     tokenizer = encoder.model.tokenizer
     padding = {
         "input_ids": tokenizer.pad_token_id or 0,
@@ -122,7 +123,7 @@ def _write_metadata(encoder: TorchEncoder, inputs: Sequence[str], directory: Pat
         "window": encoder.window,
         "padding": {name: padding[name] for name in inputs},
     }
-    (directory / FACTS).write_text(json.dumps(metadata), encoding="utf-8")
+    (directory / METADATA).write_text(json.dumps(metadata), encoding="utf-8")
     (directory / TOKENIZER).write_text(encoder.tokenizer.to_str(), encoding="utf-8")
 
 

@@ -79,7 +79,7 @@ class EmbedderAdapter:
 
     def encode(self, text: str) -> Vector:
         """Return the vector of one document, shape (dim,)."""
-        return _vector(self._encoder.encode(text))
+        return _to_unit_vector(self._encoder.encode(text))
 
     def encode_batch(self, texts: list[str]) -> Vectors:
         """Return the vectors of several documents, shape (n, dim)."""
@@ -90,7 +90,7 @@ class EmbedderAdapter:
 
     def encode_query(self, text: str) -> Vector:
         """Return the vector of a query, from the wrapped object's `encode_query` if it has one."""
-        return _vector((get_member(self._encoder, "encode_query") or self._encoder.encode)(text))
+        return _to_unit_vector((get_member(self._encoder, "encode_query") or self._encoder.encode)(text))
 
 
 def _to_unit_length(vectors: npt.ArrayLike) -> Vectors:
@@ -102,6 +102,6 @@ def _to_unit_length(vectors: npt.ArrayLike) -> Vectors:
     return scaled
 
 
-def _vector(values: npt.ArrayLike) -> Vector:
+def _to_unit_vector(values: npt.ArrayLike) -> Vector:
     vector: Vector = _to_unit_length(values)[0]
     return vector

@@ -92,8 +92,8 @@ def override_prompts(model: Prompts, query: str, document: str) -> Prompts:
 def read_prompts(text: str) -> Prompts | None:
     """Parse prompts written by `as_text`. Returns None for an empty or damaged string."""
     with suppress(ValueError, TypeError, KeyError):
-        raw = json.loads(text)
-        return Prompts(query=str(raw["query"]), document=str(raw["document"]))
+        prompts = json.loads(text)
+        return Prompts(query=str(prompts["query"]), document=str(prompts["document"]))
     return None
 
 
@@ -128,10 +128,10 @@ def prompts_to_use(model: Prompts, stored: Prompts | None) -> Prompts:
 
 def _configured_prompts(config: Mapping[str, Any]) -> Prompts | None:
     """Return the prompts in a sentence-transformers configuration, or None if it has none for queries or documents."""
-    raw = config.get("prompts")
-    if not isinstance(raw, Mapping):
+    prompts = config.get("prompts")
+    if not isinstance(prompts, Mapping):
         return None
-    texts = {name: text for name, text in raw.items() if isinstance(text, str)}
+    texts = {name: text for name, text in prompts.items() if isinstance(text, str)}
     default_prompt = texts.get(str(config.get("default_prompt_name")), "")
     query = next((texts[name] for name in _QUERY_NAMES if texts.get(name)), default_prompt)
     document = next(

@@ -235,11 +235,11 @@ class SentenceTransformerEmbedder:
         from atlas.embedding.minilm.queries import precomputed_queries  # only needed for the bundled model
 
         texts = texts[-REMEMBERED_QUERIES:]
-        known = precomputed_queries(texts)
-        new_texts = [text for text in texts if text not in known and _is_short(text)]
+        precomputed = precomputed_queries(texts)
+        new_texts = [text for text in texts if text not in precomputed and _is_short(text)]
         vectors, tokens = self._encode_with_tokens(new_texts)
         encoded = zip(map(mean_direction, vectors[:, None]), tokens, strict=True)
-        self._precomputed = {**known, **dict(zip(new_texts, encoded, strict=True))}
+        self._precomputed = {**precomputed, **dict(zip(new_texts, encoded, strict=True))}
         for text in texts:
             self._cached_query(text)
         self._precomputed = {}
@@ -337,14 +337,14 @@ class SentenceTransformerEmbedder:
 
     def _encode_query(self, text: str) -> tuple[Vector, TokenVectors]:
         """Return a query's vector, and its word pieces if one run of the model returns both."""
-        if (known := self._precomputed.get(text)) is not None:
-            return known
+        if (precomputed := self._precomputed.get(text)) is not None:
+            return precomputed
         passages = self._passages(text)
         if self.prompts.query:
             vectors, tokens = self.encode_queries(passages), [NO_TOKENS]
         elif _is_short(text):  # longer ones would be padding for the others
-            row, own_tokens = self._batcher(text)
-            vectors, tokens = row[None], [own_tokens]
+            vector, text_tokens = self._batcher(text)
+            vectors, tokens = vector[None], [text_tokens]
         else:
             vectors, tokens = self._encode_with_tokens(passages)
         vector = mean_direction(vectors)
@@ -371,6 +371,7 @@ class SentenceTransformerEmbedder:
         return [text[start:end] for start, end in self._spans(text, self.prompts.query, MAX_QUERY_WINDOWS)]
 
     def _spans(self, text: str, prompt: str, max_windows: int) -> list[Span]:
+        """Return the spans of a text's windows, each of which has room for a prompt."""
         if _is_short(prompt + text):
             return [(0, len(text))]
         splitter = self._load_splitter()
@@ -390,6 +391,7 @@ class SentenceTransformerEmbedder:
         return self._encoder
 
     def _load(self, announce: Callable[[str], None]) -> Encoder:
+        """Load the model from its ONNX graph, or else with sentence-transformers, and store the reason."""
         try:
             if self._is_bundled():
                 from atlas.embedding.minilm.bundled import bundled_encoder  # only needed for the bundled model

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from atlas.embedding.minilm.bundled import DIRECTORY, TENSORS
-from atlas.embedding.onnx_encoder import FACTS, GRAPH, TOKENIZER, WEIGHTS
+from atlas.embedding.onnx_encoder import GRAPH, METADATA, TOKENIZER, WEIGHTS
 from atlas.embedding.sentence_transformers import SentenceTransformerEmbedder, bundled_weights
 
 
@@ -49,7 +49,7 @@ def copy_bundled_export(model: str, directory: Path, announce: Callable[[str], N
 
     It is the graph of each directory above whose pooling is `mean`.
     """
-    for name in (GRAPH, FACTS):
+    for name in (GRAPH, METADATA):
         shutil.copyfile(DIRECTORY / name, directory / name)
     shutil.copyfile(bundled_weights() / TOKENIZER, directory / TOKENIZER)
     shutil.copyfile(bundled_weights() / TENSORS, directory / TENSORS)  # a link that leads elsewhere is not followed

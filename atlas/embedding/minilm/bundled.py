@@ -13,7 +13,7 @@ from typing import Any
 from atlas.core.errors import EmbeddingUnavailable
 from atlas.embedding.choice import BUNDLED, model_files
 from atlas.embedding.late_interaction import Projection, parse_projection
-from atlas.embedding.onnx_encoder import FACTS, OnnxEncoder, UnloadableExport
+from atlas.embedding.onnx_encoder import METADATA, OnnxEncoder, UnloadableExport
 
 DIRECTORY = Path(__file__).parent
 TENSORS = "model.safetensors"
@@ -29,7 +29,7 @@ def bundled_encoder(batch_size: int) -> OnnxEncoder:
         EmbeddingUnavailable: The weights are missing, or are not those that the graph was exported with.
     """
     weights = (bundled_files() / TENSORS).resolve().parent  # onnxruntime follows no links out of a directory
-    expected, actual = _read_facts()["weights"], weights_fingerprint(weights / TENSORS)
+    expected, actual = _read_metadata()["weights"], weights_fingerprint(weights / TENSORS)
     if actual != expected:
         raise EmbeddingUnavailable(
             f"expected the weights {expected} of {BUNDLED} in {weights / TENSORS}, got {actual}; install ATLAS again"
@@ -69,9 +69,9 @@ def weights_fingerprint(file: Path) -> dict[str, Any]:
 @cache
 def _projection() -> Projection:
     text = (DIRECTORY / PROJECTION).read_text(encoding="ascii")
-    return parse_projection(text, _read_facts()["dimension"])
+    return parse_projection(text, _read_metadata()["dimension"])
 
 
-def _read_facts() -> Mapping[str, Any]:
-    facts: Mapping[str, Any] = json.loads((DIRECTORY / FACTS).read_text(encoding="utf-8"))
-    return facts
+def _read_metadata() -> Mapping[str, Any]:
+    metadata: Mapping[str, Any] = json.loads((DIRECTORY / METADATA).read_text(encoding="utf-8"))
+    return metadata

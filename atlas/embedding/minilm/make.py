@@ -22,7 +22,7 @@ from atlas.embedding.choice import BUNDLED
 from atlas.embedding.late_interaction import fit_projection
 from atlas.embedding.minilm.bundled import DIRECTORY, PROJECTION, TENSORS, bundled_files, weights_fingerprint
 from atlas.embedding.minilm.queries import write_queries
-from atlas.embedding.onnx_encoder import FACTS, GRAPH, OnnxEncoder
+from atlas.embedding.onnx_encoder import GRAPH, METADATA, OnnxEncoder
 from atlas.embedding.onnx_export import TEXTS, TOLERANCE, ExportError, export
 
 _TYPES = {"F32": "<f4", "I64": "<i8"}
@@ -52,8 +52,8 @@ def make(directory: Path) -> None:
         exported = Path(scratch)
         export(BUNDLED, exported, lambda step: print(step, file=sys.stderr))  # noqa: T201
         (directory / GRAPH).write_bytes(graph_with_weights(weights / TENSORS, exported / GRAPH))
-        facts = json.loads((exported / FACTS).read_text(encoding="utf-8"))
-        _write(directory / FACTS, facts | {"weights": weights_fingerprint(weights / TENSORS)})
+        metadata = json.loads((exported / METADATA).read_text(encoding="utf-8"))
+        _write(directory / METADATA, metadata | {"weights": weights_fingerprint(weights / TENSORS)})
         encoder, copy = OnnxEncoder(directory, weights=weights), OnnxEncoder(exported)
         difference = float(np.abs(encoder.encode(TEXTS) - copy.encode(TEXTS)).max())
     if not difference <= TOLERANCE:
@@ -75,22 +75,24 @@ def graph_with_weights(weights: Path, graph: Path) -> bytes:
 
     model = onnx.load(graph)
     tensors = read_tensors(weights)
-    unchanged = {_key(tensor.values): tensor for tensor in tensors.values()}
-    transposed = {_key(tensor.values.T): tensor for tensor in tensors.values() if tensor.values.ndim == 2}
+    tensors_by_content = {_content_key(tensor.values): tensor for tensor in tensors.values()}
+    transposed_tensors = {
+        _content_key(tensor.values.T): tensor for tensor in tensors.values() if tensor.values.ndim == 2
+    }
     transposed_names = set[str]()
     for weight in model.graph.initializer:
-        key = _key(onnx.numpy_helper.to_array(weight))
-        tensor = unchanged.get(key) or transposed.get(key)
+        key = _content_key(onnx.numpy_helper.to_array(weight))
+        tensor = tensors_by_content.get(key) or transposed_tensors.get(key)
         if tensor is not None:
-            _refer(weight, tensor, weights.name)
-            if key not in unchanged:
+            _refer_to_file(weight, tensor, weights.name)
+            if key not in tensors_by_content:
                 transposed_names.add(weight.name)
     for node in model.graph.node:
         if transposed_names & set(node.input):
             _transpose(node, transposed_names)
-    used = [opset for opset in model.opset_import if opset.domain in _DOMAINS]
+    used_opsets = [opset for opset in model.opset_import if opset.domain in _DOMAINS]
     del model.opset_import[:]
-    model.opset_import.extend(used)
+    model.opset_import.extend(used_opsets)
     content: bytes = model.SerializeToString(deterministic=True)
     return content
 
@@ -109,11 +111,12 @@ def read_tensors(file: Path) -> Mapping[str, Tensor]:
     return tensors
 
 
-def _key(values: Vectors) -> tuple[tuple[int, ...], bytes]:
+def _content_key(values: Vectors) -> tuple[tuple[int, ...], bytes]:
+    """Return a key by which tensors with equal values are found."""
     return values.shape, values.tobytes()
 
 
-def _refer(weight: Any, tensor: Tensor, location: str) -> None:
+def _refer_to_file(weight: Any, tensor: Tensor, location: str) -> None:
     """Make a weight of a graph refer to the tensor's offset in a file instead of containing its values."""
     import onnx
 
@@ -127,15 +130,18 @@ def _refer(weight: Any, tensor: Tensor, location: str) -> None:
         weight.external_data.add(key=key, value=str(value))
 
 
-def _transpose(node: Any, transposed: set[str]) -> None:
+def _transpose(node: Any, transposed_names: set[str]) -> None:
     """Change a MatMul node of a graph to multiply by the transpose of its weight.
+
+    Args:
+        transposed_names: Names of the weights that are transposed in the file.
 
     Raises:
         ExportError: The node is not a MatMul.
     """
     import onnx
 
-    if node.op_type != "MatMul" or node.input[1] not in transposed:
+    if node.op_type != "MatMul" or node.input[1] not in transposed_names:
         raise ExportError(
             f"expected a MatMul over a matrix that is transposed in the file of weights, got {node.op_type} "
             f"{node.name!r}; "

@@ -39,11 +39,11 @@ def write_queries(directory: Path, encoder: OnnxEncoder, projection: Projection)
     columns: dict[str, npt.NDArray[Any]] = {_TEXTS: np.array(checksum())}
     for language, texts in load_calibration_queries(LANGUAGES).items():
         vectors, tokens = encoder.encode_with_tokens(texts)
-        rows = np.concatenate([projection.project(of_text) for of_text in tokens])
+        rows = np.concatenate([projection.project(pieces) for pieces in tokens])
         columns |= {
             f"{language}.vectors": vectors.astype("<f2"),
-            f"{language}.pieces": np.concatenate([of_text.ids for of_text in tokens]).astype("<u2"),
-            f"{language}.ends": np.cumsum([len(of_text.ids) for of_text in tokens]).astype("<u2"),
+            f"{language}.pieces": np.concatenate([pieces.ids for pieces in tokens]).astype("<u2"),
+            f"{language}.ends": np.cumsum([len(pieces.ids) for pieces in tokens]).astype("<u2"),
             f"{language}.rows": np.rint(rows / np.abs(rows).max(axis=1, keepdims=True) * _STEPS).astype(np.int8),
         }
     np.savez(directory / QUERIES, **columns)  # type: ignore[arg-type]  # its stubs take the names for options
@@ -52,12 +52,12 @@ def write_queries(directory: Path, encoder: OnnxEncoder, projection: Projection)
 def precomputed_queries(texts: Sequence[str]) -> Mapping[str, tuple[Vector, TokenVectors]]:
     """Return the precomputed vector and word pieces of each text that is a calibration query, keyed by text."""
     requested_texts = set(texts)
-    known: dict[str, tuple[Vector, TokenVectors]] = {}
+    vectors_by_query: dict[str, tuple[Vector, TokenVectors]] = {}
     with np.load(DIRECTORY / QUERIES) as columns:
         for language, queries in load_calibration_queries(LANGUAGES).items():
             if not requested_texts.isdisjoint(queries):
-                known.update(zip(queries, _read(columns, language), strict=True))
-    return known
+                vectors_by_query.update(zip(queries, _read_language(columns, language), strict=True))
+    return vectors_by_query
 
 
 def checksum() -> str:
@@ -71,7 +71,7 @@ def read_checksum() -> str:
         return str(columns[_TEXTS])
 
 
-def _read(columns: Mapping[str, npt.NDArray[Any]], language: str) -> Iterator[tuple[Vector, TokenVectors]]:
+def _read_language(columns: Mapping[str, npt.NDArray[Any]], language: str) -> Iterator[tuple[Vector, TokenVectors]]:
     """Yield the vector and the word pieces of each calibration query in a language, in order."""
     pieces = columns[f"{language}.pieces"].astype(np.int64)
     rows = matrix_product(

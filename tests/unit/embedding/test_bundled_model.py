@@ -31,7 +31,7 @@ from atlas.embedding.minilm.bundled import (
 from atlas.embedding.minilm.queries import LANGUAGES, QUERIES, checksum, precomputed_queries, read_checksum
 from atlas.embedding.minilm.sample import precomputed_sample
 from atlas.embedding.onnx_cache import OnnxCache
-from atlas.embedding.onnx_encoder import FACTS, GRAPH, OnnxEncoder
+from atlas.embedding.onnx_encoder import GRAPH, METADATA, OnnxEncoder
 from atlas.embedding.sentence_transformers import BUNDLED, SentenceTransformerEmbedder
 from atlas.importers.sample import load_sample
 from atlas.testing import HashEmbedder
@@ -221,5 +221,5 @@ def test_making_the_files_again_gives_the_same_model(tmp_path):
     again, shipped = OnnxEncoder(tmp_path, weights=weights), OnnxEncoder(DIRECTORY, weights=weights)
     assert np.abs(again.encode(TEXTS) - shipped.encode(TEXTS)).max() < 1e-6
     assert (tmp_path / QUERIES).stat().st_size == (DIRECTORY / QUERIES).stat().st_size
-    facts = [json.loads((folder / FACTS).read_text(encoding="utf-8")) for folder in (tmp_path, DIRECTORY)]
+    facts = [json.loads((folder / METADATA).read_text(encoding="utf-8")) for folder in (tmp_path, DIRECTORY)]
     assert facts[0] == facts[1]

@@ -18,7 +18,7 @@ import pytest
 from atlas.core.errors import EmbeddingUnavailable
 from atlas.embedding import onnx_cache
 from atlas.embedding.onnx_cache import OnnxCache
-from atlas.embedding.onnx_encoder import FACTS, GRAPH
+from atlas.embedding.onnx_encoder import GRAPH, METADATA
 from atlas.embedding.sentence_transformers import SentenceTransformerEmbedder
 from tests.support.repository import REPOSITORY
 
@@ -171,7 +171,7 @@ def test_an_export_with_another_file_spoilt_that_can_be_read_is_made_again(tiny,
         shutil.copytree(graph_in(exported).parent, directory, dirs_exist_ok=True)
 
     monkeypatch.setattr(onnx_cache, "_run_exporter", copy_export)  # the real one takes ten seconds
-    facts = graph_in(cache).parent / FACTS
+    facts = graph_in(cache).parent / METADATA
     facts.write_text(facts.read_text(encoding="utf-8").replace("24", "12"), encoding="utf-8")
     embedder = embedder_of(tiny, cache)
     assert embedder._load_once().window == WINDOW
