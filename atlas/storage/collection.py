@@ -274,8 +274,8 @@ class Collection(ABC):
         """Return the subset of `ids` that exist."""
         return {row["id"] for row in self.get(list(ids))}
 
-    def get_light(self, ids: Sequence[str]) -> list[dict[str, Any]]:
-        """Return the same records as `get`, but without vectors and content if the store can omit them."""
+    def get_without_content(self, ids: Sequence[str]) -> list[dict[str, Any]]:
+        """Return the records that exist, like `get`, but without vectors and content if the store can omit them."""
         return self.get(list(ids))
 
     def count_by(self, key: str, where: Where | None = None) -> dict[Any, int]:

@@ -397,8 +397,8 @@ class LedgerEngine(Protocol):
     def checks(self) -> tuple[Check, ...]:
         """Return the checks of the ledger's own tables, in the order in which they run."""
 
-    def get(self, collection: str, ids: Sequence[str], *, light: bool = False) -> dict[str, Record]:
-        """Return the live records among `ids`, keyed by id. With `light`, vectors and content are not read."""
+    def get(self, collection: str, ids: Sequence[str], *, with_content: bool = True) -> dict[str, Record]:
+        """Return the live records among `ids`, keyed by id, with vectors and content only if `with_content`."""
 
     def scan(
         self,

@@ -215,6 +215,7 @@ def _make_candidates(
     matches: Matches,
     context_scores: Mapping[int, float],
 ) -> Candidates:
+    """Return the candidates with their scores and metadata. Records that no longer exist are left out."""
     descriptions = collection.ledger.read_descriptions(list(similarities))
     live_seqs = [seq for seq in similarities if seq in descriptions]
     return Candidates(

@@ -194,9 +194,9 @@ class LedgerCollection(Collection):
         records = self._read_live(ids)
         return [as_row(records[record_id]) for record_id in ids if record_id in records]
 
-    def get_light(self, ids: Sequence[str]) -> list[dict[str, Any]]:
-        """Return the same records as `get`, but without vectors and content."""
-        records = self._read_live(ids, light=True)
+    def get_without_content(self, ids: Sequence[str]) -> list[dict[str, Any]]:
+        """Return the records that exist, like `get`, but without vectors and content."""
+        records = self._read_live(ids, with_content=False)
         return [as_row(records[record_id]) for record_id in ids if record_id in records]
 
     def count(self, where: Where | None = None) -> int:
@@ -348,7 +348,7 @@ class LedgerCollection(Collection):
 
     def existing_ids(self, ids: Sequence[str]) -> set[str]:
         """Return the subset of `ids` that exist."""
-        return set(self._read_live(ids, light=True))
+        return set(self._read_live(ids, with_content=False))
 
     def purged(self, ids: Sequence[str]) -> set[str]:
         """Return the subset of `ids` whose records were purged. A purged id cannot be reused."""
@@ -369,7 +369,7 @@ class LedgerCollection(Collection):
         updater: SuccessRateUpdater | None = None,
     ) -> None:
         """Record a use of a record and its outcome, once per attempt. Rates are computed from the uses."""
-        if not self._read_live([record_id], light=True):
+        if not self._read_live([record_id], with_content=False):
             raise NotFound(f"there is no record {record_id!r} in {self._name!r}; it may have been deleted")
         is_waiting = is_under_review()
         if is_waiting and not self.operation_id:
@@ -506,9 +506,9 @@ class LedgerCollection(Collection):
         operation = self._operation or self._new_operation("restore")
         return self._ledger.history.restore(self._name, ids, operation)
 
-    def _read_live(self, ids: Sequence[str], *, light: bool = False) -> dict[str, Record]:
+    def _read_live(self, ids: Sequence[str], *, with_content: bool = True) -> dict[str, Record]:
         """Return the live records among `ids` that the current actor may see, keyed by id."""
-        records = self._ledger.get(self._name, ids, light=light)
+        records = self._ledger.get(self._name, ids, with_content=with_content)
         if scope := actor_scope():
             records = {
                 record_id: record for record_id, record in records.items() if is_in_scope(scope, record.metadata)
@@ -563,6 +563,7 @@ class LedgerCollection(Collection):
     def _make_records(
         self, ids: list[str], embeddings: Sequence[npt.ArrayLike], metadatas: list[dict[str, Any]], documents: list[str]
     ) -> list[Record]:
+        """Return the records that parallel lists describe, or raise `InvalidInput` if one is outside of the scope."""
         check_actor_scope(metadatas)
         return as_records(ids, embeddings, metadatas, documents, dimension=self.parts.dimension)
 

@@ -161,6 +161,7 @@ class Profiles:
         return self._write(change.before, expected=change.after)
 
     def _find(self, name: str) -> Profile:
+        """Return the profile with a name, which may be unreadable, or raise `NotFound`."""
         name = _normalize(name)
         match = next((profile for profile in self.all() if profile.name == name), None)
         if match is None:

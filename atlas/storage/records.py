@@ -354,6 +354,7 @@ def as_vector(embedding: npt.ArrayLike, dimension: int) -> Vector:
 
 
 def _as_windows(embedding: npt.ArrayLike, dimension: int) -> Vectors:
+    """Return an embedding as vectors of unit length, shape (n_windows, dim), or raise `InvalidInput`."""
     try:
         with np.errstate(over="ignore"):  # overflows become infinite, and raise below
             windows = np.atleast_2d(np.asarray(embedding, np.float32))

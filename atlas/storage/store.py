@@ -486,6 +486,7 @@ def identity_file(path: Path) -> Path:
 
 
 def _make_directory(path: Path) -> None:
+    """Create the directory of a store, or raise `StoreUnavailable` if it cannot be created or written."""
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
         path.mkdir(mode=0o700, exist_ok=True)

@@ -56,7 +56,9 @@ def _read_all_values(store: Collection) -> dict[str, tuple[Any, ...]]:
 
 
 def _read_values(store: Collection, ids: Sequence[str]) -> dict[str, tuple[Any, ...]]:
-    rows = [(row["id"], {**row["metadata"], "stored_at": row.get("stored_at")}) for row in store.get_light(ids)]
+    rows = [
+        (row["id"], {**row["metadata"], "stored_at": row.get("stored_at")}) for row in store.get_without_content(ids)
+    ]
     return {record_id: tuple(values.get(name) for name in COLUMNS) for record_id, values in rows}
 
 

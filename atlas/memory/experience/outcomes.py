@@ -63,7 +63,7 @@ def plan_outcomes(store: Collection, ids: Sequence[str], success: bool | None) -
     """Return a plan to set the same outcome for several experiences."""
     selected_ids, label = list(dict.fromkeys(ids)), Outcome(success).label
     with store.reading():
-        moment, rows = store.moment(), store.get_light(selected_ids)
+        moment, rows = store.moment(), store.get_without_content(selected_ids)
     changes = [
         OutcomeChange(id=row["id"], title=row["metadata"].get("title", ""), before=row["metadata"]["outcome"])
         for row in rows

@@ -206,7 +206,7 @@ def _reachable_entries(log: EntryLog, entry_id: str, depth: int) -> tuple[dict[s
 def _edges_touching(log: EntryLog, ids: Sequence[str]) -> list[Edge]:
     """Return the links from and to these entries."""
     links_to_ids = {"$or": [{name: {"$in": list(ids)}} for name in LINK_TYPES]}
-    rows = [*log.store.get_light(ids), *log.store.scan(links_to_ids)]
+    rows = [*log.store.get_without_content(ids), *log.store.scan(links_to_ids)]
     entry_ids = set(ids)
     edges = [edge for row in rows for edge in _edges_of_row(row["id"], row["metadata"])]
     return [edge for edge in edges if edge.source_id in entry_ids or edge.target_id in entry_ids]

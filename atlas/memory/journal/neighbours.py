@@ -163,7 +163,9 @@ def find_changed_entries(
             the result, the document is the full indexed text.
     """
     changed_ids = {*deleted_ids, *changed_entries}
-    old_groups = {_group_key(row["metadata"], log_text.group_field) for row in store.get_light(list(changed_ids))}
+    old_groups = {
+        _group_key(row["metadata"], log_text.group_field) for row in store.get_without_content(list(changed_ids))
+    }
     new_groups = {entry.id: _group_key(entry.metadata, log_text.group_field) for entry in changed_entries.values()}
     order = _read_log_order(store, log_text.group_field, old_groups | {*new_groups.values()})
     new_order = order.sort_by_time(excluded_ids=set(deleted_ids), new_groups=new_groups)

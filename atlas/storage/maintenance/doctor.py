@@ -51,6 +51,7 @@ def examine(store: Store, *, fix: bool = False) -> list[Finding]:
 
 
 def _examine(store: Store, fix: bool) -> Iterator[Finding]:
+    """Yield the finding of each check, after a repair if `fix`, until a check forbids later ones."""
     for check in _list_checks(store):
         problem, is_fixed = check.run(), False
         if problem and fix and check.repair and not store.read_only:
@@ -64,6 +65,7 @@ def _examine(store: Store, fix: bool) -> Iterator[Finding]:
 
 
 def _list_checks(store: Store) -> tuple[Check, ...]:
+    """Return all checks of a store: those of its ledger, then those of its derived files."""
     return (
         *store.ledger.checks(),
         Check("permissions", partial(_check_permissions, store), partial(_fix_permissions, store)),

@@ -26,7 +26,7 @@ _ID, _FIELD = "strictness", "strictness"
 
 def read_strictness(ledger: LedgerEngine) -> float:
     """Return the factor on the measured relevance threshold, or `DEFAULT_STRICTNESS` if it is missing or unreadable."""
-    record = ledger.get(COLLECTION, [_ID], light=True).get(_ID)
+    record = ledger.get(COLLECTION, [_ID], with_content=False).get(_ID)
     if record is None:
         return DEFAULT_STRICTNESS
     try:

@@ -275,11 +275,11 @@ class PostgresDatabase:
     def separate_connection(self) -> Iterator[psycopg.Connection[tuple[Any, ...]]]:
         """Yield a separate connection, which is closed at the block's end. Uncommitted changes are rolled back."""
         with self._translate_errors("nothing was written"):
-            raw = self._connect()
+            connection = self._connect()
             try:
-                yield raw
+                yield connection
             finally:
-                raw.close()
+                connection.close()
 
     def close(self) -> None:
         """Close idle connections now, and each connection in use when it is released. The next use opens new ones."""
@@ -341,18 +341,20 @@ class PostgresDatabase:
             raise
 
     def _connect(self) -> psycopg.Connection[tuple[Any, ...]]:
-        raw = psycopg.connect(self.address.conninfo, autocommit=True, connect_timeout=10, application_name="atlas")
-        register(raw)
+        connection = psycopg.connect(
+            self.address.conninfo, autocommit=True, connect_timeout=10, application_name="atlas"
+        )
+        register(connection)
         # A cached plan from a time when a table was small would scan the whole table when it is large.
-        raw.execute("SET plan_cache_mode = force_custom_plan")
-        raw.execute("SET jit = off")
-        raw.execute(sql.SQL("SET search_path TO {}, public").format(sql.Identifier(self.address.schema)))
-        return raw
+        connection.execute("SET plan_cache_mode = force_custom_plan")
+        connection.execute("SET jit = off")
+        connection.execute(sql.SQL("SET search_path TO {}, public").format(sql.Identifier(self.address.schema)))
+        return connection
 
     def _connect_for_locks(self) -> psycopg.Connection[tuple[Any, ...]]:
-        raw = self._connect()
-        raw.execute(_KEEPALIVE_SQL)
-        return raw
+        connection = self._connect()
+        connection.execute(_KEEPALIVE_SQL)
+        return connection
 
     @contextmanager
     def _translate_errors(self, outcome: str) -> Iterator[None]:

@@ -79,12 +79,12 @@ class HnswIndex(LocalIndex):
             if self._write_connection is not None:
                 yield True
                 return
-            with self._translate_errors(), self._database.separate_connection() as raw:
-                raw.autocommit = False
-                if not self._lock(raw, timeout_seconds):
+            with self._translate_errors(), self._database.separate_connection() as connection:
+                connection.autocommit = False
+                if not self._lock(connection, timeout_seconds):
                     yield False
                     return
-                self._write_connection = raw
+                self._write_connection = connection
                 try:
                     yield True
                 finally:
@@ -105,37 +105,37 @@ class HnswIndex(LocalIndex):
         if self.checkpoint() != checkpoint:
             raise IndexUnusable("another process has written the index since its checkpoint was read")
         if n_changes > MANY_CHANGES and n_changes > self.count() // 4:
-            with self._transaction() as raw:
-                self._drop_index(raw)
+            with self._transaction() as connection:
+                self._drop_index(connection)
 
     def set_checkpoint(
         self, ledger_id: str, revision: int, *, change: int = 0, change_name: str = "", n_keys: int | None = None
     ) -> None:
         """Commit the writes, together with a checkpoint for the ledger position that they reach."""
         checkpoint = IndexCheckpoint(ledger_id=ledger_id, revision=revision, change=change, change_name=change_name)
-        with self._transaction() as raw:
-            self._build_index(raw)
-            raw.execute(
+        with self._transaction() as connection:
+            self._build_index(connection)
+            connection.execute(
                 "INSERT INTO index_seals VALUES (%s, %s) ON CONFLICT (collection) DO UPDATE SET seal = EXCLUDED.seal",
                 (self._collection, json.dumps(asdict(checkpoint))),
             )
-            raw.commit()
+            connection.commit()
 
     def upsert(self, keys: Sequence[str], vectors: Vectors) -> None:
         """Insert or replace vectors by key."""
         seqs, windows = _parse_keys(keys)
         if not len(seqs):
             return
-        with self._transaction() as raw, raw.cursor() as cursor:
-            self._delete_rows(raw, seqs, windows)
+        with self._transaction() as connection, connection.cursor() as cursor:
+            self._delete_rows(connection, seqs, windows)
             with cursor.copy("COPY index_vectors FROM STDIN (FORMAT BINARY)") as copy:
                 copy.write(_encode_rows(seqs, windows, self._collection, vectors))
 
     def remove(self, keys: Sequence[str]) -> None:
         """Remove vectors by key, ignoring unknown keys."""
         seqs, windows = _parse_keys(keys)
-        with self._transaction() as raw:
-            self._delete_rows(raw, seqs, windows)
+        with self._transaction() as connection:
+            self._delete_rows(connection, seqs, windows)
 
     def query(self, vector: Vector, k: int, *, checkpoint: IndexCheckpoint | None = None) -> list[tuple[str, float]]:
         """Return at most k keys with their similarities, highest first. Approximate: one in a hundred may be missing.
@@ -171,12 +171,12 @@ class HnswIndex(LocalIndex):
 
     def clear(self) -> bool:
         """Delete all vectors and the checkpoint, and return True. A failure raises an error instead."""
-        with self.locked(), self._transaction() as raw:
-            raw.rollback()
-            self._drop_index(raw)
-            raw.execute("DELETE FROM index_vectors WHERE collection = %s", (self._collection,))
-            raw.execute("DELETE FROM index_seals WHERE collection = %s", (self._collection,))
-            raw.commit()
+        with self.locked(), self._transaction() as connection:
+            connection.rollback()
+            self._drop_index(connection)
+            connection.execute("DELETE FROM index_vectors WHERE collection = %s", (self._collection,))
+            connection.execute("DELETE FROM index_seals WHERE collection = %s", (self._collection,))
+            connection.commit()
         return True
 
     def close(self) -> None:
@@ -190,40 +190,40 @@ class HnswIndex(LocalIndex):
             assert self._write_connection is not None
             yield self._write_connection
 
-    def _delete_rows(self, raw: psycopg.Connection[Any], seqs: Seqs, windows: Seqs) -> None:
-        raw.execute(
+    def _delete_rows(self, connection: psycopg.Connection[Any], seqs: Seqs, windows: Seqs) -> None:
+        connection.execute(
             'DELETE FROM index_vectors v USING unnest(%s, %s) AS gone (seq, "window") '
             'WHERE v.seq = gone.seq AND v."window" = gone."window"',
             (IntegerArray(seqs.tolist()), IntegerArray(windows.tolist())),
         )
 
-    def _lock(self, raw: psycopg.Connection[Any], timeout_seconds: float) -> bool:
+    def _lock(self, connection: psycopg.Connection[Any], timeout_seconds: float) -> bool:
         """Lock the index for the rest of a connection, and return False after the timeout."""
         milliseconds = 0 if timeout_seconds < 0 else max(1, int(timeout_seconds * 1000))  # 0 waits forever
-        raw.execute(f"SET lock_timeout = {milliseconds}")
+        connection.execute(f"SET lock_timeout = {milliseconds}")
         try:
             name = f"atlas {self._database.address.schema} {self._name}"
-            raw.execute("SELECT pg_advisory_lock(hashtextextended(%s, 0))", (name,))
+            connection.execute("SELECT pg_advisory_lock(hashtextextended(%s, 0))", (name,))
         except errors.LockNotAvailable:
             return False
-        raw.execute("SET lock_timeout = 0")
-        raw.commit()
+        connection.execute("SET lock_timeout = 0")
+        connection.commit()
         return True
 
-    def _drop_index(self, raw: psycopg.Connection[Any]) -> None:
+    def _drop_index(self, connection: psycopg.Connection[Any]) -> None:
         """Drop the HNSW index before a large write, unless a reader locks it. Rebuilding is faster."""
-        raw.execute(f"SET LOCAL lock_timeout = {DROPPING_MILLISECONDS}")  # other requests wait for this one
+        connection.execute(f"SET LOCAL lock_timeout = {DROPPING_MILLISECONDS}")  # other requests wait for this one
         try:
-            with raw.transaction():
-                raw.execute(sql.SQL("DROP INDEX IF EXISTS {}").format(sql.Identifier(self._name)))
+            with connection.transaction():
+                connection.execute(sql.SQL("DROP INDEX IF EXISTS {}").format(sql.Identifier(self._name)))
         except errors.LockNotAvailable:
             logger.info("the index of %s is in use, so it is not dropped", self._collection)
-        raw.execute("SET LOCAL lock_timeout = 0")
+        connection.execute("SET LOCAL lock_timeout = 0")
 
-    def _build_index(self, raw: psycopg.Connection[Any]) -> None:
+    def _build_index(self, connection: psycopg.Connection[Any]) -> None:
         """Create the HNSW index if it is missing, in parallel if the server has enough shared memory."""
         (n_indexes, n_vectors) = _fetch_row(
-            raw.execute(
+            connection.execute(
                 "SELECT (SELECT count(*) FROM pg_indexes WHERE schemaname = %s AND indexname = %s), "
                 "(SELECT count(*) FROM index_vectors WHERE collection = %s)",
                 (self._database.address.schema, self._name, self._collection),
@@ -232,18 +232,18 @@ class HnswIndex(LocalIndex):
         if n_indexes:
             return
         n_bytes = min(MAX_BUILD_BYTES, max(64 << 20, int(1.2 * n_vectors * (2 * self._dimension + _NEIGHBOUR_BYTES))))
-        raw.execute(f"SET LOCAL maintenance_work_mem = '{n_bytes >> 10}kB'")
+        connection.execute(f"SET LOCAL maintenance_work_mem = '{n_bytes >> 10}kB'")
         template = sql.SQL(
             "CREATE INDEX {} ON index_vectors USING hnsw ((vector::{}) halfvec_ip_ops) WHERE collection = {}"
         )
         statement = template.format(sql.Identifier(self._name), sql.SQL(self._type), sql.Literal(self._collection))
         try:
-            with raw.transaction():
-                raw.execute(statement)
+            with connection.transaction():
+                connection.execute(statement)
         except (errors.DiskFull, errors.OutOfMemory) as error:  # containers have little shared memory
             logger.info("building the index of %s with one process: %s", self._collection, error)
-            raw.execute("SET LOCAL max_parallel_maintenance_workers = 0")
-            raw.execute(statement)
+            connection.execute("SET LOCAL max_parallel_maintenance_workers = 0")
+            connection.execute(statement)
 
     def _find_nearest(
         self, connection: PostgresConnection, vector: Vector, k: int, seqs: IntegerArray | None = None

@@ -19,7 +19,7 @@ import numpy as np
 from atlas.core.ranking.tuned import K1, B
 from atlas.storage.postgres.packing import (
     MAX_RECORDS,
-    WordPositions,
+    StoredPostings,
     find_phrase,
     from_bytes,
     group_by_term,
@@ -186,14 +186,14 @@ def drop_words(connection: Connection, seq: int) -> None:
         "WHERE key = ? AND term IN (SELECT value FROM json_each(?)) AND first_seq <= ? AND last_seq >= ?",
         (key, TextArray({*document, *search_text}), seq, seq),
     ).fetchall()
-    remaining = [(segment, remove_record(from_bytes(*packed), seq)) for segment, *packed in rows]
+    remaining_parts = [(segment, remove_record(from_bytes(*packed), seq)) for segment, *packed in rows]
     connection.execute(
         "DELETE FROM word_postings WHERE segment IN (SELECT value FROM json_each(?))",
-        (IntegerArray(segment for segment, part in remaining if not len(part.seqs)),),
+        (IntegerArray(segment for segment, part in remaining_parts if not len(part.seqs)),),
     )
     connection.executemany(
         "UPDATE word_postings SET n = ?, seqs = ?, often = ?, places = ? WHERE segment = ?",
-        [(len(part.seqs), *to_bytes(part), segment) for segment, part in remaining if len(part.seqs)],
+        [(len(part.seqs), *to_bytes(part), segment) for segment, part in remaining_parts if len(part.seqs)],
     )
     n_tokens = len(document) + len(search_text)
     connection.execute("DELETE FROM word_lengths WHERE key = ? AND seq = ?", (key, seq))
@@ -230,19 +230,19 @@ def is_fragmented(connection: Connection, collection: str) -> bool:
     return bool(flag and flag[0])
 
 
-def merge_parts(connection: Connection, collection: str, after: str) -> str | None:
+def merge_parts(connection: Connection, collection: str, after_word: str) -> str | None:
     """Merge small rows of the next words. Return the last of these words, or None if no words remain.
 
     Args:
-        after: The last word of the previous call, or an empty string to begin.
+        after_word: The last word of the previous call, or an empty string to begin.
     """
     key = _table_key(word_table(connection, collection) or "words_0")
     next_row = connection.execute(
         "SELECT term FROM word_postings WHERE key = ? AND n < ? AND term > ? ORDER BY term LIMIT 1 OFFSET ?",
-        (key, MIN_FULL_ROW, after, MERGE_BATCH),
+        (key, MIN_FULL_ROW, after_word, MERGE_BATCH),
     ).fetchone()
     last_word = next_row[0] if next_row else None
-    parameters = (key, MIN_FULL_ROW, after, last_word or _END)
+    parameters = (key, MIN_FULL_ROW, after_word, last_word or _END)
     overlapping = TextArray(row[0] for row in connection.execute(_OVERLAPPING_SQL, parameters).fetchall())
     connection.execute(_MERGE_SQL, (*parameters, overlapping))
     _merge_overlapping(connection, key, overlapping)
@@ -258,7 +258,7 @@ def _merge_overlapping(connection: Connection, key: int, terms: Sequence[str]) -
         "WHERE key = ? AND n < ? AND term IN (SELECT value FROM json_each(?))",
         (key, MIN_FULL_ROW, TextArray(terms)),
     ).fetchall()
-    segments_by_term: dict[str, list[tuple[int, WordPositions]]] = defaultdict(list)
+    segments_by_term: dict[str, list[tuple[int, StoredPostings]]] = defaultdict(list)
     for term, segment, *packed in rows:
         segments_by_term[term].append((segment, from_bytes(*packed)))
     all_segments = chain.from_iterable(segments_by_term.values())
@@ -294,7 +294,7 @@ def check_word_table(connection: Connection, collection: str) -> str:
     return "" if stored == expected else "the words differ from the records' words"
 
 
-def _iterate_occurrences(postings: Iterable[tuple[str, WordPositions]]) -> Iterator[tuple[str, int, int]]:
+def _iterate_occurrences(postings: Iterable[tuple[str, StoredPostings]]) -> Iterator[tuple[str, int, int]]:
     """Yield the word, record number and position of each occurrence."""
     for term, part in postings:
         for seq, position in zip(np.repeat(part.seqs, part.n_positions).tolist(), part.positions.tolist(), strict=True):
@@ -369,7 +369,7 @@ def read_records_with(connection: Connection, table: str, phrases: Sequence[Term
     return reduce(np.intersect1d, seqs_by_phrase) if seqs_by_phrase else np.zeros(0, np.int64)
 
 
-def _find_terms(connection: Connection, table: str, terms: Sequence[Term]) -> list[WordPositions]:
+def _find_terms(connection: Connection, table: str, terms: Sequence[Term]) -> list[StoredPostings]:
     """Return the postings of each term: a word, consecutive words, or all words with a prefix."""
     words = {term: tokenize(term.text) for term in terms}
     whole_words = {term: words[term][:-1] if term.is_prefix else words[term] for term in terms}
@@ -384,20 +384,20 @@ def _find_terms(connection: Connection, table: str, terms: Sequence[Term]) -> li
     return postings
 
 
-def _read_words(connection: Connection, table: str, words: Sequence[str]) -> dict[str, WordPositions]:
+def _read_words(connection: Connection, table: str, words: Sequence[str]) -> dict[str, StoredPostings]:
     """Return the postings of each word, keyed by word. Unknown words have empty postings."""
     rows = connection.execute(
         "SELECT term, seqs, often, places FROM word_postings "
         "WHERE key = ? AND term IN (SELECT value FROM json_each(?))",
         (_table_key(table), TextArray(dict.fromkeys(words))),
     )
-    parts: dict[str, list[WordPositions]] = defaultdict(list)
+    parts: dict[str, list[StoredPostings]] = defaultdict(list)
     for term, *packed in rows.fetchall():
         parts[term].append(from_bytes(*packed))
     return {word: merge(parts[word]) for word in words}
 
 
-def _read_prefix(connection: Connection, table: str, prefix: str) -> Iterator[WordPositions]:
+def _read_prefix(connection: Connection, table: str, prefix: str) -> Iterator[StoredPostings]:
     """Yield the postings of each row whose word has a prefix."""
     rows = connection.execute(
         "SELECT seqs, often, places FROM word_postings WHERE key = ? AND term >= ? AND term < ?",

@@ -157,6 +157,7 @@ def _read_version(connection: PostgresConnection, database: PostgresDatabase) ->
 
 
 def _create(connection: PostgresConnection, database: PostgresDatabase) -> None:
+    """Create the schema and the tables of a new store, and the extension pgvector."""
     connection.raw.execute(sql.SQL("CREATE SCHEMA IF NOT EXISTS {}").format(sql.Identifier(database.address.schema)))
     try:
         connection.raw.execute("CREATE EXTENSION IF NOT EXISTS vector WITH SCHEMA public")

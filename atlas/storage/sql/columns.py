@@ -194,6 +194,7 @@ def _filter_sql(dialect: Dialect, collection: str, where: Mapping[str, Any] | No
 
 
 def _read_usage(database: Database, collection: str, key: str, where: Mapping[str, Any] | None) -> dict[str, Any]:
+    """Return the values of a usage column such as `usage.n_uses`, keyed by record id, without missing values."""
     name = key.removeprefix("usage.")
     if name not in USAGE_COLUMNS:
         raise InvalidInput(
@@ -212,6 +213,7 @@ def _read_usage(database: Database, collection: str, key: str, where: Mapping[st
 
 
 def _read_stored_at(database: Database, collection: str, where: Mapping[str, Any] | None) -> dict[str, Any]:
+    """Return the time at which each record was stored, keyed by record id."""
     with database.read() as connection:
         condition = where_sql(connection.dialect, collection, where)
         rows = connection.execute(

@@ -152,8 +152,8 @@ class KeywordTables(Protocol):
     def is_fragmented(self, connection: Connection, collection: str, /) -> bool:
         """Return whether a collection's keyword table has too many parts for fast searches."""
 
-    def merge_parts(self, connection: Connection, collection: str, after: str, /) -> str | None:
-        """Merge parts of the next words after `after`. Return the last of these words, or None if no words remain."""
+    def merge_parts(self, connection: Connection, collection: str, after_word: str, /) -> str | None:
+        """Merge parts of the words after `after_word`. Return the last merged word, or None if no words remain."""
 
     def check_word_table(self, connection: Connection, collection: str, /) -> str:
         """Return how a collection's keyword table differs from its records, or an empty string."""

@@ -181,6 +181,7 @@ def _copy_attributes(source: Connection, open_transaction: OpenTransaction, on_c
 
 
 def _copy_meta(source: Connection, target: Connection) -> None:
+    """Copy the ledger's `meta` table, except for what belongs to the engine."""
     rows = source.execute("SELECT name, value FROM meta ORDER BY name").fetchall()
     target.executemany(
         "INSERT INTO meta VALUES (?, ?) ON CONFLICT (name) DO UPDATE SET value = excluded.value",

@@ -90,6 +90,7 @@ def _condition_sql(dialect: Dialect, collection: str, tree: Filter) -> Sql:
 
 
 def _combination_sql(dialect: Dialect, collection: str, tree: Combination) -> Sql:
+    """Return the SQL condition of several filters that are combined with `$and` or `$or`."""
     parts = [_condition_sql(dialect, collection, part) for part in tree.parts]
     if not parts:
         return _constant_sql(tree.operator == "$and")
@@ -98,6 +99,7 @@ def _combination_sql(dialect: Dialect, collection: str, tree: Combination) -> Sq
 
 
 def _comparison_sql(dialect: Dialect, collection: str, comparison: Comparison) -> Sql:
+    """Return the SQL condition of a comparison with an id, a mark, a usage count or a metadata value."""
     if comparison.key == "id":
         return _compare_sql("r.id", str, comparison)
     if comparison.key in BOOLEAN_MARKS:

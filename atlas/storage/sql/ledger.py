@@ -44,7 +44,7 @@ from atlas.storage.sql.marks import SqlMarks, check_may_change, replace_marks
 from atlas.storage.sql.meta import IS_PURGED, SqlNotes
 from atlas.storage.sql.ordering import read_sorted_seqs, sorted_sql
 from atlas.storage.sql.records import (
-    LIGHT_COLUMNS,
+    COLUMNS_WITHOUT_CONTENT,
     RECORD_COLUMNS,
     LedgerWriter,
     open_writer,
@@ -158,16 +158,16 @@ class SqlLedger:
 
     # Reading
 
-    def get(self, collection: str, ids: Sequence[str], *, light: bool = False) -> dict[str, Record]:
-        """Return the live records among `ids`, keyed by id. With `light`, vectors and content are not read."""
+    def get(self, collection: str, ids: Sequence[str], *, with_content: bool = True) -> dict[str, Record]:
+        """Return the live records among `ids`, keyed by id, with vectors and content only if `with_content`."""
         with self.database.read() as connection:
             rows = connection.execute(
-                f"SELECT r.seq, {LIGHT_COLUMNS if light else RECORD_COLUMNS} FROM records r "
+                f"SELECT r.seq, {RECORD_COLUMNS if with_content else COLUMNS_WITHOUT_CONTENT} FROM records r "
                 "WHERE r.collection = ? AND r.deleted = 0 "
                 "AND r.id IN (SELECT value FROM json_each(?))",
                 (collection, TextArray(ids)),
             ).fetchall()
-            vectors = {} if light else self.vectors.read_windows([row[0] for row in rows])
+            vectors = self.vectors.read_windows([row[0] for row in rows]) if with_content else {}
             return {row[1]: read_record(row, vectors.get(row[0])) for row in rows}
 
     def scan(
@@ -198,6 +198,7 @@ class SqlLedger:
     def _read_sorted_page(
         self, collection: str, key: str, *, descending: bool, limit: int, offset: int
     ) -> list[Record]:
+        """Return a page of the live records that have a metadata key, sorted by its value."""
         with self.database.read() as connection:
             seqs = read_sorted_seqs(connection, collection, key, descending=descending, limit=limit, offset=offset)
             return order_by_seq(self.read_by_seq(seqs), seqs)
@@ -246,7 +247,7 @@ class SqlLedger:
         """Return the live records with these numbers, keyed by record number, without vectors and content."""
         with self.database.read() as connection:
             rows = connection.execute(
-                f"SELECT r.seq, {LIGHT_COLUMNS} FROM records r WHERE r.deleted = 0 "
+                f"SELECT r.seq, {COLUMNS_WITHOUT_CONTENT} FROM records r WHERE r.deleted = 0 "
                 "AND r.seq IN (SELECT value FROM json_each(?))",
                 (IntegerArray(seqs),),
             ).fetchall()
@@ -491,6 +492,7 @@ class SqlLedger:
 
 
 def _restore_marks_and_usage(writer: LedgerWriter, collection: str, restored: Mapping[str, RestoredHistory]) -> None:
+    """Write the imported marks, usage counts and uses of new records, keyed by id."""
     marks = {record_id: history.marks for record_id, history in restored.items() if history.marks != NO_MARKS}
     replace_marks(writer, collection, marks)
     restore_usage(writer.connection, collection, {record_id: history.usage for record_id, history in restored.items()})

@@ -7,7 +7,7 @@ from typing import Any
 
 from atlas.storage.sql.connection import Connection, Dialect, Sql, clamp_rows
 from atlas.storage.sql.filters import KEY, where_sql
-from atlas.storage.sql.records import LIGHT_COLUMNS
+from atlas.storage.sql.records import COLUMNS_WITHOUT_CONTENT
 
 
 def read_sorted_seqs(
@@ -42,7 +42,8 @@ def sorted_sql(
         join = f"LEFT JOIN attributes a ON a.seq = r.seq AND a.key = {KEY} AND {_is_lowest_sql(dialect)}"
         order, join_parameters = f"a.seq IS NULL, {dialect.order_sql('a', direction)}, r.seq", (collection, order_by)
     return Sql(
-        f"SELECT r.seq, {LIGHT_COLUMNS} FROM records r {join} WHERE {condition.text} ORDER BY {order} LIMIT ? OFFSET ?",
+        f"SELECT r.seq, {COLUMNS_WITHOUT_CONTENT} FROM records r {join} "
+        f"WHERE {condition.text} ORDER BY {order} LIMIT ? OFFSET ?",
         (*join_parameters, *condition.parameters, clamp_rows(limit), clamp_rows(offset)),
     )
 

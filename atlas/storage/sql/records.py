@@ -393,7 +393,7 @@ def record_from_image(record_id: str, image: Mapping[str, Any], vectors: bytes) 
         raise UnreadableRow(f"a state of {record_id!r} in the history is incomplete: {error}") from error
 
 
-LIGHT_COLUMNS = "r.id, r.metadata, r.document, '', '', r.content_hash, r.stored_at"
+COLUMNS_WITHOUT_CONTENT = "r.id, r.metadata, r.document, '', '', r.content_hash, r.stored_at"
 RECORD_COLUMNS = "r.id, r.metadata, r.document, r.search_text, r.content, r.content_hash, r.stored_at"
 
 

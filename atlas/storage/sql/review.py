@@ -26,26 +26,26 @@ def mark_pending(writer: LedgerWriter, collection: str, ids: Sequence[str]) -> N
     """
     if not writer.operation.is_reviewed or not ids:
         return
-    before = read_marks(writer.connection, collection, ids)
-    pending = {
-        record_id: replace(before.get(record_id, NO_MARKS), held_for=writer.operation.actor) for record_id in ids
+    marks = read_marks(writer.connection, collection, ids)
+    pending_marks = {
+        record_id: replace(marks.get(record_id, NO_MARKS), held_for=writer.operation.actor) for record_id in ids
     }
-    write_marks_without_history(writer.connection, collection, pending)
+    write_marks_without_history(writer.connection, collection, pending_marks)
     writer.next_revision()
 
 
 def accept(writer: LedgerWriter, collection: str, ids: Sequence[str]) -> int:
     """Accept pending records, count the uses that came with them, and return the number of accepted records."""
-    before = read_marks(writer.connection, collection, list(ids))
-    pending = {
+    all_marks = read_marks(writer.connection, collection, list(ids))
+    pending_marks = {
         record_id: marks
-        for record_id, marks in before.items()
+        for record_id, marks in all_marks.items()
         if marks.held_for and writer.exists(collection, record_id)
     }
-    for record_id, marks in pending.items():
+    for record_id, marks in pending_marks.items():
         change_marks(writer, collection, record_id, marks, replace(marks, held_for=""))
     count_accepted_uses(writer.connection, writer.operation.id, is_counted=True)
-    return len(pending)
+    return len(pending_marks)
 
 
 def count_accepted_uses(connection: Connection, accept_id: str, *, is_counted: bool) -> None:

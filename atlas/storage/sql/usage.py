@@ -339,6 +339,7 @@ def _decode_usage(
 
 
 def _add_usage(first: Usage, second: Usage) -> Usage:
+    """Return the sum of two usages, with the later times."""
     if first == NO_USAGE:
         return second
     return Usage(

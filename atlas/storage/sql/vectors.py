@@ -136,8 +136,8 @@ def _iterate_texts(connection: Connection) -> Iterator[str]:
     """Yield the embedded text of each live record and of each record in the history."""
     for (document,) in connection.execute("SELECT document FROM records WHERE deleted = 0"):
         yield document
-    for (before,) in connection.execute(f"SELECT before FROM changes WHERE {_IS_RECORD_IMAGE_SQL}"):
-        yield parse_row(before, "document")["document"]
+    for (image_text,) in connection.execute(f"SELECT before FROM changes WHERE {_IS_RECORD_IMAGE_SQL}"):
+        yield parse_row(image_text, "document")["document"]
 
 
 def _replace_token_vectors(connection: Connection, texts: Mapping[str, EncodedText], projection: str) -> None:
@@ -168,8 +168,10 @@ def _replace_record_vectors(connection: Connection, vectors: Mapping[str, Encode
 
 def _replace_image_vectors(connection: Connection, vectors: Mapping[str, EncodedText]) -> None:
     """Replace the vectors of all records in the history, given by text."""
-    for seq, before in connection.execute(f"SELECT seq, before FROM changes WHERE {_IS_RECORD_IMAGE_SQL}").fetchall():
-        image = parse_row(before, "document")
+    for seq, image_text in connection.execute(
+        f"SELECT seq, before FROM changes WHERE {_IS_RECORD_IMAGE_SQL}"
+    ).fetchall():
+        image = parse_row(image_text, "document")
         replace_image(connection, seq, image, vectors[image["document"]].vectors)
 
 

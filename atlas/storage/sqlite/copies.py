@@ -212,6 +212,7 @@ def _check_schema(source: Path, ledger: Path, version: int) -> None:
 
 
 def _check_integrity(source: Path, ledger: Path) -> None:
+    """Raise `InvalidInput` if SQLite finds damage in the file of a copy."""
     with closing(_connect(ledger)) as connection:
         result = connection.execute("PRAGMA quick_check(1)").fetchone()[0]
     if result != "ok":
@@ -219,6 +220,7 @@ def _check_integrity(source: Path, ledger: Path) -> None:
 
 
 def _migrate(ledger: Path, version: int, marks: Mapping[str, Mapping[str, Marks]] | None) -> None:
+    """Migrate a copy with an older schema. For the marks, see `SqliteCopies.check`."""
     database = SqliteDatabase(ledger, read_only=False, busy_timeout_seconds=0)
     try:
         with database.write() as connection:

@@ -144,6 +144,7 @@ def migrate(connection: Connection, version: int, read_marks_file: OldFiles) -> 
 
 
 def _read_version(connection: Connection, path: Path) -> int:
+    """Return the schema version of a ledger, or 0 for an empty file. Raise an error for another program's file."""
     version = int(connection.execute("PRAGMA user_version").fetchone()[0])
     application = connection.execute("PRAGMA application_id").fetchone()[0]
     n_tables = connection.execute("SELECT count(*) FROM sqlite_master").fetchone()[0]

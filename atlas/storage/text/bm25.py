@@ -59,12 +59,12 @@ class Postings:
 
     def followed_by(self, word: Postings) -> Postings:
         """Return the postings of the phrase of this word and the given word, at the positions of the given word."""
-        after = self.occurrences + 1
-        fewer, more = (after, word.occurrences) if len(after) < len(word.occurrences) else (word.occurrences, after)
-        if not len(fewer):
-            return Postings.from_occurrences(fewer)
-        is_next = more[np.minimum(np.searchsorted(more, fewer), len(more) - 1)] == fewer
-        return Postings.from_occurrences(fewer[is_next])
+        next_positions = self.occurrences + 1
+        shorter, longer = sorted((next_positions, word.occurrences), key=len)
+        if not len(shorter):
+            return Postings.from_occurrences(shorter)
+        is_common = longer[np.minimum(np.searchsorted(longer, shorter), len(longer) - 1)] == shorter
+        return Postings.from_occurrences(shorter[is_common])
 
     def with_changes(self, seqs: Seqs, occurrences: Seqs) -> Postings:
         """Return the postings after a change of some records, given the sorted new occurrences in these records."""

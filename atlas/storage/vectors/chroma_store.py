@@ -139,9 +139,9 @@ class ChromaVectorStore:
         """Return the records that exist, in the order of `ids`."""
         if not ids:
             return []
-        distinct = list(dict.fromkeys(ids))
+        distinct_ids = list(dict.fromkeys(ids))
         result = await asyncio.to_thread(
-            self._collection.get, ids=distinct, include=["embeddings", "metadatas", "documents"]
+            self._collection.get, ids=distinct_ids, include=["embeddings", "metadatas", "documents"]
         )
         columns = zip(result["ids"], result["embeddings"], result["metadatas"], result["documents"], strict=True)
         rows = {

@@ -132,6 +132,7 @@ class ExactSearch:
             self.loading.begin()
 
     def _load_or_log(self) -> None:
+        """Read all vectors, and log an error instead of raising it, because this runs in the background."""
         try:
             self.load()
         except AtlasError as error:  # the store was closed, or is damaged, which the next query reports

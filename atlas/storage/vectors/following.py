@@ -150,6 +150,7 @@ def _position_of(checkpoint: IndexCheckpoint) -> Position:
 
 
 def _set_checkpoint(index: FollowingIndex, position: Position, n_keys: int | None = None) -> None:
+    """Finish a write to an index, and set its checkpoint to a position of the ledger."""
     change = position.newest_change
     index.set_checkpoint(
         position.ledger_id, position.revision, change=change.number, change_name=change.name, n_keys=n_keys

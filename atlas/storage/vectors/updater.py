@@ -115,6 +115,7 @@ class IndexUpdater:
         return self.is_behind(self._exact_max_rows)
 
     def _catch_up_or_log(self) -> None:
+        """Update the index, and log an error instead of raising it, because this runs in the background."""
         try:
             if self._index is not None:
                 self._index.count()  # raises while the index is out of use, before anything is caught up

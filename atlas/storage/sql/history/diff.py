@@ -68,6 +68,7 @@ def _make_record_change(
 
 
 def _change_kind(aspect: str, before: Mapping[str, Any] | None, after: Mapping[str, Any] | None) -> str:
+    """Return the kind of a change: `added`, `changed`, `removed` or `marked`."""
     if aspect == MARKS:
         return "marked"
     if before is None:
@@ -111,6 +112,7 @@ def _read_live(connection: Connection, collection: str, record_id: str) -> Mappi
 
 
 def _decode_image(text: str | None, aspect: str) -> Mapping[str, Any] | None:
+    """Return the record or the marks in the JSON of a before-image, or None if there was no record."""
     if text is None:
         return None
     keys = ("metadata", "content") if aspect == RECORD else ()
@@ -148,6 +150,7 @@ def _flatten(values: Mapping[str, Any], prefix: str = "") -> Iterator[tuple[str,
 
 
 def _to_text(value: Any) -> str:
+    """Return a JSON value as text for people. Empty values are empty texts."""
     if value is None or value == {} or value == []:
         return ""
     if isinstance(value, str):

@@ -150,6 +150,7 @@ def read_origins(connection: Connection, collection: str, ids: Sequence[str] | N
 
 
 def _decode_operation(row: tuple[Any, ...]) -> Operation:
+    """Return the operation in a row of `_COLUMNS`."""
     operation_id, kind, actor, created_at, reason, undoes, undone_by, *counts = row
     return Operation(
         id=operation_id,

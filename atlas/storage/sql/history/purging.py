@@ -193,11 +193,11 @@ def _read_texts(connection: Connection, collection: str) -> Iterator[tuple[str, 
 
 def _read_before_images(connection: Connection, collection: str = "") -> Iterator[tuple[int, Image]]:
     """Yield the number of each change and its before-image, of one collection or all."""
-    for seq, before in connection.execute(
+    for seq, image_text in connection.execute(
         "SELECT seq, before FROM changes WHERE ? IN ('', collection) AND aspect = ? AND before <> ?",
         (collection, RECORD, PURGED_IMAGE),
     ):
-        yield seq, parse_row(before)
+        yield seq, parse_row(image_text)
 
 
 def _find_records(connection: Connection, prefix: str, collection: str) -> list[tuple[str, str]]:
@@ -226,12 +226,12 @@ def _read_images(connection: Connection, collection: str, record_id: str) -> Ite
     condition = "collection = ? AND id = ? AND deleted = 0"
     for row in connection.execute(f"SELECT {', '.join(names)} FROM records WHERE {condition}", (collection, record_id)):
         yield dict(zip(names, row, strict=True))
-    for (before,) in connection.execute(
+    for (image_text,) in connection.execute(
         "SELECT before FROM changes WHERE collection = ? AND record_id = ? AND before <> ? ORDER BY aspect = ? DESC, "
         "seq DESC",
         (collection, record_id, PURGED_IMAGE, RECORD),
     ):
-        yield parse_row(before)
+        yield parse_row(image_text)
     yield {"marks": encode_marks(read_marks(connection, collection, [record_id]).get(record_id, NO_MARKS))}
 
 
@@ -347,26 +347,26 @@ def _forget_tasks(connection: Connection, tasks: Iterable[str]) -> None:
 def _replace_texts(
     connection: Connection, collection: str, replacements: Mapping[str, tuple[str, EncodedText]]
 ) -> None:
-    """Replace texts, with their vectors, in a collection's records and their history."""
+    """Replace texts, given with the new text and its vectors, in a collection's records and their history."""
     words = connection.dialect.words
-    for before, (after, encoded) in replacements.items():
+    for old_text, (new_text, encoded) in replacements.items():
         condition = "collection = ? AND document = ? AND deleted = 0"
         rows = connection.execute(
-            f"SELECT seq, search_text FROM records WHERE {condition}", (collection, before)
+            f"SELECT seq, search_text FROM records WHERE {condition}", (collection, old_text)
         ).fetchall()
         for seq, search_text in rows:
             words.drop_words(connection, seq)
             connection.execute(
                 "UPDATE records SET document = ?1, text_hash = ?2, "
                 "n_windows = CASE WHEN n_windows < ?3 THEN ?3 ELSE n_windows END WHERE seq = ?4",
-                (after, text_hash(after), len(encoded.vectors), seq),
+                (new_text, text_hash(new_text), len(encoded.vectors), seq),
             )
             words.make_word_table(connection, collection)
-            words.put_words(connection, collection, seq, after, search_text)
+            words.put_words(connection, collection, seq, new_text, search_text)
             connection.execute("DELETE FROM vectors WHERE seq = ?", (seq,))
             write_vectors(connection, seq, encoded.vectors)
         if encoded.tokens is not None:
-            write_tokens(connection, after, encoded.tokens)
+            write_tokens(connection, new_text, encoded.tokens)
     for seq, image in [
         pair for pair in _read_before_images(connection, collection) if pair[1]["document"] in replacements
     ]:

@@ -144,6 +144,7 @@ def _iterate_leaves(value: Any) -> Iterator[str]:
 
 
 def _is_time(text: str) -> bool:
+    """Return whether a text is a time in ISO 8601."""
     if len(text) > 40 or not text[:4].isdigit():
         return False
     try:
@@ -164,13 +165,13 @@ def _read_records(connection: Connection) -> Iterator[tuple[str, str, str, dict[
 
 def _read_before_images(connection: Connection) -> Iterator[tuple[str, str, str, dict[str, Any]]]:
     """Yield the before-images of all records and their marks, latest first."""
-    for collection, record_id, aspect, is_live, before in connection.execute(
+    for collection, record_id, aspect, is_live, image_text in connection.execute(
         "SELECT c.collection, c.record_id, c.aspect, r.deleted = 0, c.before FROM changes c JOIN records r "
         "ON r.collection = c.collection AND r.id = c.record_id WHERE c.before <> ? ORDER BY c.seq DESC",
         (PURGED_IMAGE,),
     ):
         where = (EARLIER if is_live else DELETED) if aspect == "record" else MARKED
-        yield collection, record_id, where, parse_row(before)
+        yield collection, record_id, where, parse_row(image_text)
 
 
 def _title(image: dict[str, Any]) -> str:

@@ -62,8 +62,8 @@ def restore(database: Database, clock: Clock, collection: str, ids: Sequence[str
         for record_id in dict.fromkeys(ids):
             if writer.exists(collection, record_id):
                 continue
-            before, vectors, state = _read_deleted(writer.connection, collection, record_id)
-            record = record_from_image(record_id, parse_row(before), vectors)
+            image_text, vectors, state = _read_deleted(writer.connection, collection, record_id)
+            record = record_from_image(record_id, parse_row(image_text), vectors)
             writer.put("added", collection, record, state=state)
             n_restored += 1
     return n_restored
@@ -98,8 +98,9 @@ def _read_deletion(connection: Connection, seq: int) -> tuple[Any, ...]:
 
 
 def _decode_trashed(row: tuple[Any, ...]) -> TrashedRecord:
-    record_id, before, created_at, operation_id, kind, actor, reason = row
-    metadata = parse_row(parse_row(before, "metadata")["metadata"])
+    """Return a deleted record from a row of `_COLUMNS`."""
+    record_id, image_text, created_at, operation_id, kind, actor, reason = row
+    metadata = parse_row(parse_row(image_text, "metadata")["metadata"])
     return TrashedRecord(
         id=record_id,
         title=str(metadata.get("title", "")),

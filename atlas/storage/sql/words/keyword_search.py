@@ -94,12 +94,8 @@ class SqlWords:
             search_terms = _select_terms(connection, table_name, frequencies, statistics.n_records)
             if not is_narrow:
                 postings |= self._read_postings(table, [term for term in search_terms if term not in postings])
-            values = self._score(table, list(search_terms), postings, statistics, scope, n, extra_seqs)
-        min_count = 0 if statistics.n_records >= FEW_RECORDS else 1
-        missing_terms = [term for term, count in frequencies.items() if not count and not term.is_composed]
-        weighted_terms = {**search_terms, **dict.fromkeys(missing_terms, min_count)}
-        weights = [_term_weight(term, count, statistics.n_records) for term, count in weighted_terms.items()]
-        return Matches(values=values, information=(K1 + 1) * math.fsum(weights))
+            scores = self._score(table, list(search_terms), postings, statistics, scope, n, extra_seqs)
+        return Matches(values=scores, information=_max_score(frequencies, search_terms, statistics.n_records))
 
     def merge_parts(self, collections: Sequence[str]) -> None:
         """Merge the parts of keyword tables that small writes have added, to speed up searches."""
@@ -227,6 +223,22 @@ def _select_rarest(frequencies: Mapping[Term, int], max_frequency: int) -> dict[
     n_postings = np.cumsum([count for _, count in rarest_first])
     n_affordable = int(np.searchsorted(n_postings, MAX_POSTINGS, "right"))
     return dict(rarest_first[: max(MIN_TERMS, n_affordable)])
+
+
+def _max_score(frequencies: Mapping[Term, int], search_terms: Mapping[Term, int], n_records: int) -> float:
+    """Return an upper bound of a record's score: the sum of the weights of all terms, times the saturation limit.
+
+    Terms that no record contains are included, unless other terms cover their parts.
+
+    Args:
+        frequencies: Document frequencies of all terms of the query.
+        search_terms: Document frequencies of the terms that are searched for.
+    """
+    min_frequency = 0 if n_records >= FEW_RECORDS else 1
+    missing_terms = [term for term, count in frequencies.items() if not count and not term.is_composed]
+    weighted_terms = {**search_terms, **dict.fromkeys(missing_terms, min_frequency)}
+    weights = [_term_weight(term, count, n_records) for term, count in weighted_terms.items()]
+    return (K1 + 1) * math.fsum(weights)
 
 
 def _restrict_to_phrases(connection: Connection, table: str, phrases: Sequence[Term], scope: Scope) -> Scope:

@@ -120,12 +120,12 @@ def is_fragmented(connection: Connection, collection: str) -> bool:
     return bool(connection.execute(f"SELECT count(DISTINCT segid) > ? FROM {table}_idx", (MAX_PARTS,)).fetchone()[0])
 
 
-def merge_parts(connection: Connection, collection: str, after: str) -> None:
+def merge_parts(connection: Connection, collection: str, after_word: str) -> None:
     """Merge the segments of many small writes, to speed up searches.
 
     FTS5 merges all words in one call, so no words remain.
     """
-    del after
+    del after_word
     table = word_table(connection, collection)
     connection.execute(f"INSERT INTO {table} ({table}, rank) VALUES ('merge', ?)", (-MAX_MERGED_PAGES,))
 

@@ -291,9 +291,9 @@ class RemoteIndex:
         """Wait for the lease, and return False after the timeout. A locked ledger is treated like another writer."""
         if self._may_resume:
             self._resumes_at = None
-        until = time.monotonic() + timeout_seconds if timeout_seconds >= 0 else float("inf")
+        deadline = time.monotonic() + timeout_seconds if timeout_seconds >= 0 else float("inf")
         while not self._notes.acquire_lease():
-            if time.monotonic() >= until:
+            if time.monotonic() >= deadline:
                 return False
             time.sleep(POLL_LEASE_SECONDS)
         return True

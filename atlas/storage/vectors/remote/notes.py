@@ -83,15 +83,15 @@ class IndexNote:
         """Return the newest checkpoint whose writes are visible up to a position, or None."""
         return next((pending for pending in reversed(self.checkpoints) if pending.position <= visible_position), None)
 
-    def with_checkpoint(self, new: PendingCheckpoint, position: int) -> IndexNote:
+    def with_checkpoint(self, new_checkpoint: PendingCheckpoint, visible_position: int) -> IndexNote:
         """Return this note with another checkpoint, and without those older than the visible one at a position."""
-        visible = self.visible_checkpoint(position)
+        visible = self.visible_checkpoint(visible_position)
         checkpoints = [
             pending
             for pending in self.checkpoints
             if visible is None or pending.checkpoint.revision >= visible.checkpoint.revision
         ]
-        return replace(self, checkpoints=(*checkpoints[: MAX_PENDING - 1], new))
+        return replace(self, checkpoints=(*checkpoints[: MAX_PENDING - 1], new_checkpoint))
 
     def drop_namespace(self) -> IndexNote:
         """Return this note with its namespace marked for deletion. A namespace that was not created stays."""
@@ -239,9 +239,9 @@ class IndexNotes:
 
     def _new_lease(self, holder: str = "") -> str:
         """Return the text of a new lease: its holder, by default this process, and the time at which it expires."""
-        until = self._ledger.clock.now() + timedelta(seconds=LEASE_SECONDS)
+        expires_at = self._ledger.clock.now() + timedelta(seconds=LEASE_SECONDS)
         holder = holder or "/".join([_boot_id(), str(os.getpid()), new_id(), self._ledger.identity()])
-        lease = f"{holder} {until.isoformat()}"
+        lease = f"{holder} {expires_at.isoformat()}"
         return f"{lease} {WRITING}" if self._has_unanswered_request else lease
 
     def _may_be_taken_over(self, lease: str) -> bool:
@@ -295,6 +295,7 @@ def restore_notes(ledger: LedgerEngine, notes: Mapping[str, str]) -> None:
 
 
 def _encode_note(note: IndexNote) -> dict[str, Any]:
+    """Return a note as a JSON object, in the stored form."""
     return {
         "namespace": note.namespace,
         "is_made": note.is_made,
@@ -307,6 +308,7 @@ def _encode_note(note: IndexNote) -> dict[str, Any]:
 
 
 def _decode_note(encoded: Mapping[str, Any]) -> IndexNote:
+    """Return the note in a JSON object, or raise an error if a part is missing or has another type."""
     checkpoints = tuple(
         PendingCheckpoint(position=int(pending["position"]), checkpoint=IndexCheckpoint(**pending["seal"]))
         for pending in encoded["seals"]
