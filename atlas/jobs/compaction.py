@@ -69,7 +69,7 @@ def plan_now(
 class LiveCompaction(LiveResult[CompactPlan]):
     """The latest compaction plan of a journal, made by the worker and shared by all viewers."""
 
-    def ask(self, policy: RetentionPolicy, *, with_model: bool = False) -> None:
+    def submit(self, policy: RetentionPolicy, *, with_model: bool = False) -> None:
         """Submit a job that plans a compaction within these limits."""
         self._submit(
             CompactionJob(

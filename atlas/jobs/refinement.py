@@ -114,7 +114,7 @@ def newest_ids(memory: MemorySystem, where: Mapping[str, Any]) -> list[str]:
 class LiveRefinement(LiveResult[RefinePlan]):
     """The latest refinement plan of a store, made by the worker and shared by all viewers."""
 
-    def ask(self, where: Mapping[str, Any], max_experiences: int, with_model: bool) -> None:
+    def submit(self, where: Mapping[str, Any], max_experiences: int, with_model: bool) -> None:
         """Submit a job for the experiences that match a filter."""
         self._submit(
             RefinementJob(

@@ -185,7 +185,7 @@ def new_strategies(memory: MemorySystem, concepts: Sequence[CodeConcept]) -> lis
 class LiveCompression(LiveResult[CompressionResult]):
     """The latest compression result of a store, made by the worker and shared by all viewers."""
 
-    def ask(self, where: Mapping[str, Any], max_programs: int, *, path: str = "", with_model: bool = False) -> None:
+    def submit(self, where: Mapping[str, Any], max_programs: int, *, path: str = "", with_model: bool = False) -> None:
         """Submit a job for the successful attempts that match a filter.
 
         Args:

@@ -113,7 +113,7 @@ def _draw_run(memory: MemorySystem, scope: Mapping[str, Any], ahead: Compressibl
 
 def _ask(live: LiveCompression, scope: Mapping[str, Any], most: int, path: str, with_model: bool) -> None:
     with announcing_problems():
-        live.ask(scope, most, path=path, with_model=with_model)
+        live.submit(scope, most, path=path, with_model=with_model)
 
 
 def _draw_found(memory: MemorySystem, result: CompressionResult, scope: Mapping[str, Any]) -> None:

@@ -71,7 +71,7 @@ def _draw_run(memory: MemorySystem, scope: Mapping[str, Any]) -> None:
             icon=":material/auto_fix_high:",
             type="primary" if is_first else "secondary",
             disabled=not n,
-            on_click=live.ask,
+            on_click=live.submit,
             args=(scope, most, judge == MODEL),
             help="Runs in the background. Nothing is changed until you apply the plan.",
         )

@@ -108,7 +108,7 @@ def _draw_run(memory: MemorySystem, policy: RetentionPolicy) -> None:
             key="journal_compact",
             icon=":material/inventory_2:",
             type="primary" if is_first else "secondary",
-            on_click=live.ask,
+            on_click=live.submit,
             args=(policy,),
             kwargs={"with_model": with_model},
             help="Runs in the background. Nothing is changed until you apply the plan.",
