@@ -20,7 +20,7 @@ from atlas.memory.experience.memory import ChromaExperienceMemory
 from atlas.memory.journal import Journal, LinkGraph
 from atlas.memory.journal.links import CRASH, REFLECTION
 from atlas.memory.journal.neighbours import title_of
-from atlas.memory.journal.records import instant, promotions_of
+from atlas.memory.journal.records import promotions_of, sortable_time
 from atlas.memory.journal.summaries import split_sentences
 from atlas.memory.strategies.memory import ChromaStrategyBank
 
@@ -177,7 +177,7 @@ class Promoter:
         where = {
             "generation": entry.generation,
             "entry_type": {"$in": task_types},
-            "created_at": {"$lte": instant(_written_at(entry))},
+            "created_at": {"$lte": sortable_time(_written_at(entry))},
         }
         if log:
             where[f"{METADATA}{LOG}"] = log

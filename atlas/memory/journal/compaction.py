@@ -27,7 +27,7 @@ from atlas.memory.journal.entry_types import EntryType, EntryTypes
 from atlas.memory.journal.eviction import choose_evictions
 from atlas.memory.journal.importance import adjust_by_feedback, importance_of
 from atlas.memory.journal.neighbours import title_of
-from atlas.memory.journal.records import SUMMARISED_AT, age_of, changed_row, from_row, instant, time_written
+from atlas.memory.journal.records import SUMMARISED_AT, age_of, changed_row, from_row, sortable_time, time_written
 from atlas.memory.journal.summaries import EXTRACTION, Encode, Summariser, SummaryDraft, draft_summaries
 from atlas.memory.loss import reason_with_loss
 from atlas.protocols.infra import LLMClient, Progress
@@ -370,7 +370,7 @@ def _summary_entry(log: EntryLog, draft: SummaryDraft, summary_type: EntryType) 
             "first_generation": draft.first_generation,
             "last_generation": draft.last_generation,
             "written_by": draft.written_by,
-            SUMMARISED_AT: instant(log.clock.now()),
+            SUMMARISED_AT: sortable_time(log.clock.now()),
             **shared_scope(entry.metadata for entry in log.get(draft.source_ids)),
             **({"not_by_model": draft.problem} if draft.problem else {}),
             **({"prompt": JOURNAL_SUMMARY.version} if draft.written_by != EXTRACTION else {}),

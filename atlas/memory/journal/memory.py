@@ -27,7 +27,7 @@ from atlas.memory.journal.entry_types import EntryType, EntryTypes
 from atlas.memory.journal.gates import REFUSED_COLLECTION, Gate, Gates, Refusals, gate_note
 from atlas.memory.journal.importance import importance_of
 from atlas.memory.journal.links import LinkGraph, LinkSuggestion
-from atlas.memory.journal.records import FIELDS, as_protea, from_row, instant, new_entry
+from atlas.memory.journal.records import FIELDS, as_protea, from_row, new_entry, sortable_time
 from atlas.protocols.infra import Clock, Embedder, LLMClient, Progress, VectorStore, Where
 from atlas.storage.collection import Collection
 from atlas.storage.plain.collection import as_collection
@@ -151,7 +151,7 @@ class Journal(Memory[JournalEntry]):
         parse_scope(metadata or {})
         notes = self.types.load(self._store.notes())
         type_of_entry, now = self.types[entry_type], self._clock.now()
-        sort_key = next_sort_key(self._store, instant(now))
+        sort_key = next_sort_key(self._store, sortable_time(now))
         initial_importance = importance_of(type_of_entry, content, metadata or {}) if importance is None else importance
         draft = new_entry(
             type_of_entry.name,

@@ -52,13 +52,13 @@ def new_entry(
     """Return a validated new entry.
 
     Args:
-        sort_key: Position of the entry in the log, as `instant` returns it. Later than `now` if the clock was set back.
+        sort_key: Position of the entry in the log, from `sortable_time`. Later than `now` if the clock was set back.
 
     Raises:
         InvalidInput: A value is invalid.
     """
     own_metadata = with_reserved_keys(metadata, {})
-    if sort_key > instant(now):
+    if sort_key > sortable_time(now):
         own_metadata = {**own_metadata, PLACED_AT: sort_key}
     entry = validate_entry(
         JournalEntry(
@@ -91,7 +91,7 @@ def to_entry(entry: JournalEntry, beginnings: Sequence[str] = ()) -> Entry:
         "title": title_of(entry.content),
         "entry_type": entry.entry_type,
         "generation": entry.generation,
-        "created_at": max(instant(entry.created_at), _metadata_instant(entry, PLACED_AT)),
+        "created_at": max(sortable_time(entry.created_at), _metadata_time(entry, PLACED_AT)),
         "importance": float(entry.importance),
         "tier": entry.tier,
         **({} if score is None else {SCORE: score}),
@@ -159,9 +159,9 @@ def targets_by_type(links: Sequence[Link]) -> dict[str, list[str]]:
     return {name: targets for name, targets in target_ids.items() if targets}
 
 
-def instant(at: datetime) -> str:
+def sortable_time(time: datetime) -> str:
     """Return a time as a sortable string."""
-    return at.astimezone(UTC).isoformat(timespec="microseconds")
+    return time.astimezone(UTC).isoformat(timespec="microseconds")
 
 
 def with_created_at(entry: JournalEntry, now: datetime) -> JournalEntry:
@@ -186,14 +186,14 @@ def log_time(entry: JournalEntry) -> datetime:
 
 def _summary_time(entry: JournalEntry) -> datetime:
     """Return the time at which a summary was written, or the earliest time if none is recorded."""
-    at = _metadata_instant(entry, SUMMARISED_AT)
+    at = _metadata_time(entry, SUMMARISED_AT)
     return datetime.fromisoformat(at) if at else _EARLIEST
 
 
-def _metadata_instant(entry: JournalEntry, name: str) -> str:
+def _metadata_time(entry: JournalEntry, name: str) -> str:
     """Return a time in an entry's metadata as a sortable string, or an empty string if malformed."""
     try:
-        return instant(datetime.fromisoformat(entry.metadata[name]))
+        return sortable_time(datetime.fromisoformat(entry.metadata[name]))
     except (KeyError, TypeError, ValueError, OverflowError):
         return ""
 

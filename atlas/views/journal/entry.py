@@ -15,7 +15,7 @@ from atlas.core.types import JournalEntry
 from atlas.memory.journal.contexts import estimate_tokens, recency_of
 from atlas.memory.journal.entry_types import EntryTypes
 from atlas.memory.journal.importance import adjust_by_feedback, importance_of
-from atlas.memory.journal.records import instant
+from atlas.memory.journal.records import sortable_time
 from atlas.memory.system import MemorySystem
 from atlas.views.journal.links import COLOURS
 from atlas.views.journal.list import AGENT, EntryRow, fix_of, light_rows
@@ -201,7 +201,7 @@ def _adjacent(memory: MemorySystem, entry: JournalEntry, *, is_before: bool) -> 
     """Return the entries just before or after this one. Entries of the same time are in the order of adding."""
     if entry.created_at is None:
         return ()
-    at = instant(entry.created_at)
+    at = sortable_time(entry.created_at)
     beyond = {"created_at": {"$lt" if is_before else "$gt": at}}
     farther = [
         row["metadata"]["created_at"] for row in memory.journal.browse(beyond, descending=is_before, limit=AROUND)
