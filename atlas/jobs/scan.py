@@ -13,7 +13,7 @@ from dataclasses import dataclass
 
 from atlas.core.errors import AtlasError
 from atlas.infra.actor import acting_on_all_records
-from atlas.memory.effects.scan import BATCH, Finding, scan_record, with_signs, worst_first
+from atlas.memory.effects.scan import BATCH, Finding, scan_record, sort_worst_first, with_signs
 from atlas.memory.effects.store_signs import signs_of_store
 from atlas.memory.kinds.table import searchable_kinds
 from atlas.memory.system import MemorySystem
@@ -167,7 +167,7 @@ class LiveScan:
                 findings[name, record_id] = with_signs(
                     finding, store_finding.reasons if store_finding is not None else ()
                 )
-        return ScanState(findings=tuple(worst_first([*findings.values()])), n_left=self._n_left())
+        return ScanState(findings=tuple(sort_worst_first([*findings.values()])), n_left=self._n_left())
 
     def _n_left(self) -> int:
         return sum(len(state.pending) for state in self._states.values())

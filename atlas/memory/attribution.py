@@ -54,7 +54,7 @@ class Attribution:
     """Reasons why other values in the metadata `used` cannot be counted."""
 
     metadata: Mapping[str, Any] = field(default_factory=dict)
-    """Metadata to add to the attempt: its random assignment, and the result of `shown_metadata`."""
+    """Metadata to add to the attempt: its random assignment, and the result of `context_metadata`."""
 
     def with_metadata(self, trajectory: Trajectory) -> Trajectory:
         """Return an attempt with `metadata` added to its own. Existing keys keep their values."""
@@ -127,19 +127,25 @@ class TrajectoryAttribution:
         assignment = delivery.assignment.metadata if delivery.assignment is not None else {}
         if not any(delivery.retrieved.values()):
             return replace(_attribution_from_metadata(trajectory.metadata.get("used"), {}), metadata=assignment)
-        from atlas.memory.effects.uses import block_texts, shown_metadata, used_records  # late: opening stores nothing
+        from atlas.memory.effects.uses import (  # late: opening stores nothing
+            block_texts,
+            context_metadata,
+            find_used_records,
+        )
 
         retrieved = delivery.retrieved
         texts = block_texts(delivery.block, retrieved) if delivery.block else read_texts(retrieved)
         stated_ids = trajectory.metadata.get("used")
         if stated_ids is None:
             solution = trajectory.metadata.get("solution")
-            attribution = Attribution(used=used_records(retrieved, texts, trajectory.task, trajectory.steps, solution))
+            attribution = Attribution(
+                used=find_used_records(retrieved, texts, trajectory.task, trajectory.steps, solution)
+            )
         else:
             attribution = _attribution_from_metadata(stated_ids, retrieved)
         counter = delivery.counter if delivery.block else None
         return replace(
-            attribution, metadata={**assignment, **shown_metadata(retrieved, texts, attribution.used, counter)}
+            attribution, metadata={**assignment, **context_metadata(retrieved, texts, attribution.used, counter)}
         )
 
     def forget(self, trajectory: Trajectory) -> None:
@@ -185,8 +191,8 @@ class UseCounter:
         if success is None:
             return result
         unknown_ids, failures = list(attribution.unknown), list[dict[str, str]]()
-        used_records = [(name, record_id) for name, ids in attribution.used.items() for record_id in ids]
-        for name, record_id in used_records:
+        find_used_records = [(name, record_id) for name, ids in attribution.used.items() for record_id in ids]
+        for name, record_id in find_used_records:
             try:
                 if full_id := self._count_use(name, record_id, success, trajectory, operation_id):
                     result.used.setdefault(name, []).append(full_id)

@@ -137,10 +137,10 @@ class Run:
 
         The ids are stored with the attempt, because a server may have forgotten which records it returned.
         """
-        from atlas.memory.effects.uses import block_texts, used_records  # late: opening a memory records nothing
+        from atlas.memory.effects.uses import block_texts, find_used_records  # late: opening a memory records nothing
 
         texts = block_texts(block.text, block.credited_ids)
-        used_ids = used_records(block.credited_ids, texts, self.task, self.steps, self.answer)
+        used_ids = find_used_records(block.credited_ids, texts, self.task, self.steps, self.answer)
         return {"used": {name: list(ids) for name, ids in used_ids.items()}} if used_ids else {}
 
 

@@ -191,9 +191,9 @@ class StoringMixin(ABC):
         return stored_ids | new_ids | {name: value for name, value in further_results.items() if value}
 
     def _record_texts(self, retrieved: Ids) -> Texts:
-        from atlas.memory.effects.uses import record_texts
+        from atlas.memory.effects.uses import read_record_texts
 
-        return record_texts(self._memories, retrieved)
+        return read_record_texts(self._memories, retrieved)
 
     def _extracts_concepts(self) -> bool:
         """Return whether the concept library extracts concepts from each success when it is stored."""

@@ -19,7 +19,7 @@ from atlas.evaluation.trial.design import Arm, Cell, distinct_tasks, shuffled_ce
 from atlas.evaluation.trial.figures import TrialReport, build_report
 from atlas.evaluation.trial.forks import build_block, ensure_fork, freeze, has_attempt, open_fork, store_hash
 from atlas.evaluation.trial.journal import FinishedCell, TrialJournal
-from atlas.memory.effects.uses import block_texts, used_records
+from atlas.memory.effects.uses import block_texts, find_used_records
 from atlas.memory.system import MemorySystem
 from atlas.protocols.infra import Embedder, Progress
 
@@ -156,7 +156,7 @@ class _TrialRun:
             block_tokens=block.n_tokens,
             shown=block.credited_ids,
             result=result,
-            used=used_records(block.credited_ids, texts, task, result.trajectory_steps, result.solution),
+            used=find_used_records(block.credited_ids, texts, task, result.trajectory_steps, result.solution),
         )
 
     def _store_attempt(self, finished: FinishedCell) -> None:

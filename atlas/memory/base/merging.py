@@ -93,7 +93,7 @@ def parse_groups(groups: Sequence[Sequence[str]]) -> list[list[str]]:
     return distinct_groups
 
 
-def merge_row(
+def make_store_merge(
     row: Mapping[str, Any] | None, kept_id: str, metadata: Mapping[str, Any], removed_ids: Sequence[str], marks: Marks
 ) -> Merge:
     """Return the arguments with which a store merges a group. The kept record keeps its text and its embedding.
@@ -120,7 +120,7 @@ def merge_row(
     )
 
 
-def lineage(metadata: Mapping[str, Any]) -> list[str]:
+def merged_record_ids(metadata: Mapping[str, Any]) -> list[str]:
     """Return the ids of the records that were merged into a record, from its metadata. Malformed ids are left out."""
     ids = metadata.get("merged_from")
     if isinstance(ids, list | tuple):

@@ -158,7 +158,7 @@ def score(
         words=candidate.words,
         context=min(1.0, candidate.context),
         relevance=relevance(meaning + (words + context), weights),
-        signals=signals | nudges(candidate, weights, now),
+        signals=signals | nudge_signals(candidate, weights, now),
         outcomes={LABELS[candidate.success]: 1},
     )
 
@@ -184,7 +184,7 @@ def relevance_signals(similarities: Values, words: Values, weights: RankingWeigh
     return np.asarray(weights.meaning * calibration.rescale(similarities) + weights.words * shares, np.float64)
 
 
-def nudges(candidate: Candidate[T], weights: RankingWeights, now: datetime) -> dict[str, float]:
+def nudge_signals(candidate: Candidate[T], weights: RankingWeights, now: datetime) -> dict[str, float]:
     """Return the signals of a candidate that do not depend on the query, keyed by name. Each is at most its weight."""
     success_share = candidate.usage.n_successes / candidate.usage.n_uses if candidate.usage.n_uses else 0.5
     half_life = timedelta(days=weights.recency_half_life_days)

@@ -105,11 +105,11 @@ def escape_formulas(frame: Any) -> Any:
     """
     safe = frame.copy()
     for name in frame.select_dtypes(["object", "string"]):
-        safe[name] = frame[name].map(plain_cell)
-    return safe.rename(columns=plain_cell)
+        safe[name] = frame[name].map(escape_formula)
+    return safe.rename(columns=escape_formula)
 
 
-def plain_cell(value: Any) -> Any:
+def escape_formula(value: Any) -> Any:
     """Return a value for a CSV cell, with an apostrophe before a string that a spreadsheet would evaluate."""
     return f"'{value}" if isinstance(value, str) and _FORMULA.match(value) else value
 

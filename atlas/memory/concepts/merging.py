@@ -15,7 +15,7 @@ from atlas.core.errors import InvalidInput
 from atlas.core.filters import with_shared_scope
 from atlas.core.operations import Marks
 from atlas.core.types import CodeConcept
-from atlas.memory.base.merging import GroupsPlan, join_distinct, lineage, merge_marks, merge_row
+from atlas.memory.base.merging import GroupsPlan, join_distinct, make_store_merge, merge_marks, merged_record_ids
 from atlas.memory.concepts.records import PYTHON, defined_names, merged_hashes, to_entry, undefined_calls
 from atlas.storage.records import Merge, Moment
 
@@ -142,7 +142,7 @@ def build_merges(plan: ConceptMergePlan, rows: Mapping[str, Mapping[str, Any]]) 
 def _to_store_merge(
     concept: CodeConcept, marks: Marks, removed_ids: list[str], rows: Mapping[str, Mapping[str, Any]]
 ) -> Merge:
-    return merge_row(rows.get(concept.id), concept.id, to_entry(concept).metadata, removed_ids, marks)
+    return make_store_merge(rows.get(concept.id), concept.id, to_entry(concept).metadata, removed_ids, marks)
 
 
 def _split_off_best(
@@ -182,7 +182,7 @@ def _merge_group(
     examples = tuple(
         dict.fromkeys(example for concept in (survivor, *concepts_with_usable_examples) for example in concept.examples)
     )
-    lineages = ([concept.id, *lineage(concept.metadata)] for concept in duplicate_concepts)
+    lineages = ([concept.id, *merged_record_ids(concept.metadata)] for concept in duplicate_concepts)
     hashes = ([duplicate.content_hash, *merged_hashes(duplicate.concept)] for duplicate in duplicates)
     merged_concept = replace(
         survivor,
@@ -191,7 +191,7 @@ def _merge_group(
         composed_of=join_distinct(survivor.composed_of, *(concept.composed_of for concept in duplicate_concepts)),
         metadata={
             **with_shared_scope(survivor.metadata, (concept.metadata for concept in (survivor, *duplicate_concepts))),
-            "merged_from": [*join_distinct(lineage(survivor.metadata), *lineages)],
+            "merged_from": [*join_distinct(merged_record_ids(survivor.metadata), *lineages)],
             "merged_hashes": [*join_distinct(merged_hashes(survivor), *hashes)],
         },
     )

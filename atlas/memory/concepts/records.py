@@ -20,7 +20,7 @@ from atlas.core.types import RULES_AUTHOR, CodeConcept
 from atlas.learning.rewrite import normal_forms
 from atlas.learning.terms.names import bound_names
 from atlas.learning.terms.parsing import InvalidPython, parse
-from atlas.memory.base.merging import lineage
+from atlas.memory.base.merging import merged_record_ids
 from atlas.memory.base.records import Entry, filterable_metadata
 from atlas.storage.damage import decode_content
 
@@ -149,7 +149,7 @@ def to_entry(concept: CodeConcept) -> Entry:
         "defines": sorted(defined_names(concept) - {concept.name}),
         "found_in": list(concept.found_in),
         "composed_of": list(concept.composed_of),
-        "merged_from": lineage(concept.metadata),
+        "merged_from": merged_record_ids(concept.metadata),
         **filterable_metadata(concept.metadata),
         "merged_hashes": merged_hashes(concept),
         "content": dump(encode_concept(concept)),

@@ -109,7 +109,7 @@ def scan(system: Any, ids: Sequence[str] | None = None, *, minimum: float = SUSP
     missing_ids = [record_id for record_id in requested_ids or () if record_id not in scanned_ids]
     if missing_ids:
         raise NotFound(f"no memory has a record {missing_ids[0]!r}; it may have been deleted")
-    return Scan(findings=tuple(worst_first(findings)), n_scanned=len(scanned_ids), minimum=minimum)
+    return Scan(findings=tuple(sort_worst_first(findings)), n_scanned=len(scanned_ids), minimum=minimum)
 
 
 def scan_record(memory: str, record: Any) -> Finding:
@@ -134,7 +134,7 @@ def with_signs(finding: Finding, signs: Sequence[Reason]) -> Finding:
     return replace(finding, reasons=reasons, score=max(finding.score, *(sign.weight for sign in signs), 0.0))
 
 
-def worst_first(findings: Sequence[Finding]) -> list[Finding]:
+def sort_worst_first(findings: Sequence[Finding]) -> list[Finding]:
     """Return findings sorted by score, the highest first."""
     return sorted(findings, key=lambda finding: (-finding.score, finding.memory, finding.id))
 

@@ -28,7 +28,7 @@ _RECORD = re.compile(r"^\[\S+ (.+?)\] ?(.*(?:\n  .*)*)", re.MULTILINE)
 """A record in a context block: a heading with the id, and indented lines."""
 
 
-def used_records(
+def find_used_records(
     retrieved: Ids, texts: Texts, task: Task, steps: Sequence[Step], solution: object
 ) -> dict[str, tuple[str, ...]]:
     """Return the ids of the retrieved records that an agent used, keyed by memory.
@@ -56,7 +56,7 @@ def block_texts(block: str, retrieved: Ids) -> dict[tuple[str, str], str]:
     return {names[match[1]]: match[2] for match in _RECORD.finditer(block) if match[1] in names}
 
 
-def record_texts(memories: Mapping[str, AnyMemory], retrieved: Ids) -> dict[tuple[str, str], str]:
+def read_record_texts(memories: Mapping[str, AnyMemory], retrieved: Ids) -> dict[tuple[str, str], str]:
     """Return the texts of records as in a context block, keyed by memory and id. Plugged-in memories are left out."""
     sections, texts = known_sections(), dict[tuple[str, str], str]()
     for name, ids in retrieved.items():
@@ -68,7 +68,7 @@ def record_texts(memories: Mapping[str, AnyMemory], retrieved: Ids) -> dict[tupl
     return texts
 
 
-def shown_metadata(retrieved: Ids, texts: Texts, used: Ids, counter: TokenCounter | None) -> dict[str, int]:
+def context_metadata(retrieved: Ids, texts: Texts, used: Ids, counter: TokenCounter | None) -> dict[str, int]:
     """Return metadata for an attempt: the number of shown records, and their tokens in the context block.
 
     Args:

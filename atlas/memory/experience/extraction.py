@@ -12,7 +12,7 @@ from atlas.core.codec import encode_experience
 from atlas.core.filters import parse_scope
 from atlas.core.json_values import Json, dump, to_text
 from atlas.core.types import Experience, Task, Trajectory
-from atlas.memory.base.merging import lineage
+from atlas.memory.base.merging import merged_record_ids
 from atlas.protocols.strategies import ExtractedText
 
 TITLE_CHARACTERS = 200
@@ -166,7 +166,7 @@ def to_metadata(experience: Experience) -> dict[str, Any]:
         "trajectory_id": experience.trajectory_id,
         "created_at": experience.created_at.astimezone(UTC).isoformat(timespec="microseconds"),
         "n_steps": len(experience.steps),
-        "merged_from": lineage(experience.metadata) or None,
+        "merged_from": merged_record_ids(experience.metadata) or None,
         "merged_hashes": merged_hashes(experience.metadata) or None,
         "merged_trajectories": merged_trajectories(experience.metadata) or None,
         "content": dump(encoded),

@@ -16,7 +16,7 @@ from atlas.core.filters import with_shared_scope
 from atlas.core.operations import Marks
 from atlas.core.types import OUTCOMES as OUTCOMES
 from atlas.core.types import Experience
-from atlas.memory.base.merging import GroupsPlan, join_distinct, lineage, merge_marks, merge_row
+from atlas.memory.base.merging import GroupsPlan, join_distinct, make_store_merge, merge_marks, merged_record_ids
 from atlas.memory.experience.extraction import ARM, SHARE, merged_attempts, to_metadata
 from atlas.storage.records import Merge, Moment
 
@@ -102,14 +102,15 @@ def build_merge(group: MergeGroup, row: Mapping[str, Any] | None) -> Merge:
     # Keep the hash of the original attempt, so that importing it again finds the record.
     content_hash = {} if row is None else {"content_hash": row["metadata"]["content_hash"]}
     removed_ids = tuple(attempt.id for attempt in group.removed)
-    return merge_row(row, group.kept_id, to_metadata(group.merged) | content_hash, removed_ids, group.marks)
+    return make_store_merge(row, group.kept_id, to_metadata(group.merged) | content_hash, removed_ids, group.marks)
 
 
 def _plan_group(candidates: Sequence[MergeCandidate], best: MergeCandidate) -> MergeGroup:
     """Return the merge of a group into its best record, whose metadata lists all merged attempts."""
     duplicates = [candidate for candidate in candidates if candidate is not best]
     merged_from = join_distinct(
-        lineage(best.experience.metadata), *(_own_and_merged_ids(duplicate.experience) for duplicate in duplicates)
+        merged_record_ids(best.experience.metadata),
+        *(_own_and_merged_ids(duplicate.experience) for duplicate in duplicates),
     )
     attempts = _attempts_by_experience([best, *duplicates])
     metadata = {
@@ -148,7 +149,7 @@ def _reason_kept(best: MergeCandidate, candidates: Sequence[MergeCandidate]) -> 
 
 
 def _own_and_merged_ids(experience: Experience) -> list[str]:
-    return [experience.id, *lineage(experience.metadata)]
+    return [experience.id, *merged_record_ids(experience.metadata)]
 
 
 def _shared_metadata(best: MergeCandidate, duplicates: Sequence[MergeCandidate]) -> dict[str, Any]:

@@ -13,7 +13,7 @@ from typing import Any, ClassVar
 from atlas.core.errors import InvalidInput
 from atlas.core.operations import Marks
 from atlas.core.types import Strategy
-from atlas.memory.base.merging import GroupsPlan, merge_marks, merge_row
+from atlas.memory.base.merging import GroupsPlan, make_store_merge, merge_marks
 from atlas.memory.strategies.records import TextFunction, merge_strategies, sort_by_merge_preference, to_entry
 from atlas.storage.records import Merge, Moment
 
@@ -66,7 +66,7 @@ def plan_strategy_merge(
 def build_merge(group: StrategyMergeGroup, row: Mapping[str, Any] | None, text_of: TextFunction) -> Merge:
     """Return the merge of a group for the store, or raise `PlanOutdated` if the kept strategy was deleted."""
     removed_ids = [strategy.id for strategy in group.removed]
-    return merge_row(row, group.kept_id, to_entry(group.merged, text_of).metadata, removed_ids, group.marks)
+    return make_store_merge(row, group.kept_id, to_entry(group.merged, text_of).metadata, removed_ids, group.marks)
 
 
 def _merge_group(strategies: Sequence[Strategy], marks: Mapping[str, Marks]) -> StrategyMergeGroup:

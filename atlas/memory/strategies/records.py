@@ -14,7 +14,7 @@ from atlas.core.filters import scope_of, with_shared_scope
 from atlas.core.json_values import check_text, dump
 from atlas.core.operations import Use
 from atlas.core.types import Strategy
-from atlas.memory.base.merging import join_distinct, lineage
+from atlas.memory.base.merging import join_distinct, merged_record_ids
 from atlas.memory.base.records import Entry, filterable_metadata
 from atlas.memory.base.success_rates import replay
 from atlas.protocols.strategies import SuccessRateUpdater
@@ -71,7 +71,7 @@ def to_entry(strategy: Strategy, text_of: TextFunction) -> Entry:
         "domain": strategy.metadata.get("domain", ""),
         "created_at": strategy.created_at.astimezone(UTC).isoformat(timespec="microseconds"),
         "sources": list(strategy.sources),
-        "merged_from": lineage(strategy.metadata),
+        "merged_from": merged_record_ids(strategy.metadata),
         **filterable_metadata(strategy.metadata),
         "content": dump(encode_strategy(strategy)),
         "content_hash": content_hash(strategy),
@@ -114,8 +114,8 @@ def sort_by_merge_preference(strategies: Sequence[Strategy]) -> list[Strategy]:
 
 def merge_strategies(survivor: Strategy, duplicates: Sequence[Strategy]) -> Strategy:
     """Return the kept strategy of a merge. It has its own texts, and the sources and parameters of all strategies."""
-    lineages = [[strategy.id, *lineage(strategy.metadata)] for strategy in duplicates]
-    merged_ids = join_distinct(lineage(survivor.metadata), *lineages)
+    lineages = [[strategy.id, *merged_record_ids(strategy.metadata)] for strategy in duplicates]
+    merged_ids = join_distinct(merged_record_ids(survivor.metadata), *lineages)
     strategies = (survivor, *duplicates)
     names = join_distinct(parameter["name"] for strategy in strategies for parameter in strategy.parameters)
     parameters: dict[str, Any] = {}

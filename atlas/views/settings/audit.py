@@ -7,7 +7,7 @@ import io
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass, fields
 
-from atlas.memory.base.tables import plain_cell
+from atlas.memory.base.tables import escape_formula
 from atlas.memory.system import MemorySystem
 from atlas.storage.location.audit import AuditEvent
 from atlas.views.settings.roles import check_admin
@@ -50,7 +50,7 @@ def as_csv(rows: Sequence[AuditRow]) -> str:
     writer = csv.writer(text)
     names = [field.name for field in fields(AuditRow)]
     writer.writerow(names)
-    writer.writerows([plain_cell(asdict(row)[name]) for name in names] for row in rows)
+    writer.writerows([escape_formula(asdict(row)[name]) for name in names] for row in rows)
     return text.getvalue()
 
 
