@@ -121,7 +121,7 @@ def _strategies_by_act(strategies: Any) -> tuple[dict[Act, set[str]], dict[Act, 
 def _find_better_proven(
     record_id: str, other_ids: set[str], successes: Mapping[str, int], vectors: Mapping[str, Vector]
 ) -> list[str]:
-    """Return the ids of others with a similar situation, more successes and at least `MIN_SUCCESSES` successes."""
+    """Return the ids of other strategies for similar situations with more successes, at least `MIN_SUCCESSES`."""
     min_successes = max(MIN_SUCCESSES, successes.get(record_id, 0) + 1)
     return sorted(
         other_id

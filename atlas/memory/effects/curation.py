@@ -204,9 +204,9 @@ def _compute_loss(replacements: Mapping[str, str], replays: Sequence[Replay], ta
             for record, record_tasks in lost_records
         ),
         n_in_hits=sum(len(ids) for ids, _ in right_hits),
-        n_lost_from_hits=sum(_n_lost(ids, remaining_ids, replacements) for ids, remaining_ids in right_hits),
+        n_lost_from_hits=sum(_count_lost(ids, remaining_ids, replacements) for ids, remaining_ids in right_hits),
         n_in_blocks=sum(len(ids) for ids, _ in right_in_blocks),
-        n_lost_from_blocks=sum(_n_lost(ids, remaining_ids, replacements) for ids, remaining_ids in right_in_blocks),
+        n_lost_from_blocks=sum(_count_lost(ids, remaining_ids, replacements) for ids, remaining_ids in right_in_blocks),
         words=tuple(sorted({word for replay in replays for word in _lost_words(replay)})),
         conditions=tuple(dict.fromkeys(condition for replay in replays for condition in _lost_conditions(replay))),
     )
@@ -255,7 +255,7 @@ def _right_ids(ids: Iterable[str], replay: Replay, tasks: RecordTasks) -> list[s
     ]
 
 
-def _n_lost(ids: Sequence[str], remaining_ids: Collection[str], replacements: Mapping[str, str]) -> int:
+def _count_lost(ids: Sequence[str], remaining_ids: Collection[str], replacements: Mapping[str, str]) -> int:
     """Return the number of lost records, which neither remain nor are merged into a remaining record."""
     return sum(
         record_id not in remaining_ids and replacements.get(record_id, "") not in remaining_ids for record_id in ids

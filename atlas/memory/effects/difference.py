@@ -74,9 +74,8 @@ def _compare_records(
     name: str, before: Memory[Any], after: Memory[Any], ids: Sequence[str]
 ) -> Iterator[RecordDifference]:
     """Yield the differences between the records with these ids, which both memories have."""
-    records_before, records_after = (
-        {record.id: record for record in memory.get_many(ids)} for memory in (before, after)
-    )
+    records_before = {record.id: record for record in before.get_many(ids)}
+    records_after = {record.id: record for record in after.get_many(ids)}
     marks_before, marks_after = before.marks(ids), after.marks(ids)
     usage_before = before.usage(ids)
     usage_after = after.usage(ids)

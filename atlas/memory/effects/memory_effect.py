@@ -234,11 +234,8 @@ def memory_effect(
         is_unmerged = attempt_ids.get(attempt.id, "") == attempt.trajectory_id
         ended = ended_at.get(attempt.id, "") if is_unmerged else ""
         has_received = attempt.trajectory_id in ids_with_records
-        if (
-            used_records
-            and not has_received
-            and not any(origins.may_help(attempt, ended, record) for record in used_records)
-        ):
+        may_have_helped = has_received or any(origins.may_help(attempt, ended, record) for record in used_records)
+        if used_records and not may_have_helped:
             continue
         judged.append(
             JudgedAttempt(

@@ -92,9 +92,10 @@ class RandomisedEffect:
                 return None
         while large_enough - too_small > 0.01 * too_small:
             middle = (too_small + large_enough) / 2
-            too_small, large_enough = (
-                (too_small, middle) if self._is_decided_by_more(middle) else (middle, large_enough)
-            )
+            if self._is_decided_by_more(middle):
+                large_enough = middle
+            else:
+                too_small = middle
         return math.ceil((large_enough - 1) * len(self.attempts))
 
     def _is_decided_by_more(self, factor: float) -> bool:

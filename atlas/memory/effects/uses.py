@@ -97,7 +97,7 @@ def _is_named(record_id: str, words: str) -> bool:
 
 
 def _reappearing_records(texts: Texts, words: str, given_texts: Sequence[str]) -> set[tuple[str, str]]:
-    """Return the records with an n-gram that appears in an agent's words. A shared n-gram counts for the first record.
+    """Return the records with an n-gram that appears in an agent's words. Each counts for one record only.
 
     Args:
         given_texts: Other texts that the agent received. N-grams in these are ignored.
@@ -131,6 +131,6 @@ def _word_ngrams(text: str) -> Iterator[tuple[str, ...]]:
 
 
 def _own_observations(retrieved: Ids, steps: Sequence[Step]) -> Iterator[str]:
-    """Yield the observations without ids of retrieved records, and so without the context block."""
+    """Yield the observations that contain no id of a retrieved record, which leaves out the context block."""
     short_ids = [shown_id(record_id) for ids in retrieved.values() for record_id in ids if isinstance(record_id, str)]
     return (step.observation for step in steps if not any(record_id in step.observation for record_id in short_ids))
