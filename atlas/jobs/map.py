@@ -133,10 +133,8 @@ def load_positions(directory: Path, collection: str) -> MapPositions:
     file, names = MapFile(directory / CACHE, collection), DomainNames(directory, collection)
     with open_database_store(directory, read_only=True) as database_store:
         if database_store is not None:
-            file, names = (
-                file.with_shared_state(database_store.ledger.shared),
-                DomainNames.of(database_store, collection),
-            )
+            file = file.with_shared_state(database_store.ledger.shared)
+            names = DomainNames.of(database_store, collection)
         saved_map = file.load()
         return map_positions(names.apply(saved_map)) if saved_map is not None else NO_POSITIONS
 

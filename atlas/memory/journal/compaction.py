@@ -105,10 +105,8 @@ def plan_compact(
         InvalidInput: A number to keep is negative, or the cap is below 1.
     """
     policy.check()
-    latest_reasons, lasting_reasons = (
-        _reasons_to_keep_latest(candidates, policy),
-        _reasons_to_keep_always(candidates, types, policy),
-    )
+    latest_reasons = _reasons_to_keep_latest(candidates, policy)
+    lasting_reasons = _reasons_to_keep_always(candidates, types, policy)
     groups = _summary_groups(candidates, latest_reasons, lasting_reasons, types, now)
     summarised_ids = {candidate.entry.id for group in groups for candidate in group}
     requested_ids = {
@@ -116,12 +114,9 @@ def plan_compact(
     } - latest_reasons.keys()
     reasons_to_keep = lasting_reasons | latest_reasons
     n_to_evict = len(candidates) + len(groups) - policy.max_entries if policy.max_entries else 0
+    unevictable_ids = reasons_to_keep.keys() - requested_ids
     evictions = choose_evictions(
-        [
-            candidate
-            for candidate in candidates
-            if candidate.entry.id not in reasons_to_keep or candidate.entry.id in requested_ids
-        ],
+        [candidate for candidate in candidates if candidate.entry.id not in unevictable_ids],
         n_to_evict,
         summarised_ids,
         requested_ids,

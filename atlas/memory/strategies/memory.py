@@ -165,10 +165,8 @@ class ChromaStrategyBank(Memory[Strategy]):
             InvalidInput: A strategy of the plan is invalid, or would lose a source or change the time of a stored one.
         """
         now = self._clock.now()
-        new_strategies, changed_strategies = (
-            tuple(self._prepare_new(validate(strategy, now)) for strategy in group)
-            for group in (plan.added, plan.joined)
-        )
+        new_strategies = tuple(self._prepare_new(validate(strategy, now)) for strategy in plan.added)
+        changed_strategies = tuple(self._prepare_new(validate(strategy, now)) for strategy in plan.joined)
         return self._writer.apply(replace(plan, added=new_strategies, joined=changed_strategies))
 
     aapply_write = twin(apply_write)

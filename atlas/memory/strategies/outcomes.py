@@ -30,7 +30,7 @@ class RetirementRule:
 
     min_tries: int = 5
 
-    def holds(self, n_succeeded: int, n: int) -> bool:
+    def retires(self, n_succeeded: int, n: int) -> bool:
         """Return whether `n_succeeded` successes in n tries retire a strategy. By default, 0 in 12 or 1 in 19 do."""
         return n >= self.min_tries and credible_interval(n_succeeded, n).high < self.floor
 
@@ -60,7 +60,7 @@ def rates_of(
     """Return the success rate of each strategy, keyed by id."""
     rates = {}
     for strategy in strategies:
-        fails_often = rule.holds(strategy.n_succeeded, strategy.usage_count) and not marks[strategy.id].pinned
+        fails_often = rule.retires(strategy.n_succeeded, strategy.usage_count) and not marks[strategy.id].pinned
         retired = BY_OUTCOMES if fails_often else ""
         rates[strategy.id] = StrategyRate(
             rate=strategy.success_rate if strategy.usage_count else None,
@@ -82,7 +82,7 @@ def read_retired(store: Collection, rule: RetirementRule) -> dict[str, str]:
 def find_retired_by_outcomes(store: Collection, rule: RetirementRule) -> set[str]:
     """Return the ids of the strategies that are retired for their outcomes."""
     n_uses, n_succeeded = store.column("usage.n_uses"), store.column("usage.n_successes")
-    retired_ids = {strategy_id for strategy_id, n in n_uses.items() if rule.holds(n_succeeded.get(strategy_id, 0), n)}
+    retired_ids = {strategy_id for strategy_id, n in n_uses.items() if rule.retires(n_succeeded.get(strategy_id, 0), n)}
     if not retired_ids:
         return retired_ids
     marks = store.marks(list(retired_ids))

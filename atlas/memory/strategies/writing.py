@@ -258,10 +258,8 @@ class StrategyWriter:
             )
         self._check_sources_kept(plan.joined)
         operation_store = self.store.ensure_operation("store", "from attempts")
-        joined_entries, added_entries = (
-            self.encode(*plan.joined),
-            self.encode(*plan.added),
-        )  # both embedded before anything is written
+        joined_entries = self.encode(*plan.joined)
+        added_entries = self.encode(*plan.added)  # embedded before anything is written
         if plan.joined:
             operation_store.update(*joined_entries, unchanged_since=plan.moment)
         return operation_store.add_missing(*added_entries) if plan.added else []
@@ -418,9 +416,9 @@ class StrategyWriter:
         return CombinedStrategy(strategy=replace(combined.strategy, id=stored.id, sources=sources))
 
     def _add_sources(self, strategy_id: str, other: Strategy) -> CombinedStrategy:
-        """Store a stored strategy in combination with a new one, if that changes it, and return the combined strategy.
+        """Update a stored strategy by combining it with a new one, and return the combined strategy.
 
-        The result contains a reason instead of a strategy if the two were not combined.
+        Nothing is written if nothing changes. The result contains a reason instead if the two were not combined.
         """
         with self.store.reading():
             moment, rows = self.store.moment(), self.store.get([strategy_id])

@@ -337,7 +337,7 @@ def test_a_rate_says_how_sure_it_is(bank):
     ("n_succeeded", "n", "is_retired"), [(0, 11, False), (0, 12, True), (1, 18, False), (1, 19, True)]
 )
 def test_outcomes_retire_once_they_leave_little_doubt(n_succeeded, n, is_retired):
-    assert RetirementRule().holds(n_succeeded, n) is is_retired
+    assert RetirementRule().retires(n_succeeded, n) is is_retired
 
 
 def test_a_strategy_that_keeps_failing_is_kept_but_not_read_until_somebody_says_so(bank):
