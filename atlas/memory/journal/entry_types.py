@@ -74,8 +74,8 @@ class EntryTypes:
         if store.notes().get(name) != text:
             store.write_note(name, text)
 
-    def load(self, notes: Mapping[str, str]) -> Mapping[str, str]:
-        """Add the types in a store's notes, and return all notes. Unreadable types are logged and skipped.
+    def load(self, notes: Mapping[str, str]) -> None:
+        """Add the types in the notes of a store. Unreadable types are logged and skipped.
 
         Args:
             notes: All notes of the store, keyed by name.
@@ -89,7 +89,6 @@ class EntryTypes:
                     logger.warning("the entry type %r cannot be read, so register it again: %s", name, error)
                 else:
                     self._types[entry_type.name] = entry_type
-        return notes
 
     def __getitem__(self, name: str) -> EntryType:
         """Return the type with a name, or raise `InvalidInput` if the name is unknown."""

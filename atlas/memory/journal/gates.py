@@ -105,7 +105,7 @@ class Gates:
             for name, accepts_all in zip(GATES, (self.keep_noise, self.keep_repetitions), strict=True)
         )
 
-    def refuse(self, entry: JournalEntry, kind: EntryType, notes: Mapping[str, str], log: EntryLog) -> bool:
+    def store_if_refused(self, entry: JournalEntry, kind: EntryType, notes: Mapping[str, str], log: EntryLog) -> bool:
         """Store an entry as refused if a gate refuses it, and return whether one does."""
         refusal = self._find_refusal(entry, kind, notes, log)
         if refusal is None or self.refused is None:

@@ -149,7 +149,8 @@ class Journal(Memory[JournalEntry]):
         """
         check_entry_arguments(entry_type, content, metadata, links)
         parse_scope(metadata or {})
-        notes = self.types.load(self._store.notes())
+        notes = self._store.notes()
+        self.types.load(notes)
         type_of_entry, now = self.types[entry_type], self._clock.now()
         sort_key = next_sort_key(self._store, sortable_time(now))
         initial_importance = importance_of(type_of_entry, content, metadata or {}) if importance is None else importance
@@ -165,7 +166,7 @@ class Journal(Memory[JournalEntry]):
         )
         entry = self._prepare_new(draft)
         self._log.check_exist([link.target_id for link in entry.links])
-        is_refused = self._gates.refuse(entry, type_of_entry, notes, self._log)
+        is_refused = self._gates.store_if_refused(entry, type_of_entry, notes, self._log)
         return None if is_refused else self.add_entries([entry])[0]
 
     aadd = twin(add)
