@@ -72,12 +72,12 @@ class ArtefactFile(ABC, Generic[T]):
     @property
     def written_at(self) -> int:
         """Time of the last save, in nanoseconds since 1970, or 0 without one."""
-        self._fetch_newest()
+        self._synchronise()
         return self._file_time()
 
     def load(self) -> T | None:
         """Return the saved artefact, or None if the file is missing or damaged."""
-        self._fetch_newest()
+        self._synchronise()
         return load_artefact(self.path, self._decode)
 
     def save(self, artefact: T) -> None:
@@ -121,8 +121,11 @@ class ArtefactFile(ABC, Generic[T]):
         version = shared.publish(self.name, content, job=self._job, ledger_id=ledger_id)
         os.utime(file, ns=(version, version))
 
-    def _fetch_newest(self) -> None:
-        """Fetch a newer published version, and delete a purged one."""
+    def _synchronise(self) -> None:
+        """Bring the local file up to date with the version that all servers share.
+
+        A newer version is fetched. A local file that was never published is published, or removed if it is outdated.
+        """
         shared = self._shared
         if shared is None:
             return

@@ -126,10 +126,10 @@ class LiveDuplicates(LiveResult[Duplicates]):
     def latest(self) -> DuplicatesResult:
         """Return the result of the latest search. In a large store, the first call starts a search."""
         with self._lock:
-            return self._search_by_worker() if self.is_by_worker() else self._search_now()
+            return self._search_by_worker() if self.is_searched_by_worker() else self._search_now()
 
-    def is_by_worker(self) -> bool:
-        """Return whether the store is too large to be searched whenever the result is read."""
+    def is_searched_by_worker(self) -> bool:
+        """Return whether the worker searches the store, because it is too large for a search at each read."""
         return self.memory.storage.ledger.has_more_than(self._collection, self.max_synchronous)
 
     def search_again(self) -> None:

@@ -99,7 +99,7 @@ class Worker:
             status = self._states.pop(key, None)
             self._jobs.pop(key, None)
             if status is not None and status.state == "running":
-                self._end_child()
+                self._kill_child()
             self._start_next()
 
     def close(self) -> None:
@@ -107,7 +107,7 @@ class Worker:
         with self._lock:
             self._is_closed = True
             self._states = {key: status for key, status in self._states.items() if status.state in ("done", "failed")}
-            self._end_child()
+            self._kill_child()
 
     @property
     def pid(self) -> int | None:
@@ -123,7 +123,7 @@ class Worker:
         key = next((key for key in self._jobs if key in states and states[key].state == "queued"), None)
         if key is None:
             if not self._stays_warm:
-                self._end_child()
+                self._kill_child()
             return
         line = json.dumps(encode_job(self._jobs[key])) + "\n"
         is_reused = self._child is not None and self._child.poll() is None
@@ -135,7 +135,7 @@ class Worker:
         except (OSError, ValueError) as error:
             if not is_reused:
                 states[key] = JobStatus(state="failed", message=f"The worker process cannot be started ({error}).")
-            self._end_child()
+            self._kill_child()
             self._start_next()
             return
         states[key] = JobStatus(state="running", message="starting", started_seconds=time.monotonic())
@@ -164,7 +164,7 @@ class Worker:
         with self._lock:
             if child is self._child:
                 self._child = None
-                self._give_up_running(_describe_exit(code))
+                self._fail_or_requeue(_describe_exit(code))
                 self._start_next()
 
     def _handle_message(self, message: dict[str, Any]) -> None:
@@ -178,14 +178,14 @@ class Worker:
         if message.get("state") in ("done", "failed"):
             self._start_next()
 
-    def _give_up_running(self, message: str) -> None:
+    def _fail_or_requeue(self, message: str) -> None:
         """Mark the job that was sent to the child as failed, or requeue it if the child has not started it."""
         retry = JobStatus(state="queued") if self._may_retry else None
         for key, status in self._states.items():
             if status.state == "running":
                 self._states[key] = retry or replace(status, state="failed", message=message)
 
-    def _end_child(self) -> None:
+    def _kill_child(self) -> None:
         child, self._child = self._child, None
         if child is None:
             return

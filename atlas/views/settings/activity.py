@@ -85,7 +85,7 @@ def count_agents(memory: MemorySystem) -> int:
 
 def work_facts(memory_map: LiveMap, duplicates: LiveDuplicates) -> dict[str, str]:
     """Return when background work last made each result, or that it runs or failed, by label."""
-    searched = _work_text(duplicates) if duplicates.is_by_worker() else "looked for when Curate is opened"
+    searched = _work_text(duplicates) if duplicates.is_searched_by_worker() else "looked for when Curate is opened"
     return {"Last map": _work_text(memory_map), "Near-duplicates": searched}
 
 
