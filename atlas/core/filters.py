@@ -201,7 +201,10 @@ def _collect_names(tree: Filter) -> Iterator[str]:
 
 
 def _split_prefix(name: str) -> tuple[str, str]:
-    """Return the prefix `marks.`, `usage.` or `scope.` of a name, or an empty string, and the rest for comparison."""
+    """Return a name in two parts: its prefix, and the rest in a form for comparison.
+
+    The prefix is `marks.`, `usage.`, `scope.` or empty.
+    """
     folded = name.casefold().removeprefix(METADATA)
     prefix = next((prefix for prefix in ("marks.", "usage.", SCOPE) if folded.startswith(prefix)), "")
     return prefix, re.sub(r"[-_\s]", "", folded.removeprefix(prefix))

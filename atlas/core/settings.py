@@ -277,7 +277,7 @@ def parse_share(name: str, share: float) -> float:
 
 
 def _check_names(variables: Iterable[str]) -> None:
-    """Raise `InvalidInput` for an unknown variable. To ignore a misspelt `ATLAS_STORE` would open another store."""
+    """Raise `InvalidInput` for an unknown variable. A misspelt `ATLAS_STORE` would open another store."""
     names = _known_names()
     for name in sorted(variables):
         if name not in names:

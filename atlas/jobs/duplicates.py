@@ -197,7 +197,7 @@ class LiveDuplicates(LiveResult[Duplicates]):
 
 
 def _split_by_label(group: DuplicateGroup, labels: Mapping[str, str]) -> Iterator[DuplicateGroup]:
-    """Yield the members of a group by label, for each label with several. Members without a label are left out."""
+    """Yield a subgroup for each label that several members of a group share. Members without a label are left out."""
     ids_by_label: dict[str, list[str]] = {}
     for record_id in group.ids:
         if record_id in labels:

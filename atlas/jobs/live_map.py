@@ -135,7 +135,7 @@ class LiveMap(LiveResult[MemoryMap]):
                 current_map = current_map or self._load_newest()  # another server may have created it in the meantime
                 memory_map = (
                     self._make_first()
-                    if current_map is None or self._is_of_another_model(current_map)
+                    if current_map is None or self._should_remake(current_map)
                     else self._update(current_map)
                 )
             with self._lock:
@@ -217,8 +217,8 @@ class LiveMap(LiveResult[MemoryMap]):
     def _is_large(self) -> bool:
         return self.memory.storage.ledger.has_more_than(COLLECTION, self.max_synchronous)
 
-    def _is_of_another_model(self, memory_map: MemoryMap) -> bool:
-        """Return whether the map has another embedding model and the store is small enough to replace it at once."""
+    def _should_remake(self, memory_map: MemoryMap) -> bool:
+        """Return whether to make a new map at once: the model is another one, and the store is small."""
         return memory_map.recipe.model != self._model() and not self._is_large()
 
     def _model(self) -> str:

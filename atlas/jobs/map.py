@@ -121,7 +121,7 @@ def draw_now(
     if not embedded.ids:
         raise NotFound("there are no experiences to map yet; import some first: atlas import PATH")
     saved_map = MapFile(memory.storage.path / CACHE, collection).with_shared_state(memory.storage.ledger.shared).load()
-    memory_map = _reuse(saved_map, embedded, engine, min_domain_size) or make_map(
+    memory_map = _update_saved_map(saved_map, embedded, engine, min_domain_size) or make_map(
         embedded, engine=engine, min_domain_size=min_domain_size, previous=saved_map, on_progress=on_progress
     )
     named_map = DomainNames.of(memory.storage, collection).apply(memory_map)
@@ -146,7 +146,7 @@ def map_positions(memory_map: MemoryMap) -> MapPositions:
     return {record_id: MapPosition(names.get(label, ""), *coordinates) for record_id, label, coordinates in rows}
 
 
-def _reuse(
+def _update_saved_map(
     saved_map: MemoryMap | None, embedded: EmbeddedRecords, engine: str, min_domain_size: int
 ) -> MemoryMap | None:
     """Return the saved map, updated, or None if it has to be fitted again."""

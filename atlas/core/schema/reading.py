@@ -224,7 +224,7 @@ class Readers:
                     return reader(value)
                 except Mismatch as error:
                     problems.append(error)
-            raise _or_null(problems[0]) if is_optional else problems[0]
+            raise _allow_null(problems[0]) if is_optional else problems[0]
 
         return read
 
@@ -264,7 +264,7 @@ def _make_field(field: Field[Any], read: Reader) -> _Field:
     return _Field(field.name, f".{field.name}", read, is_required, field.metadata.get(IF_MISSING))
 
 
-def _or_null(error: Mismatch) -> Mismatch:
+def _allow_null(error: Mismatch) -> Mismatch:
     """Return the error with `or null` added to the expected type, if the error is about the value as a whole."""
     if error.path or not error.expected:
         return error
