@@ -72,7 +72,7 @@ class RecipeBook(Memory[Recipe]):
     fields = frozenset({"cuisine", "minutes", "content"})
     content_field = "cuisine"
 
-    def _read(self, rows: Sequence[StoredRow]) -> list[Recipe]:
+    def _to_records(self, rows: Sequence[StoredRow]) -> list[Recipe]:
         return [
             Recipe(
                 id=row["id"], text=row["document"], **{name: row["metadata"][name] for name in ("cuisine", "minutes")}

@@ -84,12 +84,12 @@ class Memory(Records, ABC, Generic[T]):
         self._retriever = Retriever(self._store, self.embedder, self._weights, clock, reranker, context=self.context)
 
     @abstractmethod
-    def _read(self, rows: Sequence[Row]) -> list[T]:
+    def _to_records(self, rows: Sequence[Row]) -> list[T]:
         """Return rows as records, in their order."""
 
     def _records_with_vectors(self, rows: Sequence[Row]) -> list[T]:
         """Return rows as records, in their order. Attach the vector of each row that has one."""
-        items = self._read(rows)
+        items = self._to_records(rows)
         for item, row in zip(items, rows, strict=True):
             if isinstance(item, VectorRecord) and row.get("embedding") is not None:
                 attach_embedding(item, row["embedding"])

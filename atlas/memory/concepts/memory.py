@@ -318,7 +318,7 @@ class ChromaConceptLibrary(Memory[CodeConcept]):
         with self._store.reading():
             marks, uses = self._store.marks(concept_ids), self._store.uses(concept_ids)
             usage, rows = self._store.usage(concept_ids), self._store.get(list(concept_ids))
-            concepts = self._read(rows)
+            concepts = self._to_records(rows)
         return [
             ExportedConcept(
                 concept=replace(concept, usage_count=0, success_rate=0.0),
@@ -405,11 +405,11 @@ class ChromaConceptLibrary(Memory[CodeConcept]):
 
     # Private steps
 
-    def _read(self, rows: Sequence[Row]) -> list[CodeConcept]:
+    def _to_records(self, rows: Sequence[Row]) -> list[CodeConcept]:
         return read_concepts(self._store, rows)
 
     def _existing_concept(self, concept_id: str) -> CodeConcept:
-        return self._read([self._existing_row(concept_id)])[0]
+        return self._to_records([self._existing_row(concept_id)])[0]
 
     def _require_composition(self) -> CompositionStrategy:
         if self.composition_strategy is None:
@@ -426,5 +426,5 @@ class ChromaConceptLibrary(Memory[CodeConcept]):
         marks = self._store.marks(ids)
         return [
             ConceptMergeCandidate(concept=concept, marks=marks[row["id"]], content_hash=row["metadata"]["content_hash"])
-            for row, concept in zip(rows, self._read(rows), strict=True)
+            for row, concept in zip(rows, self._to_records(rows), strict=True)
         ]

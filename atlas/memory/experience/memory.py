@@ -78,7 +78,7 @@ class ChromaExperienceMemory(Memory[Experience]):
         self._extractor = extractor
         self._refine_strategy = refine_strategy
 
-    def _read(self, rows: Sequence[Row]) -> list[Experience]:
+    def _to_records(self, rows: Sequence[Row]) -> list[Experience]:
         return [decode_content(decode_experience, row["metadata"]) for row in rows]
 
     # Storing
@@ -220,7 +220,7 @@ class ChromaExperienceMemory(Memory[Experience]):
         """Edit an experience and return it, or raise `PlanOutdated` after a concurrent change. See `edit`."""
         with self._store.reading():
             moment, row = self._store.moment(), self._existing_row(experience_id)
-        before = self._read([row])[0]
+        before = self._to_records([row])[0]
         changed = extraction.with_changes(before, changes, self._extract)
         if not changes and changed == before:
             return before

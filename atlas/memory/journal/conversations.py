@@ -176,7 +176,7 @@ class Conversations(Memory[Turn]):
         beginnings = LOG_TEXT.beginnings(self._store, [row["id"] for row in reversed(rows)])
         return dict(beginnings)
 
-    def _read(self, rows: Sequence[Row]) -> list[Turn]:
+    def _to_records(self, rows: Sequence[Row]) -> list[Turn]:
         return [_from_row(row) for row in rows]
 
 

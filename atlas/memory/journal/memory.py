@@ -431,5 +431,5 @@ class Journal(Memory[JournalEntry]):
             return where
         return {"$and": [where or {}, {"tier": {"$in": list(TIERS[:-1])}}]}
 
-    def _read(self, rows: Sequence[Row]) -> list[JournalEntry]:
+    def _to_records(self, rows: Sequence[Row]) -> list[JournalEntry]:
         return [from_row(row) for row in rows]

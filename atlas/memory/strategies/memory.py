@@ -320,7 +320,7 @@ class ChromaStrategyBank(Memory[Strategy]):
         with self._store.reading():
             marks, usage = self._store.marks(strategy_ids), self._store.usage(strategy_ids)
             uses, rows = self._store.uses(strategy_ids), self._store.get(list(strategy_ids))
-            strategies = self._read(rows)
+            strategies = self._to_records(rows)
         return [
             ExportedStrategy(
                 strategy=replace(strategy, usage_count=0, n_succeeded=0, success_rate=UNTRIED_RATE),
@@ -360,10 +360,10 @@ class ChromaStrategyBank(Memory[Strategy]):
             text_of=self._text_of,
             same_situation=self._same_situation,
             retirement=self.retirement,
-            read=self._read,
+            to_strategies=self._to_records,
         )
 
-    def _read(self, rows: Sequence[Row]) -> list[Strategy]:
+    def _to_records(self, rows: Sequence[Row]) -> list[Strategy]:
         uses = self._store.uses([row["id"] for row in rows])
         return [from_row(row, uses[row["id"]], self.success_updater) for row in rows]
 
@@ -373,7 +373,7 @@ class ChromaStrategyBank(Memory[Strategy]):
     def _edit(self, strategy_id: str, changes: Mapping[str, Any]) -> Strategy:
         """Edit a strategy and return it, or raise `PlanOutdated` after a concurrent change."""
         with self._store.reading():
-            moment, [before] = self._store.moment(), self._read([self._existing_row(strategy_id)])
+            moment, [before] = self._store.moment(), self._to_records([self._existing_row(strategy_id)])
         changed = validate(replace(before, **changes), self._clock.now())
         new_hash = content_hash(changed)
         if self._store.ids_by_hash([new_hash]).get(new_hash, before.id) != before.id:

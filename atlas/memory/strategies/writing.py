@@ -199,7 +199,7 @@ class StrategyWriter:
     """Minimum cosine of the embedded texts of two strategies for the same situation."""
 
     retirement: RetirementRule
-    read: Callable[[Sequence[Row]], list[Strategy]]
+    to_strategies: Callable[[Sequence[Row]], list[Strategy]]
     """Function from rows to strategies."""
 
     def encode(self, *strategies: Strategy) -> EncodedEntries:
@@ -213,7 +213,7 @@ class StrategyWriter:
         if not self._should_abstract(trajectory):
             return None
         if ids := self.store.ids({"sources": trajectory.id}):
-            candidates = self.read(self.store.get(ids))
+            candidates = self.to_strategies(self.store.get(ids))
             existing = next((strategy for strategy in candidates if trajectory.id in strategy.sources), None)
             if existing is not None:
                 return existing
@@ -272,7 +272,7 @@ class StrategyWriter:
             NotAllowed: A writer would change more than the sources of another actor's strategy.
         """
         ids = [strategy.id for strategy in changed_strategies]
-        stored_by_id = {strategy.id: strategy for strategy in self.read(self.store.get(ids))}
+        stored_by_id = {strategy.id: strategy for strategy in self.to_strategies(self.store.get(ids))}
         for strategy in changed_strategies:
             before = stored_by_id.get(strategy.id)
             if before is None:
@@ -342,7 +342,7 @@ class StrategyWriter:
             if not self.store.count():
                 return []
             vector, scope = encode(trajectory.task.description), parse_scope(trajectory.metadata)
-            strategies = self.read(self.store.get(self.store.query(vector, MAX_SHOWN, scope or None).ids))
+            strategies = self.to_strategies(self.store.get(self.store.query(vector, MAX_SHOWN, scope or None).ids))
             return [strategy for strategy in strategies if scope_of(strategy.metadata) == scope]
 
     def _known_sources(self) -> set[str]:
@@ -364,7 +364,7 @@ class StrategyWriter:
             related_ids = {draft.neighbour_id for draft in drafts if draft.neighbour_id} | {
                 draft.strategy.id for draft in drafts
             }
-            stored_by_id = {strategy.id: strategy for strategy in self.read(self.store.get(list(related_ids)))}
+            stored_by_id = {strategy.id: strategy for strategy in self.to_strategies(self.store.get(list(related_ids)))}
             retirement_reasons = read_retired(self.store, self.retirement) if stored_by_id else {}
             return ComparedDrafts(drafts=drafts, stored=stored_by_id, retired=retirement_reasons)
 
@@ -373,7 +373,7 @@ class StrategyWriter:
         result = self.store.query(vector, MAX_SHOWN, scope_of(strategy.metadata) or None)
         neighbours = zip(result.ids, result.distances, strict=True)
         same_ids = [strategy_id for strategy_id, distance in neighbours if 1.0 - distance >= self.same_situation]
-        candidates = self.read(self.store.get(same_ids))
+        candidates = self.to_strategies(self.store.get(same_ids))
         return next((candidate.id for candidate in candidates if is_joinable(candidate, strategy)), "")
 
     def _join_or_add(self, strategy: Strategy) -> Strategy:
@@ -424,7 +424,7 @@ class StrategyWriter:
             moment, rows = self.store.moment(), self.store.get([strategy_id])
             if not rows:
                 raise not_found_error("strategy", strategy_id)
-            [stored] = self.read(rows)
+            [stored] = self.to_strategies(rows)
         combined = self._combine(stored, other, [])
         changed = combined.strategy
         if changed is not None and changed != stored:
