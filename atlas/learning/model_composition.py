@@ -235,6 +235,7 @@ def _parse_answer(answer: Mapping[str, Any], concepts: Sequence[CodeConcept]) ->
 
 
 def _parse_function(code: str, name: str) -> Function:
+    """Return the function that code of a model defines. Raise `InvalidInput` if the code is not accepted."""
     if len(code) > MAX_CODE_CHARACTERS:
         raise InvalidInput(
             f"expected code of at most {MAX_CODE_CHARACTERS:,} characters, got {len(code):,}; shorten it"

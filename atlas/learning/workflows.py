@@ -196,6 +196,7 @@ def has_calls(attempt: Trajectory | Experience) -> bool:
 
 
 def _parse_tool_call(action: str, observation: str, source: object) -> ToolCall | None:
+    """Return the tool call that an action describes, or None if it is none, failed, or cannot be written as a call."""
     match = _CALL.fullmatch(action.strip())
     if match is None or source != f"{_TOOL_PREFIX}{match[1]}" or observation.startswith("Error"):
         return None

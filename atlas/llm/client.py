@@ -150,6 +150,7 @@ class ModelClient:
         answer: Any = None,
         fault: str = "",
     ) -> Any:
+        """Send a request to the model within the budget of the operation. Return its answer."""
         reply_tokens = min(max_tokens + self._settings.llm_thinking_tokens, self._settings.llm_context_tokens // 2)
         parts = [system, dump(schema) if schema else "", dump(answer) if fault else "", fault]
         prompt = self._fit_prompt(prompt, self._settings.llm_context_tokens - reply_tokens - estimate_tokens(*parts))

@@ -143,6 +143,7 @@ class DomainNames:
         self._change_names(lambda _: named_domains)
 
     def _change_names(self, change: Callable[[tuple[NamedDomain, ...]], Sequence[NamedDomain]]) -> None:
+        """Replace the named domains of this collection in the file. Entries that cannot be read are kept."""
         check_role(Role.WRITER, "rename domains")
         check_store(self.path.parent)
         refuse_under_review("rename domains")

@@ -242,6 +242,7 @@ def _domains_by_word(weights: Mapping[int, Mapping[str, float]]) -> dict[str, in
 def _select_domain_terms(
     number: int, weights: Mapping[str, float], domain_by_word: Mapping[str, int]
 ) -> tuple[str, ...]:
+    """Return the terms of a domain by weight. Words of other domains are included if it has too few of its own."""
     ordered = sorted(weights, key=lambda word: (-weights[word], word))
     own_words = [word for word in ordered if domain_by_word[word] == number]
     shared = [word for word in ordered if domain_by_word[word] != number]

@@ -89,6 +89,7 @@ def pattern_problem(pattern: Pattern) -> str:
 
 
 def _name_problem(parts: Sequence[object], kind: str) -> str:
+    """Return why the names of a node prevent moving it to a function, or '' if they do not."""
     scalars = [value for part in parts for value in getattr(part, "scalars", ())]
     if any(str(value).startswith("__") and not str(value).endswith("__") for value in scalars):
         return "uses a name that begins with two underscores"

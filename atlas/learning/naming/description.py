@@ -83,8 +83,8 @@ def _describe_compound_statement(statement: ast.stmt, show: Show) -> str:
             return f"for each {show(target)} of {show(items)} {_describe_steps(body, show)}"
         case ast.While(test=test, body=body):
             return f"as long as {show(test)} {_describe_steps(body, show)}"
-        case ast.If(test=test, body=body, orelse=other):
-            otherwise = f", else {_describe_steps(other, show)}" if other else ""
+        case ast.If(test=test, body=body, orelse=else_body):
+            otherwise = f", else {_describe_steps(else_body, show)}" if else_body else ""
             return f"if {show(test)} {_describe_steps(body, show)}{otherwise}"
         case ast.With(items=[first, *_], body=body):
             return f"with {show(first.context_expr)} {_describe_steps(body, show)}"

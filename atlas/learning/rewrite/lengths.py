@@ -80,6 +80,7 @@ class StatementCounts:
         return self._counts[statement]
 
     def _compute_count(self, statement: Term) -> _StatementCount:
+        """Return the count of a statement, with its blocks."""
         renderer = _BlocklessRenderer(self._functions)
         nodes = renderer.statements(statement)
         if isinstance(nodes[0], IMPORTS):

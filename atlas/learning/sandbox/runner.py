@@ -173,11 +173,12 @@ class Sandbox:
         on_progress: Progress | None,
         is_cancelled: Callable[[], bool] | None,
     ) -> list[RunResult]:
+        """Run the programs in the worker processes. Return the results in the order of the programs."""
         results_queue: SimpleQueue[tuple[int, RunResult | Exception]] = SimpleQueue()
-        queue = iter(enumerate(programs))
+        numbered_programs = iter(enumerate(programs))
         lock = threading.Lock()
         for worker in self._ready_workers([text for program in programs for text in program], len(programs)):
-            shared_programs = _take_one_at_a_time(queue, lock)
+            shared_programs = _take_one_at_a_time(numbered_programs, lock)
             threading.Thread(
                 target=_run_in_worker, args=(worker, shared_programs, results_queue, self._limits), daemon=True
             ).start()

@@ -200,6 +200,7 @@ def _describe_failure(directory: Path, limits: Limits, exit_code: int) -> str:
 
 
 def _read_proposal(directory: Path, corpus: Corpus, stop_reason: str, limits: Limits) -> PatternProposal:
+    """Return the proposal in the search's answer. Raise `EngineError` if the search ended early without patterns."""
     answer = _read_answer(directory)
     if answer is None and TIMEOUT_NOTE in stop_reason:
         return empty_proposal(corpus, [f"the search {stop_reason}: {_describe_progress(0, limits)}"])

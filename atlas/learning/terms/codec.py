@@ -100,6 +100,7 @@ class _Encoder:
         self._expression = expression
 
     def node(self, node: ast.AST, sort: str) -> Term:
+        """Return the term of a syntax node."""
         if sort == EXPRESSION and is_long_table(node):  # one term, because a search of its items would take minutes
             return Term(str(Head(sort=sort, name=TABLE, parts=(_scalar_part(ast.unparse(node)),))))
         parts: list[Part] = []
@@ -190,6 +191,7 @@ def _sort(node: ast.AST, parent: ast.AST) -> str:
 
 
 def _expression_sort(node: ast.expr, parent: ast.AST) -> str:
+    """Return the sort of an expression, which says where it may be placed."""
     context = getattr(node, "ctx", None)
     for sort, context_class in CONTEXTS.items():
         if isinstance(context, context_class):

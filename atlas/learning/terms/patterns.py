@@ -33,6 +33,7 @@ def match(pattern: Pattern, term: Term) -> Term | None:
 
 
 def _matches(body: Term, term: Term, sorts: Sequence[str], arguments: list[Term | None]) -> bool:
+    """Return whether a term matches a pattern's body. Record the term that each hole matches in `arguments`."""
     index = hole_number(body.head)
     if index is not None:
         if arguments[index] is None and _has_sort(sorts[index], term):
@@ -58,6 +59,7 @@ def rewrite(term: Term, patterns: Sequence[Pattern]) -> Term:
 
 
 def _rewrite_term(term: Term, by_head: Mapping[str, Sequence[Pattern]]) -> Term:
+    """Replace each part of a term that matches a pattern with a call. Return the same term if nothing matches."""
     for pattern in by_head.get(term.head, ()):
         if (call := match(pattern, term)) is not None:
             return Term(call.head, [_rewrite_term(argument, by_head) for argument in call.children])
