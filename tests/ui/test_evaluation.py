@@ -318,6 +318,7 @@ def titles(app: AppTest) -> list[str]:
 
 def test_two_profiles_rank_side_by_side_and_say_what_moved(dashboard: Dashboard, grids):
     app = dashboard(grids, "evaluation", **COMPARE, evaluation_query=RED)
+    assert "A profile is a set of weights." in texts(app)
     assert app.selectbox(key="evaluation_profile_left").value == DEFAULT
     assert app.selectbox(key="evaluation_profile_right").value == "eager"
     red, blue = f"✗ {RED}", "✓ Rotate the blue grid by a quarter"

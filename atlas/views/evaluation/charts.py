@@ -6,19 +6,35 @@ import html
 from collections.abc import Sequence
 
 from atlas.core.statistics import Estimate
-from atlas.views.charts.palette import GREY, PALETTE, Chart
+from atlas.evaluation.judged import JUDGED_TASK
+from atlas.evaluation.leave_one_out import OWN_ATTEMPTS
+from atlas.views.charts.palette import FAILURE_COLOUR, GREY, Chart
 from atlas.views.evaluation.own import MeasureRow, estimate_text
+from atlas.views.evaluation.strictness import COLOURS, JUDGED_RIGHT, OWN_RIGHT
 
 ROW_PIXELS, AXIS_PIXELS = 30, 70
 
 
-def measured_chart(measure: MeasureRow) -> Chart:
-    """Return each search with its value and 95% interval, and on the right its difference from current searches."""
+COLOUR_OF = {OWN_ATTEMPTS: COLOURS[OWN_RIGHT], JUDGED_TASK: COLOURS[JUDGED_RIGHT]}
+"""Colour of the measures on the queries of a task."""
+
+
+def measured_chart(measure: MeasureRow, task_name: str = OWN_ATTEMPTS) -> Chart:
+    """Return each search with its value and 95% interval, and on the right its difference from current searches.
+
+    Args:
+        measure: The values.
+        task_name: Name of the task whose queries were searched with.
+    """
+    colour = COLOUR_OF[task_name]
     labels = [html.escape(row.setting) for row in measure.rows]
-    left = _points([row.value for row in measure.rows], labels, "x", [PALETTE[0]] * len(labels))
+    left = _points([row.value for row in measure.rows], labels, "x", [colour] * len(labels))
     differing = [(label, row.difference) for label, row in zip(labels, measure.rows, strict=True) if row.difference]
     right = _points(
-        [estimate for _, estimate in differing], [label for label, _ in differing], "x2", _verdicts(measure, differing)
+        [estimate for _, estimate in differing],
+        [label for label, _ in differing],
+        "x2",
+        _verdicts(measure, differing, colour),
     )
     line: Chart = {
         "type": "line",
@@ -77,13 +93,13 @@ def _points(estimates: Sequence[Estimate], labels: Sequence[str], axis: str, col
     }
 
 
-def _verdicts(measure: MeasureRow, differing: Sequence[tuple[str, Estimate]]) -> list[str]:
-    """Return grey if the interval contains 0, else the colour of the better search."""
+def _verdicts(measure: MeasureRow, differing: Sequence[tuple[str, Estimate]], better: str) -> list[str]:
+    """Return grey if the interval contains 0, else the colour of a better search, or red for a worse one."""
     colours = list[str]()
     for _, estimate in differing:
         is_unclear = estimate.interval is None or estimate.interval.low <= 0 <= estimate.interval.high
         is_improvement = (estimate.mean < 0) == measure.is_less_better
-        colours.append(GREY if is_unclear else PALETTE[0 if is_improvement else 1])
+        colours.append(GREY if is_unclear else better if is_improvement else FAILURE_COLOUR)
     return colours
 
 

@@ -28,6 +28,8 @@ from pages.components.shared.scope import current_where, draw_awaited
 from pages.components.shared.snapshot import store_state
 from pages.components.shared.undo_toast import Act, Turn, announce_act, announcing_problems
 
+ABOUT = "A profile is a set of weights. Two of them rank the same query, and nothing changes until you use one."
+
 MOVES = {"▲": "green", "▼": "orange", "n": "blue"}
 """Colours of moves, by the first character of the text."""
 
@@ -39,6 +41,7 @@ def draw_comparison(memory: MemorySystem) -> None:
         st.warning("The chosen profile cannot be used.", icon=":material/error:")
         st.text(problem)
     warn_of_problems(profiles)
+    st.caption(ABOUT)
     query = st.text_input(
         "Query", key="evaluation_query", type="search", placeholder="Describe a task to see both rankings", bind=URL
     )

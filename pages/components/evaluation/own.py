@@ -204,7 +204,10 @@ def draw_figures(evaluation: OwnEvaluation) -> None:
     if by_search is not None:
         st.caption(f"{meaning(measure or measures[0], task_name)} {by_search.caption}")
         st.plotly_chart(
-            measured_chart(by_search), key="evaluation_chart", config=CHART, alt=f"{measure} by search method"
+            measured_chart(by_search, task_name),
+            key="evaluation_chart",
+            config=CHART,
+            alt=f"{measure} by search method",
         )
     columns = {
         "setting": st.column_config.TextColumn("", width="medium", pinned=True),

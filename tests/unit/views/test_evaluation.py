@@ -9,18 +9,25 @@ from typing import Any
 import pytest
 
 import atlas
+from atlas.core.statistics import Estimate, Interval
 from atlas.evaluation.job import EvaluationFile, evaluate_now
+from atlas.evaluation.judged import JUDGED_TASK
+from atlas.evaluation.leave_one_out import OWN_ATTEMPTS
 from atlas.evaluation.report import OwnEvaluation, as_json
 from atlas.jobs.artefact import save_artefact
 from atlas.testing import HashEmbedder
+from atlas.views.charts.palette import FAILURE_COLOUR, GREY
 from atlas.views.evaluation.charts import measured_chart
 from atlas.views.evaluation.own import (
     MEASURES,
+    MeasuredRow,
+    MeasureRow,
     measure_row,
     measured_caption,
     table_rows,
     why_outdated,
 )
+from atlas.views.evaluation.strictness import COLOURS, JUDGED_RIGHT, OWN_RIGHT
 from atlas.views.shared.results import JobStatus, time_left
 from tests.support.records import attempt
 
@@ -50,6 +57,20 @@ def show(memory: atlas.MemorySystem, found: OwnEvaluation) -> None:
         assert json.dumps(measured_chart(of))
         assert of.caption
     assert json.dumps(table_rows(found))
+
+
+@pytest.mark.parametrize(("task_name", "name"), [(OWN_ATTEMPTS, OWN_RIGHT), (JUDGED_TASK, JUDGED_RIGHT)])
+def test_a_measure_of_all_searches_has_the_colour_of_the_queries_and_what_is_worse_is_red(task_name, name):
+    def differing(low: float, high: float) -> MeasuredRow:
+        mean = Estimate(mean=(low + high) / 2, interval=Interval(low, high))
+        return MeasuredRow(setting=f"{low}", value=mean, difference=mean)
+
+    rows = (differing(0.1, 0.3), differing(-0.3, -0.1), differing(-0.1, 0.1))
+    values, differences = measured_chart(
+        MeasureRow(rows=rows, chance=0.0, chance_name="a random order", n=20, n_tasks=9), task_name
+    )["data"]
+    assert set(values["marker"]["color"]) == {COLOURS[name]}
+    assert differences["marker"]["color"] == [COLOURS[name], FAILURE_COLOUR, GREY]
 
 
 def test_whatever_a_file_says_is_shown_or_unreadable(memory, tmp_path):
