@@ -143,8 +143,8 @@ def _values(curves: Curves, at: float, end: float, *, is_left: bool) -> list[Cha
     heights = _heights_below(shares) if is_left else _heights_above(shares)
     side: Chart = {"xanchor": "right", "xshift": -4} if is_left else {"xanchor": "left", "xshift": 4}
     return [
-        {**side, "x": at, "y": heights[name], "yanchor": "middle", "showarrow": False, "text": percent(share),
-         "font": {"color": COLOURS[name]}}
+        {**side, "x": at, "y": heights[name], "yanchor": "middle", "showarrow": False,
+         "text": _marked(name, percent(share))}
         for name, share in shares.items()
     ]  # fmt: skip
 
@@ -154,9 +154,14 @@ def _end_labels(curves: Curves) -> list[Chart]:
     ends = {name: list(shares.values())[-1] for name, shares in curves.items() if shares}
     return [
         {"x": 1.0, "xref": "paper", "xanchor": "left", "xshift": 8, "y": height, "yanchor": "middle",
-         "text": name, "showarrow": False, "font": {"color": COLOURS[name]}}
+         "text": _marked(name, name), "showarrow": False}
         for name, height in _apart(ends).items()
     ]  # fmt: skip
+
+
+def _marked(name: str, text: str) -> str:
+    """Return a text behind a square in the colour of a measure. The text has that of the theme, which is legible."""
+    return f'<span style="color: {COLOURS[name]}">■</span> {text}'
 
 
 def _heights_below(shares: Mapping[str, float]) -> dict[str, float]:

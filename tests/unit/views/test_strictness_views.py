@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 import pytest
 
 from atlas.core.ranking.level import LevelCosts
@@ -71,7 +73,9 @@ def test_both_curves_stand_over_the_strictness():
     chart = curves_chart(curves, 1.0, 0.5)
     assert [curve["y"] for curve in chart["data"]] == [[0.0, 0.1], [0.4, 0.03]]
     assert [line["x0"] for line in chart["layout"]["shapes"]] == [1.0, 0.5]
-    texts = [note["text"] for note in chart["layout"]["annotations"]]
+    notes = [note["text"] for note in chart["layout"]["annotations"]]
+    texts = [re.sub("<span.*?> ", "", note) for note in notes]
+    assert [COLOURS[name] in note for name, note in zip(curves, notes[-2:], strict=True)] == [True, True]
     assert texts == ["now: 1", "10%", "3%", "0.5", "0%", "40%", NOTHING_FOUND, OFF_TOPIC_ANSWERED]
     assert [curve["name"] for curve in chart["data"]] == [NOTHING_FOUND, OFF_TOPIC_ANSWERED]
     assert [curve["line"]["color"] for curve in chart["data"]] == [COLOURS[name] for name in curves]
