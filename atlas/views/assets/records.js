@@ -134,13 +134,6 @@ const FORMS = {
     }
     return [meter, made('span', weak ? 'bad' : '', text)]
   },
-  picture: (value) => {
-    if (!value) return []
-    const image = made('img', '')
-    image.src = value
-    image.alt = ''
-    return [image]
-  },
   // Those of several attempts are signs, or numbers behind their signs, on one line.
   outcomes: (labels) => labels.map((label) => {
     const [short] = label.match(/^. [\d,]+/) ?? (labels.length > 1 ? [label[0]] : [])

@@ -22,6 +22,7 @@ from atlas.views.concepts.parameters import parameters_of
 from atlas.views.concepts.purpose import purpose_of
 from atlas.views.concepts.saving import n_lines, origin_text
 from atlas.views.kinds.concept import CONCEPT, source_word
+from atlas.views.kinds.metadata import SAMPLE_MARK
 from atlas.views.kinds.uses import worse_than
 from atlas.views.kinds.verdicts import FAILING, MIXED, NOT_CLEAR, WORKS
 from atlas.views.lists.editable import EditableFields
@@ -47,9 +48,9 @@ SHOWN_ELSEWHERE = (
     N_RECORDED_KEY,
     PROVEN,
     WORKFLOW,
-    "is_sample",
+    SAMPLE_MARK,
 )
-"""Metadata that is shown elsewhere on the page."""
+"""Metadata that is shown elsewhere on the page, if at all."""
 
 VERDICTS = {
     WORKS: "It mostly works.",

@@ -18,6 +18,7 @@ from atlas.views.kinds.concept import CONCEPT
 from atlas.views.kinds.experience import EXPERIENCE
 from atlas.views.kinds.journal import JOURNAL
 from atlas.views.kinds.kind import Kind
+from atlas.views.kinds.metadata import SAMPLE_MARK
 from atlas.views.kinds.strategy import STRATEGY
 from atlas.views.lists.editable import EditableFields
 from atlas.views.lists.facts import Fact, Part, RecordLink, facts_of, parts_of
@@ -40,6 +41,9 @@ from atlas.views.trace.terminal import readable
 MAX_ATTEMPTS = 12
 LONG_STEPS = 6
 """Steps beyond which the outcome is repeated below them, as the head is out of view."""
+
+SHOWN_ELSEWHERE = ("source", SAMPLE_MARK)
+"""Metadata that is shown elsewhere on the page, if at all."""
 
 _SUCCESS = {"succeeded": True, "failed": False, "unknown": None}
 
@@ -183,7 +187,7 @@ def experience_detail(
         background=parts_of(
             ("Given with the task", as_json(experience.task.context)),
             ("Judged by", as_json(_verification(experience))),
-            ("From the source", as_json(experience.metadata)),
+            ("From the source", as_json(_rest_of(experience.metadata))),
         ),
         steps=experience.steps,
         used=tuple(_used_records(memory, experience.trajectory_id)),
@@ -245,6 +249,10 @@ def _attempt(experience_id: str, metadata: Mapping[str, Any], has_memory: bool) 
     at, outcome = stored_instant(metadata).astimezone(UTC), outcome_of(metadata)
     label = f"{SIGNS[outcome]} {day_text(at)}{' with memory' if has_memory else ''}"
     return Attempt(experience_id, outcome, label, f"{SIGNS[outcome]} {at.day} {at:%b}")
+
+
+def _rest_of(metadata: Mapping[str, Any]) -> dict[str, Any]:
+    return {name: value for name, value in metadata.items() if name not in SHOWN_ELSEWHERE}
 
 
 def _facts(experience: Experience, usage: Usage, domain: str) -> tuple[Fact, ...]:

@@ -9,11 +9,11 @@ from typing import Literal
 from atlas.views.kinds.verdicts import AVERAGE_MEANS, VERDICTS_MEAN
 
 Form = Literal[
-    "text", "task", "number", "decimal", "share", "meter", "time", "day", "picture", "outcomes", "badge", "heading",
+    "text", "task", "number", "decimal", "share", "meter", "time", "day", "outcomes", "badge", "heading",
     "record", "severity", "button",
 ]  # fmt: skip
 """Display format of a value: a task as its title with the rest below, a share as a bar from 0 to 1, a meter as a bar
-with a text that is red if weak, a picture by its URL, outcomes as coloured labels, a day as a time that shows its clock
+with a text that is red if weak, outcomes as coloured labels, a day as a time that shows its clock
 on hover, a severity as a mark.
 
 A heading and a record take several lines, and so does a row that has a heading.

@@ -14,6 +14,9 @@ LOOKED_AT = 500
 
 PAIRS_OFFERED = 100
 
+SAMPLE_MARK = "is_sample"
+"""Key of the metadata that marks the sample data. No record shows it."""
+
 _NUMBER = re.compile(r"-?\d{1,15}(?:\.\d{1,9})?", re.ASCII)
 
 

@@ -23,17 +23,9 @@ HEADING = Column("heading", "Strategy", 300, "heading")
 TITLE = Column("title", "Strategy", 300)
 SUCCEEDED = Column(
     "succeeded",
-    "Uses that succeeded",
-    150,
-    help_text="A use is an attempt that an agent made with this strategy",
-)
-BAR = Column(
-    "bar",
-    "Rate, 0 to 100%",
-    120,
-    "picture",
-    "How often it works: the stroke is the share of its uses, the band is where its true rate lies (95%)",
-    is_optional=True,
+    "Succeeded",
+    90,
+    help_text="Uses that succeeded. A use is an attempt that an agent made with the strategy",
 )
 
 
@@ -76,7 +68,7 @@ STRATEGY = Kind(
         listed=(HEADING, RECORD, LAST_USED),
         found=(HEADING, RECORD, LAST_USED),
         beside=(HEADING, RECORD),
-        similar=(TITLE, RELEVANCE, SUCCEEDED, BAR),
+        similar=(TITLE, RELEVANCE, SUCCEEDED),
     ),
     fields=(
         Field(name="title", label="Title. If it is empty, the first line of the situation is used"),

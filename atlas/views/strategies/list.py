@@ -17,7 +17,6 @@ from atlas.memory.strategies.outcomes import BY_HAND as RETIRED_BY_HAND
 from atlas.memory.strategies.outcomes import StrategyRate
 from atlas.memory.strategies.records import is_warning
 from atlas.memory.system import MemorySystem
-from atlas.views.charts.interval_bars import interval_bar
 from atlas.views.kinds.uses import average_rate, worse_than
 from atlas.views.lists.cells import Heading
 from atlas.views.lists.queries import Row, last_use, marks_text, ranking, row_state
@@ -48,9 +47,6 @@ class StrategyRow(Row):
     """`23 of 64` uses, or `not used yet`."""
 
     record: Record
-    bar: str
-    """A picture of the rate with its interval, or empty before any try."""
-
     last_used: datetime | None
     """Time in UTC, or None before any use."""
 
@@ -98,7 +94,6 @@ def strategy_rows(
                 others=worse.get(each.id),
                 average=average,
             ),
-            bar=rate_bar(rates[each.id]),
             last_used=last_use(usage[each.id]),
             status=retired_text(rates[each.id]),
             marks=marks_text(replace(marks.get(each.id, NO_MARKS), buried=False)),  # its status says so
@@ -196,8 +191,3 @@ def written_by(strategy: Strategy) -> str:
     """
     writer = str(strategy.metadata.get("derived_by") or BY_HAND)
     return "" if writer == JOURNAL else writer
-
-
-def rate_bar(rate: StrategyRate) -> str:
-    """Return a picture of the rate of the tries, or an empty string before any."""
-    return interval_bar(rate.interval, rate.n_succeeded / rate.n) if rate.n else ""

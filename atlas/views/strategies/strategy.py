@@ -18,6 +18,7 @@ from atlas.memory.strategy_sources import baseline_rates, stored_attempts
 from atlas.memory.system import MemorySystem
 from atlas.storage.damage import stored_instant
 from atlas.views.charts.interval_bars import BarLine, bar_line
+from atlas.views.kinds.metadata import SAMPLE_MARK
 from atlas.views.kinds.uses import worse_than
 from atlas.views.kinds.verdicts import NOT_CLEAR
 from atlas.views.lists.editable import EditableFields
@@ -34,8 +35,8 @@ from atlas.views.strategies.titles import readable_title
 MAX_SOURCES = 20
 WITH = "With it"
 
-SHOWN_ELSEWHERE = ("derived_by", "domain")
-"""Metadata that is shown among the facts of a strategy."""
+SHOWN_ELSEWHERE = ("derived_by", "domain", SAMPLE_MARK)
+"""Metadata that is shown elsewhere on the page, if at all."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -92,7 +92,7 @@ def test_what_calls_what_is_denied_of_python_alone(memory):
 
 def test_a_learned_one_is_described_in_a_sentence_and_its_source_without_json(memory):
     said = f"Tells whether `n` is prime. Found in 3 programs. {DERIVATION_NOTE}"
-    metadata = {"documented_by": "heuristic", "original_name": "fn_0", "n_tasks": 3, "saving": 12}
+    metadata = {"documented_by": "heuristic", "original_name": "fn_0", "n_tasks": 3, "saving": 12, "is_sample": True}
     detail = concept_detail(memory, memory.concepts.add(concept(description=said, metadata=metadata)))
     assert (detail.purpose.whole, detail.description.whole) == ("Tells whether `n` is prime.", "Found in 3 programs.")
     assert detail.background == ()

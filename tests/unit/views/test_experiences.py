@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Sequence
 from dataclasses import replace
 from datetime import UTC, date, datetime, timedelta
@@ -249,6 +250,14 @@ def test_a_partial_score_says_of_how_much_it_is(memory):
     experience_id = memory.experience.store(replace(attempt(success=False), outcome=outcome))
     facts = {fact.name: fact.value for fact in experience_detail(memory, experience_id).facts}
     assert facts["Partial score"] == "0.80 of 1, as reported"
+
+
+def test_the_background_repeats_neither_the_source_nor_the_mark_of_the_sample_data(memory):
+    first = memory.experience.store(attempt(source="north", is_sample=True, branch="main"))
+    second = memory.experience.store(attempt("Another", source="north"))
+    [part] = experience_detail(memory, first).background
+    assert json.loads(part.text.whole) == {"branch": "main"}
+    assert experience_detail(memory, second).background == ()
 
 
 def test_similar_experiences_leave_out_the_one_itself(memory):

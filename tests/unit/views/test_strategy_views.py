@@ -83,8 +83,7 @@ def test_a_row_says_how_sure_its_rate_is_and_that_nobody_tried(memory):
     tried(memory, sure, 3, 4)
     rows = {row.id: row for row in listed_page(memory, STRATEGIES, Query()).rows}
     assert (rows[sure].succeeded, rows[sure].record.rate, rows[sure].record.tries) == ("3 of 4", 0.75, "3 of 4 uses")
-    assert (rows[untried].succeeded, rows[untried].record.rate, rows[untried].bar) == ("not used yet", None, "")
-    assert rows[sure].bar.startswith("data:image/svg+xml;base64,")
+    assert (rows[untried].succeeded, rows[untried].record.rate) == ("not used yet", None)
 
 
 def test_a_strategy_that_was_not_tried_has_no_rate_from_the_attempts_that_it_was_written_from(memory):
@@ -92,7 +91,7 @@ def test_a_strategy_that_was_not_tried_has_no_rate_from_the_attempts_that_it_was
     memory.experience.store_many(sources)
     one = memory.strategies.add(strategy(title="one", sources=tuple(source.id for source in sources)))
     [row] = listed_page(memory, STRATEGIES, Query()).rows
-    assert (row.succeeded, row.record.rate, row.bar) == ("not used yet", None, "")
+    assert (row.succeeded, row.record.rate) == ("not used yet", None)
     found = strategy_detail(memory, one)
     assert Fact("Learned from", "4 attempts: 4 succeeded") in found.facts
     assert found.headline == "It has not been used yet."
@@ -210,7 +209,7 @@ def test_one_in_full_says_what_it_is_how_sure_and_what_it_comes_from(memory):
 
 
 def test_what_its_writer_knew_is_told_without_json(memory):
-    said = {"derived_by": "template", "task_id": "a", "cost": {"tokens": 7, "models": ["x", "y"]},
+    said = {"derived_by": "template", "task_id": "a", "cost": {"tokens": 7, "models": ["x", "y"]}, "is_sample": True,
             "variants": [{"suggestion": "ask the customer", "sources": ["b"]}]}  # fmt: skip
     detail = strategy_detail(memory, memory.strategies.add(strategy(metadata=said)))
     assert [way.whole for way in detail.other_ways] == ["ask the customer"]
