@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from operator import attrgetter
 
 from atlas.views.kinds.columns import HOW, LAST_USED, RECORD, RELEVANCE, Column, Tables
@@ -13,9 +12,7 @@ from atlas.views.kinds.uses import USE_STATES, in_use_state
 
 MOST_USED_FIRST = "Most used first"
 
-NAME = Column("name", "Name", 150)
-DESCRIPTION = Column("description", "What it does", 345)
-DESCRIPTION_BESIDE = replace(DESCRIPTION, width=255)
+NAME = Column("name", "Concept", 280, "task", below="description")
 HEADING = Column("heading", "Concept", 280, "heading", order_key="title")
 
 _SOURCES = {"primitive": "ready-made"}
@@ -26,7 +23,7 @@ def source_word(source: str) -> str:
     return _SOURCES.get(source, source)
 
 
-RELATED = (NAME, HOW, DESCRIPTION_BESIDE)
+RELATED = (NAME, HOW)
 """Fields shown for the concepts related to a concept."""
 
 CONCEPT = Kind(
@@ -58,7 +55,7 @@ CONCEPT = Kind(
         listed=(HEADING, RECORD, LAST_USED),
         found=(HEADING, RECORD, LAST_USED),
         beside=(HEADING, RECORD),
-        similar=(NAME, RELEVANCE, DESCRIPTION_BESIDE),
+        similar=(NAME, RELEVANCE),
     ),
     fields=(
         Field(name="name", label="Name"),

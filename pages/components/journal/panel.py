@@ -61,7 +61,7 @@ def _draw_around(memory: MemorySystem, detail: EntryDetail, is_open: bool) -> No
             experience_table(rows, columns=AROUND, key=f"entry_{name}_{detail.id}_{memory.revision()}", kind=JOURNAL)
 
 
-def _draw_worth(memory: MemorySystem, detail: EntryDetail, is_open: bool) -> None:
+def _draw_importance(memory: MemorySystem, detail: EntryDetail, is_open: bool) -> None:
     draw_facts(detail.usage, key=f"entry_usage_{detail.id}")
     for sentence in detail.worth:
         st.text(sentence)
@@ -76,5 +76,5 @@ PANEL = Panel(
     draw_links=_draw_links,
     tabs={"Uses": _draw_uses, "Before and after": _draw_around, "Links": _draw_linking},
     lacks=lambda detail, tab: tab == "Uses" and not detail.uses,
-    tabs_after={"Worth": _draw_worth},
+    tabs_after={"Importance": _draw_importance},
 )

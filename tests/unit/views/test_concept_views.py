@@ -21,7 +21,8 @@ from atlas.views.concepts.parameters import parameters_of
 from atlas.views.concepts.primitives import load_primitives, loader_names, n_missing, n_updates, update_primitives
 from atlas.views.history.operations import operation_detail, operation_page
 from atlas.views.kinds.concept import CONCEPT, MOST_USED_FIRST
-from atlas.views.lists.listing import found_page, listed_page
+from atlas.views.lists.cells import table_as_json
+from atlas.views.lists.listing import found_page, listed_page, similar_rows
 from atlas.views.lists.queries import Query, search
 from atlas.views.lists.tables import exported_lines
 from tests.support.records import attempt
@@ -225,6 +226,13 @@ def test_a_search_says_why_and_that_nothing_was_found(memory):
     nothing = Query(text="qqzz xxyy")
     listing = found_page(memory, CONCEPTS, nothing, search(memory, CONCEPT, nothing))
     assert listing.caption == "Nothing relevant among 1 concept, 1 not shown"
+
+
+def test_a_similar_concept_has_its_description_below_its_name(memory):
+    crop, twice = memory.concepts.add_many([concept(), calling("crop_twice", "crop")])
+    shown = table_as_json(CONCEPT, CONCEPT.tables.similar, similar_rows(memory, CONCEPTS, crop))
+    assert [column["title"] for column in shown["columns"]] == ["Concept", "Relevance"]
+    assert shown["rows"][0]["titled"] == {"title": "crop_twice", "rest": memory.concepts.get(twice).description}
 
 
 def test_a_merge_names_callers_by_another_name(memory):
