@@ -60,6 +60,6 @@ def test_a_workflow_is_learned_found_for_the_next_task_and_its_use_counts(
     page.get_by_role("link", name="Concepts").click()
     click_row(page, found.name)
     expect(page.get_by_text(re.compile(r"^1\. ")).first).to_be_visible()
-    expect(page.get_by_text("Used for 1 task, which succeeded.")).to_be_visible()
+    expect(page.locator(".st-key-opened").get_by_text("1 of 1 use")).to_be_visible()
     page.get_by_role("link", name="Strategies").click()
     expect(page.get_by_text(re.compile(r"^\d+ strateg"))).to_be_visible()
