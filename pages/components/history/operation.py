@@ -19,6 +19,7 @@ from atlas.views.history.operations import (
     operation_detail,
     operation_diffs,
 )
+from atlas.views.kinds.titles import task_title
 from atlas.views.shared.texts import Text, as_written
 from pages.components.lists.editing import READ_ONLY
 from pages.components.shared.texts import draw_code, draw_prose
@@ -132,16 +133,19 @@ def _draw_diff(diff: RecordDiff, *, key: str) -> None:
                 icon=SIGNS.get(diff.kind, ":material/edit:"),
                 color=COLOURS.get(diff.kind, "blue"),
             )
-            draw_prose(Text(diff.title), key=f"{key}_title")
+            with st.container(width="stretch"):
+                draw_prose(Text(task_title(diff.title).title), key=f"{key}_title")
             if diff.is_there:
-                st.page_link(f"pages/{diff.page}.py", label="Open", query_params={"id": diff.record_id})
+                st.page_link(f"pages/{diff.page}.py", label="Open", icon=":material/open_in_new:", width="content",
+                             query_params={"id": diff.record_id})  # fmt: skip
         for number, field in enumerate(diff.fields):
             _draw_field(field, key=f"{key}_{number}")
 
 
 def _draw_field(field: FieldChange, *, key: str) -> None:
-    st.caption("Field")
-    st.text(field.name)
+    with st.container(horizontal=True, vertical_alignment="center", gap="xsmall"):
+        st.caption("Field", width="content")
+        st.text(field.name)
     before, after = st.columns(2)
     for column, word, text in ((before, "Before", field.before), (after, "After", field.after)):
         with column:
