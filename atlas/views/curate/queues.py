@@ -115,10 +115,7 @@ MEANINGS = {
     FAILING: "Strategies and domains of the map that do clearly worse than the others.",
     NEVER: f"Stored at least {NEVER_DAYS} days ago, and returned by no search since.",
     STALE: f"Attempted more than {STALE_DAYS} days ago, and unused for {UNUSED_DAYS}.",
-    UNKNOWN: (
-        "The outcome of these is not known. They count in no success rate, and pruning by rate keeps them. "
-        "Press S if the attempt succeeded, F if it failed, A to keep it as it is."
-    ),
+    UNKNOWN: "The outcome of these is not known. They count in no success rate, and pruning by rate keeps them.",
     BURIED: "Agents do not find these. They are kept, and can be brought back.",
     RULE: f"{PHRASES[RULE]} Any of its conditions is enough. You see exactly which before anything is deleted.",
     REFINE: f"{PHRASES[REFINE]} Each decision has a reason, and you see all of them before anything is done.",
