@@ -212,6 +212,8 @@ def test_a_presenter_goes_from_example_to_example_by_key_and_sends_the_link(
         steps.scroll_into_view_if_needed()
         expect(steps.locator(".parting")).to_be_in_viewport()
         expect(steps.get_by_text("Step 1", exact=True)).not_to_be_in_viewport()
+    sides = proof.get_by_role("region", name=re.compile("Steps: "))
+    assert top(sides.nth(0)) == pytest.approx(top(sides.nth(1)), abs=1), "both begin at one height"
     assert page.evaluate("window.hostile") is None
     shoot(page, "ask-presented", themes=True)
     expect(page).to_have_url(re.compile("ask_present=true"))
@@ -305,6 +307,11 @@ def test_where_a_browser_has_no_clipboard_the_link_is_copied_or_shown_selected(
     expect(address).to_have_value(page.url)
     assert address.evaluate("(box) => box.value.slice(box.selectionStart, box.selectionEnd)") == page.url
     shoot(page, "ask-link-refused", themes=True)
+
+
+def top(element: Locator) -> float:
+    """Return the upper edge of an element."""
+    return float(element.evaluate("(element) => element.getBoundingClientRect().top"))
 
 
 def bottom(element: Locator) -> float:

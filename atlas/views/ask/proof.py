@@ -208,7 +208,7 @@ def _trace_as_json(trace: Trace, reading: Reading) -> dict[str, Any]:
         "heading": trace.heading,
         "outcome": outcome_with_sign(outcome.label),
         "task": readable(shortened(trace.experience.task.description, TEXT_CHARACTERS)),
-        "used": [readable(title) for title in trace.used],
+        "used": [readable(title) for title in trace.used] or ["no memory"] * (trace.heading == WITHOUT),
         "ending": readable(shortened(outcome.error_info or trace.experience.feedback, TEXT_CHARACTERS)),
         **conversation_as_json(trace.steps, reading),
     }

@@ -141,6 +141,7 @@ def test_traces_for_the_browser_have_their_texts_and_errors(both_ways):
     drawn = proof_as_json(proof_of(both_ways, asked(both_ways, REFUND), both_ways.memory_effect()))
     without, with_memory = drawn["traces"]
     assert (without["outcome"], with_memory["outcome"]) == ("✗ failed", "✓ succeeded")
+    assert (without["used"], with_memory["used"]) == (["no memory"], ["strategy: Fare rules"])
     assert without["steps"][0]["is_error"]
     assert [turn["text"] for turn in without["steps"][0]["turns"]] == [STEPS[0], f"Error: {HOSTILE}"]
     assert drawn["parting"] == 2
