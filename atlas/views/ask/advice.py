@@ -53,6 +53,11 @@ class Advice:
     source: str
     """`Strategy “Rebuild in batches”, succeeded in 5 of 6 uses (likely 42–96%)`. Untrusted."""
 
+    @property
+    def quotation(self) -> str:
+        """The text, in quotation marks if it comes from an attempt. Empty if the text is."""
+        return f"“{self.text}”" if self.text and self.memory == "experience" else self.text
+
 
 def advice_of(memory: MemorySystem, answer: Answer) -> Advice | None:
     """Return the advice of a strategy that mostly works, or else of another one, or else of another memory, or None.

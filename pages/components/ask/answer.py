@@ -97,8 +97,10 @@ def draw_parts(memory: MemorySystem, text: str, side: Side, answer: Answer, advi
     for part in answer.ordered_parts:
         if part.hits:
             _draw_part(memory, text, side, part, judged, advised)
-        else:
-            draw_absence(part)
+    with st.container(gap="xxsmall"):
+        for part in answer.ordered_parts:
+            if not part.hits:
+                draw_absence(part)
     if answer.n_hits and not is_presenting():
         draw_about(memory)
 

@@ -46,7 +46,7 @@ def _draw_advice(answer: Answer, advice: Advice | None) -> None:
             st.markdown(f"**{answer.verdict}**")
             return
         st.caption(f"**{advice.heading}** · {advice.strength} match")
-        st.text(advice.text or IN_BLOCK.format(advice.place))
+        st.text(advice.quotation or IN_BLOCK.format(advice.place))
         with st.container(horizontal=True, wrap=False, gap="small", key="ask_advice_source"):
             st.badge(f"{advice.place}", color=COLOURS[advice.memory], help="Its place in what an agent is told")
             st.text(advice.source)

@@ -95,7 +95,7 @@ def test_a_strategy_for_something_else_gives_way_to_an_attempt_that_succeeded_an
 def test_a_short_answer_is_advice_itself_and_code_only_points_to_its_place(memory, solution, text):
     memory.experience.store(attempt(REFUND, solution=solution))
     found = advice(memory)
-    assert (found.place, found.text) == (1, text)
+    assert (found.place, found.text, found.quotation) == (1, text, f"“{text}”" if text else "")
 
 
 def test_an_attempt_is_named_as_lists_name_it(memory):
@@ -110,7 +110,7 @@ def test_an_attempt_without_an_answer_gives_no_advice(memory):
 
 def test_a_concept_advises_what_it_does(memory):
     memory.concepts.add(CodeConcept(name="refund", description=f"To {REFUND}.", code="def refund():\n    return 1\n"))
-    assert advice(memory).text == f"To {REFUND}."
+    assert (advice(memory).text, advice(memory).quotation) == (f"To {REFUND}.", f"To {REFUND}.")
 
 
 def test_where_all_attempts_failed_the_advice_is_what_went_wrong(memory):
