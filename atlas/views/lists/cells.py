@@ -77,7 +77,7 @@ class Meter:
     """A share to compare it with, in [0, 1], which is marked on the bar, or None for none."""
 
     tick_text: str = ""
-    """What is under the pointer at that mark, or empty for the average."""
+    """Text under the pointer at that mark, or empty for the average."""
 
 
 def table_as_json(kind: Kind, columns: Columns, rows: Sequence[Row], order: str = "") -> dict[str, Any]:
