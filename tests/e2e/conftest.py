@@ -12,8 +12,10 @@ from playwright.sync_api import Browser, Page, expect, sync_playwright
 
 from atlas.embedding.sentence_transformers import SentenceTransformerEmbedder
 from tests.support.browser.chromium import FLAGS, find_chromium
-from tests.support.browser.server import ELSEWHERE, Serve, dashboard
+from tests.support.browser.server import ELSEWHERE, Serve, dashboard, run_atlas
 from tests.support.browser.tabs import WINDOW, no_failures, people
+from tests.support.repository import REPOSITORY
+from tests.support.sample import make_sample
 from tests.support.stores import MODEL
 from tests.support.waiting import GIVE_UP_SECONDS
 
@@ -87,6 +89,22 @@ def serve(tmp_path_factory) -> Iterator[Serve]:
 
     with dashboard(pointer) as address:
         yield point
+
+
+@pytest.fixture(scope="session")
+def sample_data(tmp_path_factory) -> Path:
+    """A store of the sample data, filled as `make run` does it, which tests begin with a copy of."""
+    store: Path = tmp_path_factory.mktemp("sample-data") / "store"
+    run_atlas(store, "init", "--sample", str(REPOSITORY / "sample_data"))
+    return store
+
+
+@pytest.fixture(scope="session")
+def sample(tmp_path_factory) -> Path:
+    """The sample data with a few records of the other kinds, for tests that write nothing."""
+    store: Path = tmp_path_factory.mktemp("sample") / "store"
+    make_sample(store)
+    return store
 
 
 @pytest.fixture(scope="session")

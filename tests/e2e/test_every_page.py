@@ -17,7 +17,6 @@ from tests.support.browser.page import settle
 from tests.support.browser.server import Serve
 from tests.support.browser.tables import rows
 from tests.support.repository import REPOSITORY
-from tests.support.sample import make_sample
 
 LAPTOP, PHONE = {"width": 1024, "height": 768}, {"width": 390, "height": 844}
 PAGES = tuple(sorted(path.stem for path in (REPOSITORY / "pages").glob("[a-z]*.py")))
@@ -73,14 +72,6 @@ FOCUS = """() => {
     return isSame ? before.one.cloneNode().outerHTML : ''
 }"""
 """The control that had the keyboard until now, if it looked as it does without: a canvas draws the focus itself."""
-
-
-@pytest.fixture(scope="module")
-def sample(tmp_path_factory) -> Path:
-    """The sample data with a few records of the other kinds."""
-    path = tmp_path_factory.mktemp("narrow") / "store"
-    make_sample(path)
-    return path
 
 
 @pytest.mark.parametrize("name", PAGES)

@@ -12,9 +12,9 @@ import atlas
 from tests.support.browser.curation import N_ALIKE, REPEATED, clump_places
 from tests.support.browser.map import draw, look, open_map, ready
 from tests.support.browser.page import settle, shoot
-from tests.support.browser.server import Serve, run_atlas
+from tests.support.browser.server import Serve
 from tests.support.browser.writer import Writer, writing
-from tests.support.repository import REPOSITORY
+from tests.support.stores import copied
 
 N_NEEDED = 2
 """Number of repeated attempts that tasks need, which a preview leaves unticked."""
@@ -24,10 +24,9 @@ MARGIN = 4
 
 
 @pytest.fixture
-def store(tmp_path) -> Path:
-    """A new store, filled as `make run` does it."""
-    run_atlas(tmp_path, "init", "--sample", str(REPOSITORY / "sample_data"))
-    return tmp_path
+def store(sample_data: Path, tmp_path: Path) -> Path:
+    """A store that nobody opened since it was filled."""
+    return copied(sample_data, tmp_path)
 
 
 def test_a_clump_is_found_lassoed_deleted_as_previewed_and_brought_back(page: Page, serve: Serve, store):

@@ -18,7 +18,6 @@ from tests.support.browser.page import settle
 from tests.support.browser.server import Serve
 from tests.support.browser.tables import click_row, rows
 from tests.support.records import attempt
-from tests.support.sample import make_sample
 
 DELAYS_SECONDS = (0.0, 0.15, 0.3, 0.6)
 """How much later than sent the browser receives what the dashboard sends."""
@@ -88,14 +87,6 @@ SAME_LIST = ("concepts", "strategies", "journal")
 
 EVERY_CONTROL = ("experiences", "strategies", "ask")
 """Pages in the quick test: two buttons, two lists, and two switches. The slow test visits all."""
-
-
-@pytest.fixture(scope="module")
-def sample(tmp_path_factory) -> Path:
-    """The sample data with a few records of the other kinds."""
-    path = tmp_path_factory.mktemp("quick") / "store"
-    make_sample(path)
-    return path
 
 
 @pytest.fixture(scope="module")

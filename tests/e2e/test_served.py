@@ -21,17 +21,16 @@ from tests.support.browser.page import settle, shoot
 from tests.support.browser.server import ELSEWHERE, atlas_serve, run_atlas
 from tests.support.mcp_clients import Connection, said
 from tests.support.repository import REPOSITORY
+from tests.support.stores import copied
 from tests.support.waiting import GIVE_UP_SECONDS
 
 TASK = "rotate the logs of the crawler before its disk is full"
 
 
 @pytest.fixture(scope="module")
-def store(tmp_path_factory) -> Path:
+def store(sample_data: Path, tmp_path_factory) -> Path:
     """A store of the sample data."""
-    path = tmp_path_factory.mktemp("served") / "store"
-    run_atlas(path, "init", "--sample", str(REPOSITORY / "sample_data"))
-    return path
+    return copied(sample_data, tmp_path_factory.mktemp("served") / "store")
 
 
 @pytest.fixture(scope="module")

@@ -11,9 +11,8 @@ from playwright.sync_api import Page, expect
 
 import atlas
 from tests.support.browser.page import settle, shoot
-from tests.support.browser.server import run_atlas
 from tests.support.browser.signin import sign_in, signing_in
-from tests.support.repository import REPOSITORY
+from tests.support.stores import copied
 
 USERS = (
     User(sub="ada", claims={"name": "Ada", "groups": ["team"]}),
@@ -24,11 +23,9 @@ ROLES = "admins=admin team=curator"
 
 
 @pytest.fixture(scope="module")
-def store(tmp_path_factory) -> Path:
+def store(sample_data: Path, tmp_path_factory) -> Path:
     """A store of the sample data."""
-    path: Path = tmp_path_factory.mktemp("signin") / "store"
-    run_atlas(path, "init", "--sample", str(REPOSITORY / "sample_data"))
-    return path
+    return copied(sample_data, tmp_path_factory.mktemp("signin") / "store")
 
 
 @pytest.fixture(scope="module")

@@ -9,11 +9,10 @@ import pytest
 from playwright.sync_api import Locator, Page, expect
 
 from tests.support.browser.page import settle, shoot
-from tests.support.browser.server import Serve, run_atlas
+from tests.support.browser.server import Serve
 from tests.support.browser.tables import click_row, rows
 from tests.support.records import attempt, attempts
-from tests.support.repository import REPOSITORY
-from tests.support.stores import make_store
+from tests.support.stores import copied, make_store
 
 LONG = (
     "Say: “I need the reservation ID to proceed”, then call `get_reservation_details(reservation_id)`. " * 6,
@@ -67,10 +66,10 @@ def test_a_list_is_sorted_by_its_headings_and_opened_and_selected_by_keys(page: 
     expect(rows(page).nth(1)).to_be_focused()
 
 
-def test_tasks_with_and_without_memory_fit_the_page_side_by_side(page: Page, tmp_path: Path, serve: Serve):
-    store = tmp_path / "sample"
-    run_atlas(store, "init", "--sample", str(REPOSITORY / "sample_data"))
-    page.goto(serve(store))
+def test_tasks_with_and_without_memory_fit_the_page_side_by_side(
+    page: Page, sample_data: Path, tmp_path: Path, serve: Serve
+):
+    page.goto(serve(copied(sample_data, tmp_path)))
     page.get_by_text("The 18 tasks, with and without memory").click()
     table = page.get_by_test_id("stExpander").filter(has_text="The 18 tasks").get_by_role("grid")
     expect(table.get_by_role("columnheader", name="Without")).to_be_visible()

@@ -22,7 +22,7 @@ from tests.support.browser.page import THEMES, settle, shoot
 from tests.support.browser.server import run_atlas
 from tests.support.browser.signin import sign_in, signing_in
 from tests.support.records import attempt
-from tests.support.repository import REPOSITORY
+from tests.support.stores import copied
 from tests.support.waiting import GIVE_UP_SECONDS
 
 USERS = tuple(
@@ -33,10 +33,10 @@ RESEARCH_TASK = "weigh the comets of the northern sky"
 
 
 @pytest.fixture(scope="module")
-def stores(tmp_path_factory) -> dict[str, Path]:
+def stores(sample_data: Path, tmp_path_factory) -> dict[str, Path]:
     """The sample data, and a store of another subject."""
     directory: Path = tmp_path_factory.mktemp("team")
-    run_atlas(directory / "main", "init", "--sample", str(REPOSITORY / "sample_data"))
+    copied(sample_data, directory / "main")
     run_atlas(directory / "research", "init")
     with atlas.open_memory(directory / "research") as memory:
         memory.store(attempt(RESEARCH_TASK, task_id="comets"))
