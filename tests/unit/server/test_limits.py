@@ -15,7 +15,7 @@ from starlette.routing import Route
 import atlas
 from atlas.access.keys import ApiKeys
 from atlas.access.stores import Stores
-from atlas.access.wrong_keys import FORGET_SECONDS, FREE_ENTRIES, MAX_ADDRESSES, WrongKeyBackoff
+from atlas.access.wrong_keys import FORGET_SECONDS, FREE_ATTEMPTS, MAX_ADDRESSES, WrongKeyBackoff
 from atlas.core.errors import InvalidInput
 from atlas.infra.actor import Role
 from atlas.server.operations import limits
@@ -43,7 +43,7 @@ def time() -> Time:
 
 def test_wrong_keys_wait_twice_as_long_each_time(time):
     entries = WrongKeyBackoff(time)
-    for _ in range(FREE_ENTRIES - 1):
+    for _ in range(FREE_ATTEMPTS - 1):
         assert entries.add("10.0.0.1") == 0
     waits = []
     for _ in range(8):
@@ -55,7 +55,7 @@ def test_wrong_keys_wait_twice_as_long_each_time(time):
 
 def test_an_address_does_not_wait_for_another(time):
     entries = WrongKeyBackoff(time)
-    for _ in range(FREE_ENTRIES):
+    for _ in range(FREE_ATTEMPTS):
         entries.add("10.0.0.1")
     assert entries.add("10.0.0.1") > 0
     assert entries.add("10.0.0.2") == 0
@@ -63,10 +63,10 @@ def test_an_address_does_not_wait_for_another(time):
 
 def test_a_count_is_reset_after_a_quarter_of_an_hour(time):
     entries = WrongKeyBackoff(time)
-    for _ in range(FREE_ENTRIES):
+    for _ in range(FREE_ATTEMPTS):
         entries.add("10.0.0.1")
     time.now += FORGET_SECONDS + 1
-    assert [entries.add("10.0.0.1") for _ in range(FREE_ENTRIES)] == [0] * FREE_ENTRIES
+    assert [entries.add("10.0.0.1") for _ in range(FREE_ATTEMPTS)] == [0] * FREE_ATTEMPTS
 
 
 def test_addresses_are_bounded(time):
@@ -89,8 +89,8 @@ def test_forty_wrong_keys_in_a_row_have_to_wait_and_a_right_one_does_not(memory)
             headers={"Authorization": f"Bearer {secret}"},
         )
     statuses = [answer.status_code for answer in answers]
-    assert statuses[:FREE_ENTRIES] == [401] * FREE_ENTRIES
-    assert 429 in statuses[FREE_ENTRIES:]
+    assert statuses[:FREE_ATTEMPTS] == [401] * FREE_ATTEMPTS
+    assert 429 in statuses[FREE_ATTEMPTS:]
     refused = next(answer for answer in answers if answer.status_code == 429)
     assert int(refused.headers["Retry-After"]) >= 1
     assert "too many wrong keys came from your address; try again in" in refused.json()["detail"]

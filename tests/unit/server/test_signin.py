@@ -20,7 +20,7 @@ from atlas.access.keys import ApiKeys
 from atlas.access.people import People
 from atlas.access.provider import Provider
 from atlas.access.stores import Stores
-from atlas.access.wrong_keys import FREE_ENTRIES
+from atlas.access.wrong_keys import FREE_ATTEMPTS
 from atlas.core.errors import InvalidInput
 from atlas.infra.actor import Role
 from atlas.server.login import LoginMiddleware
@@ -170,13 +170,13 @@ def test_whoever_says_no_at_the_provider_is_told_so(client):
 
 
 def test_words_of_an_address_stand_neither_on_the_page_nor_in_the_audit_log(client, stores):
-    for number in range(FREE_ENTRIES):
+    for number in range(FREE_ATTEMPTS):
         said = {"error": f"e{number}", "error_description": "call 0800 49 now", "state": "none"}
         assert "0800" not in client.get("/signin/callback", params=said, follow_redirects=False).text
     stores.first.audit.flush()
     events = stores.first.audit.events()
     assert ([event.n for event in events], any("0800" in event.about for event in events)) == (
-        [FREE_ENTRIES - 1, 1],
+        [FREE_ATTEMPTS - 1, 1],
         False,
     )
 
