@@ -115,15 +115,15 @@ def prompts_text(embedder: object) -> str:
     return ""
 
 
-def prompts_to_use(model: Prompts, stored: Prompts | None) -> Prompts:
-    """Return the prompts for queries of a store, which fit the prompts of the stored documents.
+def prompts_to_use(model_prompts: Prompts, stored_prompts: Prompts | None) -> Prompts:
+    """Return the prompts to embed the queries of a store with.
 
     Args:
-        model: The current prompts of the model.
-        stored: The prompts with which the store was embedded, or None for an old store, whose documents were embedded
-            without prompts. For such a store, queries get no prompt if the model has one for documents.
+        model_prompts: The current prompts of the model.
+        stored_prompts: The prompts with which the store's documents were embedded. None for an old store: its documents
+            were embedded without prompts, so its queries get none either if the model has one for documents.
     """
-    return stored or (NO_PROMPTS if model.document else model)
+    return stored_prompts or (NO_PROMPTS if model_prompts.document else model_prompts)
 
 
 def _configured_prompts(config: Mapping[str, Any]) -> Prompts | None:

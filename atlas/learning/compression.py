@@ -420,7 +420,7 @@ def _build_abstraction(
 
 
 def _proofs(name: str, program_ids: Sequence[str], executables: Executables, run: _CompressionRun) -> tuple[str, ...]:
-    """Return the ids of the programs whose tests pass with a function, and fail if the function raises."""
+    """Return the ids of the programs that prove a function: their tests pass, and fail once it only raises."""
     passing = [
         program_id for program_id in program_ids if run.verdicts.get((program_id, executables.standalone(program_id)))
     ]

@@ -261,9 +261,9 @@ def _truncate(text: str, max_length: int) -> str:
     """Return a text shortened to `max_length` characters, with a note in place of the middle."""
     if len(text) <= max_length:
         return text
-    end = max_length // 3
-    start = max_length - end
-    return f"{text[:start]}\n… cut {len(text) - max_length:,} characters …\n{text[len(text) - end :]}"
+    n_last = max_length // 3
+    n_first = max_length - n_last
+    return f"{text[:n_first]}\n… cut {len(text) - max_length:,} characters …\n{text[len(text) - n_last :]}"
 
 
 def _quote(name: str) -> str:

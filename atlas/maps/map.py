@@ -276,11 +276,10 @@ def extend(memory_map: MemoryMap, embedded: EmbeddedRecords, fitted: MemoryMap |
 
 
 def _match_rows(map_ids: Sequence[str], ids: Sequence[str]) -> tuple[_Rows, _Rows | slice, _Rows]:
-    """Return the rows of common records in the map and in `ids`, and the rows in `ids` of records not on the map."""
+    """Return the rows of the common records in the map, their rows in `ids`, and the rows of new records in `ids`."""
     n_on_map = len(map_ids)
-    if tuple(ids[:n_on_map]) == tuple(
-        map_ids
-    ):  # the usual case, new records only, should be cheap for a map of any size
+    # The usual case, new records only, should be cheap for a map of any size.
+    if tuple(ids[:n_on_map]) == tuple(map_ids):
         return np.arange(n_on_map), slice(0, n_on_map), np.arange(n_on_map, len(ids))
     kept_rows, old_rows = _shared_rows(map_ids, ids)
     return kept_rows, old_rows, np.setdiff1d(np.arange(len(ids)), old_rows)

@@ -290,7 +290,7 @@ class Collection(ABC):
     def column(self, key: str, where: Where | None = None) -> dict[str, Any]:
         """Return the values of a metadata key, keyed by record id, without missing values.
 
-        A ledger also takes `marks.…` and `usage.…`.
+        A collection in a ledger also accepts the keys `marks.*` and `usage.*`.
         """
         values = {row["id"]: row["metadata"].get(key) for row in self.scan(where)}
         return {record_id: value for record_id, value in values.items() if value is not None}

@@ -113,7 +113,7 @@ def find_memory(memory: MemorySystem, name: MemoryName) -> Memory[Any]:
 
 @contextmanager
 def send_secret_counts(response: Response) -> Iterator[Mapping[str, int]]:
-    """Count the secrets that are replaced in the block, and set the counts as a header of the response.
+    """Count the secrets that are removed in the `with` block, and send the counts as a header of the response.
 
     Yields the counts, keyed by kind of secret.
     """

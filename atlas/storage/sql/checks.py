@@ -129,7 +129,7 @@ def _check_filters(database: Database) -> str:
 
 
 def _fix_filters(database: Database) -> None:
-    """Write the attributes again for the records where they differ from the metadata."""
+    """Write the filter attributes of records again where they differ from the metadata."""
     with database.write() as connection:
         for seq, collection, expected in list(_wrong_attributes(connection)):
             connection.execute("DELETE FROM attributes WHERE seq = ?", (seq,))

@@ -89,7 +89,7 @@ class Follower:
         return change == position.newest_change or self._ledger.has_change(change)
 
     def _was_reached(self, checkpoint: IndexCheckpoint) -> bool:
-        """Return whether the ledger once had a checkpoint's revision and newest change at the same time.
+        """Return whether the ledger was once in the state of a checkpoint: its revision with its newest change.
 
         A checkpoint that is ahead of the index's content would hide the records in between.
         """

@@ -95,8 +95,8 @@ def trend_chart(trend: Trend) -> Chart:
     periods = trend.line.periods
     layout = _layout(trend.line)
     if trend.comparison:
-        line, words = _start_mark(trend.line)
-        layout |= {"shapes": [line], "annotations": [*layout["annotations"], words]}
+        start_line, start_label = _start_mark(trend.line)
+        layout |= {"shapes": [start_line], "annotations": [*layout["annotations"], start_label]}
     return {"data": [_bars(periods), *_rates(_measured(periods))], "layout": layout}
 
 

@@ -10,7 +10,7 @@ _SENTENCE = re.compile(r"(?:`[^`]*`|[^.!?\n]|[.!?](?!\s|$))+[.!?]?")
 
 
 def purpose_of(description: str) -> tuple[str, str]:
-    """Return the first sentence of a description, and the rest without the note that rules wrote it."""
+    """Return the first sentence of a description and the rest, without the note `DERIVATION_NOTE`."""
     text = description.strip()
     sentence = _SENTENCE.match(text)
     if sentence is None:

@@ -67,11 +67,11 @@ class Case:
 
     @property
     def name(self) -> str:
-        """The key of the decision on it, which does not depend on the queue."""
-        part = (f"domain {self.domain.number}",) if self.domain is not None else self.ids
+        """The name under which a decision on the case is stored. It is the same in each queue."""
+        subject = (f"domain {self.domain.number}",) if self.domain is not None else self.ids
         if self.finding is not None:  # to keep an old record is no decision on its text
-            part = (*part, *(reason.rule for reason in self.finding.reasons))
-        return decision_name(self.collection, part)
+            subject = (*subject, *(reason.rule for reason in self.finding.reasons))
+        return decision_name(self.collection, subject)
 
     @property
     def is_group(self) -> bool:

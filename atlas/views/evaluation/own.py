@@ -388,14 +388,15 @@ def off_topic_result(evaluation: OwnEvaluation, source: str = BUNDLED_QUERIES) -
 
 
 def _prediction_row(evaluation: OwnEvaluation) -> MeasureRow | None:
+    """Return how well each search predicts outcomes, or None if that was not measured."""
     outcomes = evaluation.report.outcomes
     if outcomes is None:
         return None
-    now = next((row for row in outcomes.rows if row.name == FUSED_ROW), None)
-    if now is None:
+    fused = next((row for row in outcomes.rows if row.name == FUSED_ROW), None)
+    if fused is None:
         return None
     differences = {
-        **{name: _negated(by.accuracy) for name, by in now.differences.items()},
+        **{name: _negated(difference.accuracy) for name, difference in fused.differences.items()},
         **{row.name: row.differences[FUSED_ROW].accuracy for row in outcomes.rows if FUSED_ROW in row.differences},
     }
     rows = _measured_rows(evaluation, {row.name: row.accuracy for row in outcomes.rows}, differences)

@@ -298,7 +298,7 @@ def _given(evaluation: OwnEvaluation, task_name: str, strictness: float) -> str:
 def _found_row(
     label: str, rate: Estimate, n: int, n_groups: int, *, noun: str, note: str, task: TaskResult | None
 ) -> FigureRow:
-    """Return how often the first hit is right."""
+    """Return a row that shows how often the first hit is right, beside the same rate of a keyword search."""
     mark = GOOD if rate.mean >= GOOD_FROM else POOR if rate.mean < POOR_BELOW else FAIR
     keyword_row = next((row for row in task.rows if row.name == KEYWORDS), None) if task is not None else None
     by_keywords = percent(keyword_row.estimates["hit@1"].mean) if keyword_row is not None else ""

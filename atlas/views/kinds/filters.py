@@ -150,10 +150,10 @@ class OneOf(Filter):
     """Function that returns the condition of another state, given the memory."""
 
     def condition(self, value: Any, records: Records | None) -> Any:
-        """Return the condition of the state.
+        """Return the condition that selects the records in a state, which may have to be read from the store.
 
         Raises:
-            InvalidInput: The memory is None.
+            InvalidInput: `records` is None.
         """
         if records is None:
             raise InvalidInput(f"the filter {self.label!r} needs the memory that it narrows; pass its records")

@@ -137,8 +137,8 @@ def _first_looked_at(text: str, query: str) -> int:
 
 
 def _possible_matches(query_words: frozenset[str]) -> re.Pattern[str]:
-    """Return a pattern for possible matches of a term. Forms of a word can differ in their last letter."""
-    stems = {term[:-1] if len(term) >= LONG_WORD and term.isascii() else term for term in query_words}
+    """Return a pattern that matches where a form of a query word may start, ignoring its last letter."""
+    stems = {word[:-1] if len(word) >= LONG_WORD and word.isascii() else word for word in query_words}
     return re.compile("|".join(map(re.escape, sorted(stems))), re.IGNORECASE)
 
 

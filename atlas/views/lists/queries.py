@@ -196,7 +196,7 @@ def on_page(items: Sequence[T], page: int) -> Sequence[T]:
 
 
 def query_of(memory: MemorySystem, kind: Kind, text: str = "", *, values: Values, **fields: Any) -> Query:
-    """Return a query for the list of a kind.
+    """Return the query that lists the records of a kind.
 
     Args:
         values: Values of the kind's filters, by name. Empty ones are left out.

@@ -167,7 +167,10 @@ def no_domains_sentence(memory_map: MemoryMap) -> str:
 
 
 def domain_sentence(row: DomainRow, average: SuccessRate) -> str:
-    """Return `19 of 20 experiences with a known outcome · likely 11–41% · average 65%`, and the name's author."""
+    """Return the numbers behind a domain's success rate, and who named it.
+
+    `19 of 20 experiences with a known outcome · likely 11–41% · average 65% · automatic name`.
+    """
     if row.rate.n_known:
         parts = [f"{row.rate.n_known:,} of {counted(row.n, 'experience')} with a known outcome"]
         parts += [f"likely {interval_text(row.rate)}", f"average {rate_text(average)}"]

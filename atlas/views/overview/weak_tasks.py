@@ -42,9 +42,9 @@ def weak_tasks(memory: MemorySystem) -> tuple[WeakTask, ...]:
     rates = {task: SuccessRate.of(tally) for task, tally in tallies.items()}
     worst = worst_first({task: rate for task, rate in rates.items() if rate.n_known >= TRIED_AGAIN})[:SHOWN]
     failed_tasks = memory.experience.column("task_id", {"task_id": {"$in": list(worst)}, "outcome": "failed"})
-    failures = {task: experience_id for experience_id, task in failed_tasks.items()}
-    titles = memory.experience.titles(list(failures.values()))
-    return tuple(_weak(failures[task], titles.get(failures[task], task), rates[task]) for task in worst)
+    failed_ids = {task: experience_id for experience_id, task in failed_tasks.items()}
+    titles = memory.experience.titles(list(failed_ids.values()))
+    return tuple(_weak(failed_ids[task], titles.get(failed_ids[task], task), rates[task]) for task in worst)
 
 
 def _weak(experience_id: str, name: str, rate: SuccessRate) -> WeakTask:

@@ -95,15 +95,15 @@ class MergeRequest:
         return replace(self, ids=tuple(record_id for record_id in self.ids if record_id not in ids))
 
     def propose(self, memory: MemorySystem) -> MergeProposal:
-        """Return the plan of the merge for the current state, measured, without deleted records.
+        """Return a plan that merges the records that still exist, with its effect on what agents find.
 
         Raises:
             InvalidInput: Fewer than two records remain.
         """
         records: Any = self.kind.records(memory)
         titles = records.titles(self.ids)
-        merging: Any = records.plan_merge([[record_id for record_id in self.ids if record_id in titles]])
-        plan: GroupsPlan[Any] = memory.with_loss(merging)
+        present_ids = [record_id for record_id in self.ids if record_id in titles]
+        plan: GroupsPlan[Any] = memory.with_loss(records.plan_merge([present_ids]))
         view = self.view_of(plan, len(self.ids) - len(titles))
         return MergeProposal(kind=self.kind, plan=plan, view=with_count(view, self.kind, plan.n_total))
 
@@ -128,10 +128,9 @@ class DeleteRequest:
         return with_count(self.view_of(memory, self.ids), self.kind, n_total)
 
     def propose(self, memory: MemorySystem) -> DeleteProposal:
-        """Return the current plan with its measured loss, without records already deleted."""
+        """Return a plan that deletes the records that still exist, with its effect on what agents find."""
         view = self.view(memory)
-        leaving = dict.fromkeys((row.id for row in view.rows if row.goes), "")
-        loss = loss_without(memory, self.kind, tuple(leaving))
+        loss = loss_without(memory, self.kind, [row.id for row in view.rows if row.goes])
         return DeleteProposal(request=self, view=replace(view, loss=loss))
 
 

@@ -63,7 +63,7 @@ class Scope:
         """Return the filter in the store's format.
 
         Args:
-            memory_map: The map with the domains' members. Without one that has domains, no experience is in any.
+            memory_map: The map with the domains. Without it, a scope with domains contains no experience.
         """
         where = where_of(EXPERIENCE.filters, self.values)
         if self.domains:
@@ -107,7 +107,7 @@ def domain_titles(memory_map: MemoryMap | None, chosen: Sequence[int] = ()) -> d
 
 
 def members(memory_map: MemoryMap | None, domains: Sequence[int]) -> list[str]:
-    """Return the ids of the experiences in any of these domains. None while there is no map."""
+    """Return the ids of the experiences in any of these domains, or an empty list while there is no map."""
     if memory_map is None or not has_domains(memory_map):
         return []
     wanted = set(domains)

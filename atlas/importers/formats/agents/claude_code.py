@@ -94,7 +94,7 @@ class _Session:
         self._name = name
         self._open: dict[tuple[str, str], Request] = {}
         self._ended: list[Request] = []
-        self._chain_by_line: dict[str, tuple[str, str]] = {}
+        self._conversation_by_line: dict[str, tuple[str, str]] = {}
         self._tools: dict[str, str] = {}
         self._message = ""
 
@@ -111,11 +111,11 @@ class _Session:
         message = as_object(line.get("message"), "message")
         if "content" not in message:
             raise InvalidInput("expected a string or a list for message.content, got nothing")
-        chain = self._chain(line)
+        key = self._conversation_key(line)
         if kind == AGENT:
-            self._add_answer(line, message, chain, len(record.raw))
+            self._add_answer(line, message, key, len(record.raw))
         else:
-            self._add_user_message(line, message, chain, record)
+            self._add_user_message(line, message, key, record)
 
     def pop_ended(self, offset: int) -> Iterator[Row]:
         """Yield the attempt for each request that ended since the last call."""
@@ -129,20 +129,20 @@ class _Session:
         self._ended += self._open.values()
         yield from self.pop_ended(offset)
 
-    def _chain(self, line: Json) -> tuple[str, str]:
+    def _conversation_key(self, line: Json) -> tuple[str, str]:
         """Return the key of a line's conversation: the session, and the thread with the user or a sub-agent."""
         session = as_text(line.get("sessionId"), "sessionId") or self._name
         uuid = as_text(line.get("uuid"), "uuid")
         if not line.get("isSidechain"):
-            chain = (session, "")
+            key = (session, "")
         elif agent := as_text(line.get("agentId"), "agentId"):
-            chain = (session, agent)
+            key = (session, agent)
         else:
             parent = as_text(line.get("parentUuid"), "parentUuid")
-            chain = self._chain_by_line.get(parent, (session, uuid or "sidechain"))
+            key = self._conversation_by_line.get(parent, (session, uuid or "sidechain"))
         if uuid:
-            self._chain_by_line[uuid] = chain
-        return chain
+            self._conversation_by_line[uuid] = key
+        return key
 
     def _add_answer(self, line: Json, message: Json, chain: tuple[str, str], n_bytes: int) -> None:
         request = self._open.get(chain)

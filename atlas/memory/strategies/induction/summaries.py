@@ -231,9 +231,9 @@ def _is_prose(value: Any) -> bool:
 
 
 def _format_argument(name: str, value: Any) -> str:
-    """Return an argument's name, followed by the value if that is from a fixed set, like `economy`."""
-    is_keyword = isinstance(value, str) and re.fullmatch(r"[a-z]+(?:[_ -][a-z]+)*", value)
-    return f"{name}={value!r}" if is_keyword or isinstance(value, bool) else name
+    """Return an argument's name, with its value if that looks like a choice: `cabin='economy'`, `insured=True`."""
+    is_choice = isinstance(value, str) and re.fullmatch(r"[a-z]+(?:[_ -][a-z]+)*", value)
+    return f"{name}={value!r}" if is_choice or isinstance(value, bool) else name
 
 
 def _with_count(line: str, n_times: int) -> str:
