@@ -24,7 +24,7 @@ from atlas.jobs.artefact import CACHE
 from atlas.testing import FixedClock, HashEmbedder
 from atlas.views.evaluation.misses import miss_rows
 from atlas.views.evaluation.own import measured_caption, why_outdated
-from atlas.views.evaluation.verdict import verdict
+from atlas.views.evaluation.verdict import TO_FIND_MORE, verdict
 from tests.support.records import attempt
 from tests.support.sample_measurement import SAMPLE, measure
 
@@ -63,7 +63,8 @@ def test_a_new_store_of_the_sample_data_has_a_verdict_that_came_with_them(tmp_pa
         again = replace(found, measured_at="2100-01-01T09:00:00+00:00")
         assert measured_caption(memory, again).startswith("Measured 1 Jan 2100, 09:00 UTC with")
         assert why_outdated(memory, found) == ""
-        assert verdict(found, 1.0).finding == "Any stricter search would lose right hits of judged queries."
+        reason = "any stricter search would lose right hits of judged queries"
+        assert verdict(found, 1.0).finding == f"Keep strictness 1: {reason}. {TO_FIND_MORE}"
         assert len(miss_rows(memory, found.report.missed)) == MAX_MISSES, "it names records of this store"
         tasks = {task.name: task for task in found.report.tasks}
         assert tasks["own attempts"].n_records == memory.experience.count()
