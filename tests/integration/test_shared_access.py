@@ -85,7 +85,7 @@ def test_keys_that_two_machines_make_at_once_are_all_there(machine):
 
 def test_a_change_that_fails_leaves_what_was_there_and_keeps_nobody_waiting(machine):
     api_keys = ApiKeys(machine("first"))
-    with pytest.raises(RuntimeError), api_keys._file.edit() as held:
+    with pytest.raises(RuntimeError), api_keys._values.edit() as held:
         held["x"] = None  # type: ignore[assignment]
         raise RuntimeError
     api_keys.add("crawler", Role.WRITER, created_by="ada")

@@ -313,7 +313,7 @@ def grids(grids_once, tmp_path) -> Path:
 
 def titles(app: AppTest) -> list[str]:
     """The hits as they stand, those of the left side first."""
-    return [f"{card['outcome'][0]} {text_of(card)}" for card in cards(app)]
+    return [f"{card['badge']['text'][0]} {text_of(card)}" for card in cards(app)]
 
 
 def test_two_profiles_rank_side_by_side_and_say_what_moved(dashboard: Dashboard, grids):

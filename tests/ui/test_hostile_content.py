@@ -172,8 +172,8 @@ def assert_only_text(app: AppTest, safe: set[str] = SAFE) -> None:
     """That nothing on the page shows the hostile text in any other way."""
     assert not app.exception
     assert not app.error
-    assert {element.type for element in showing(app) if not is_code_in_prose(element)} <= safe
-    assert not any(MARKER in label_of(element) for element in elements(app))
+    assert {element.type for element in showing(app) if not is_escaped(element)} <= safe
+    assert not any(MARKER in label_of(element) for element in elements(app) if not is_escaped(element))
 
 
 def test_an_address_that_holds_it_is_answered_in_our_own_words(dashboard: Dashboard, tmp_path, hostile):
@@ -199,9 +199,10 @@ def in_table(element: Element) -> bool:
     return element.type == "arrow_data_frame" and MARKER in element.value.to_csv()
 
 
-def is_code_in_prose(element: Element) -> bool:
-    """Whether a text is Markdown that has code between backticks, and a backslash before each other sign."""
-    return element.type == "markdown" and bool(CODE_IN_PROSE.fullmatch(element.value))
+def is_escaped(element: Element) -> bool:
+    """Whether Markdown or the label of a link has code between backticks, and a backslash before each other sign."""
+    shown = {"markdown": "body", "page_link": "label"}.get(element.type)
+    return shown is not None and bool(CODE_IN_PROSE.fullmatch(getattr(element.proto, shown)))
 
 
 def label_of(element: Element) -> str:
