@@ -88,7 +88,7 @@ def test_the_examples_of_a_learned_concept_are_run_before_ones_eyes(page: Page, 
     page.goto(f"{serve(told)}/concepts")
     click_row(page, "backoff_seconds")
     page.get_by_role("tab", name="Tests").click()
-    expect(page.get_by_test_id("stTabs").get_by_text(">>> backoff_seconds(4)")).to_be_visible()
+    expect(page.get_by_test_id("stTabs").get_by_text(">>> backoff_seconds(4)", exact=True)).to_be_visible()
     settle(page)
     page.get_by_role("button", name="Run its examples").click()
     expect(page.get_by_text("3 of 3 examples gave what they should")).to_be_visible()
