@@ -41,7 +41,7 @@ def test_a_search_shows_why_each_hit_stands_where_it_does(page: Page, garden: st
     click_row(page, "Trim the overgrown")
     card = cards(page).first
     expect(card.locator("mark")).to_have_text(["Trim", "overgrown", "hedges"])
-    expect(card.locator(".heading")).to_have_text("✓ succeeded3 attempts: 2 succeeded, 1 failed")
+    expect(card.locator(".record")).to_have_text("3 attempts: 2 succeeded, 1 failed")
     expect(card.locator(".relevance")).to_have_text(re.compile(r"^\d\.\d\d relevance$"))
     expect(
         card.get_by_role("img", name=re.compile(r"Rank value \d\.\d+: meaning \d\.\d+, words \d\.\d+"))
