@@ -55,7 +55,7 @@ def test_a_log_is_uploaded_previewed_imported_and_taken_back(page: Page, serve: 
     page.get_by_role("button", name="Import 1 record").click()
     expect(page.get_by_text("Imported 1 record from 1 file")).to_be_visible()
     page.get_by_role("link", name="Experiences").first.click()
-    expect(page.get_by_text("1 experience", exact=True).first).to_be_visible()
+    expect(page.get_by_test_id("stMain").get_by_text("1 experience · newest first")).to_be_visible()
     settle(page)
     page.get_by_role("button", name="Undo").first.click()
     expect(page.get_by_text("Undone: imported 1 record from 1 file")).to_be_visible()
