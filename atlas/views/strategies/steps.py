@@ -9,8 +9,11 @@ MAX_STEPS = 40
 """Largest number of steps that are drawn one by one. A longer suggestion is shown as one text."""
 
 _NUMBERED = re.compile(r"(?:\d{1,3}[.)]|[-*•])\s+(?=\S)")
-_SENTENCE_END = re.compile(r"(?P<word>\S*\w)[.!?]\s+(?=[A-Z])")
+_SENTENCE_END = re.compile(r"(?<=\w)[.!?]\s+(?=[A-Z])")
 _ABBREVIATIONS = {"approx", "cf", "dr", "e.g", "etc", "fig", "i.e", "mr", "mrs", "ms", "no", "prof", "st", "vs"}
+_WORD_CHARACTERS = 20
+"""Characters before the end of a sentence that are compared with the abbreviations, which are shorter."""
+
 _QUOTES = '`“"('
 """Characters that may enclose several sentences. A text with one of them is not split."""
 
@@ -54,5 +57,10 @@ def _joined(lines: list[str], *, is_numbered: bool) -> list[str]:
 def _sentences(line: str) -> list[str]:
     if any(quote in line for quote in _QUOTES):
         return [line]
-    ends = [match.end() for match in _SENTENCE_END.finditer(line) if match["word"].lower() not in _ABBREVIATIONS]
+    ends = [match.end() for match in _SENTENCE_END.finditer(line) if not _is_abbreviation(line, match.start())]
     return [line[start:end].strip() for start, end in zip([0, *ends], [*ends, len(line)], strict=True)]
+
+
+def _is_abbreviation(line: str, end: int) -> bool:
+    """Return whether the word that ends at a position is an abbreviation.."""
+    return line[max(0, end - _WORD_CHARACTERS) : end].split()[-1].lower() in _ABBREVIATIONS

@@ -41,3 +41,10 @@ def test_indented_bullets_belong_to_their_step():
 @pytest.mark.parametrize("text", ["", " \n\t", "- ", "1."])
 def test_text_without_a_step_is_not_lost(text):
     assert " ".join(steps_of(text).steps) == text.strip()
+
+
+def test_a_word_of_a_million_characters_is_one_step_at_once():
+    """Looking for the end of a sentence from each character of a word would take hours."""
+    word = "hostile" + 1_000_000 * "x"
+    assert steps_of(word).steps == (word,)
+    assert steps_of(f"{word}. Then stop.").steps == (f"{word}.", "Then stop.")
