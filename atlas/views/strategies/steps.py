@@ -62,5 +62,5 @@ def _sentences(line: str) -> list[str]:
 
 
 def _is_abbreviation(line: str, end: int) -> bool:
-    """Return whether the word that ends at a position is an abbreviation.."""
+    """Return whether the word that ends at a position is an abbreviation."""
     return line[max(0, end - _WORD_CHARACTERS) : end].split()[-1].lower() in _ABBREVIATIONS
