@@ -13,6 +13,7 @@ import re
 from collections import defaultdict
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import groupby
 from typing import Any
 
 from atlas.core.filters import scope_of, shared_scope
@@ -116,9 +117,10 @@ class Workflow:
 
     def concept(self) -> CodeConcept:
         """Return the workflow as a concept."""
+        calls = self.runs[0].calls
         return CodeConcept(
             name=self.name,
-            description=f"Workflow of {len(self.runs[0].calls)} tool calls: {_join_with_arrows(self.tools)}",
+            description=f"Workflow of {len(calls)} tool calls: {_call_chain(call.tool for call in calls)}",
             code=self.code,
             signature=self.code.partition("\n")[0].removeprefix("def ").rstrip(":"),
             source="learned",
@@ -141,18 +143,14 @@ def is_workflow(concept: CodeConcept) -> bool:
 
 def numbered_steps(workflow: CodeConcept) -> str:
     """Return a numbered line for each step of a workflow. Empty if an edit split its code into several functions."""
-    module = try_parse(workflow.code)
-    match module.body if module is not None else []:
-        case [ast.FunctionDef(body=body)]:
-            steps = [ast.unparse(statement).removeprefix("return ") for statement in body]
-            return "\n".join(f"{number}. {step}" for number, step in enumerate(steps, 1))
-    return ""
+    steps = [ast.unparse(statement).removeprefix("return ") for statement in _statements(workflow)]
+    return "\n".join(f"{number}. {step}" for number, step in enumerate(steps, 1))
 
 
 def strategy_of_workflow(workflow: CodeConcept) -> Strategy:
     """Return a workflow as a strategy, for agents that call tools instead of running code."""
     return Strategy(
-        title=_join_with_arrows(workflow.tools),
+        title=_call_chain(_called_tools(workflow)) or _call_chain(workflow.tools),
         situation=f"A task for which {_join_names(workflow.tools)} are needed.",
         suggestion=numbered_steps(workflow),
         sources=workflow.found_in,
@@ -345,8 +343,26 @@ def _workflow_names(reserved: set[str]) -> Iterator[str]:
     return (f"workflow_{number}" for number in range(1, 10_000) if f"workflow_{number}" not in reserved)
 
 
-def _join_with_arrows(tools: Sequence[str]) -> str:
-    return " → ".join(tools)
+def _statements(workflow: CodeConcept) -> list[ast.stmt]:
+    """Return the statements of a workflow, or none if an edit split its code into several functions."""
+    module = try_parse(workflow.code)
+    match module.body if module is not None else []:
+        case [ast.FunctionDef(body=body)]:
+            return body
+    return []
+
+
+def _called_tools(workflow: CodeConcept) -> list[str]:
+    """Return the name of the tool in each call of a workflow, in the order of the calls."""
+    nodes = (node for statement in _statements(workflow) for node in ast.walk(statement))
+    names = [node.func.id for node in nodes if isinstance(node, ast.Call) and isinstance(node.func, ast.Name)]
+    return [name for name in names if name in workflow.tools]
+
+
+def _call_chain(tools: Iterable[str]) -> str:
+    """Return the tools of successive calls: `find_user → get_order ×2 → refund`."""
+    counts = ((tool, len([*calls])) for tool, calls in groupby(tools))
+    return " → ".join(f"{tool} ×{n_calls}" if n_calls > 1 else tool for tool, n_calls in counts)
 
 
 def _join_names(names: Sequence[str]) -> str:

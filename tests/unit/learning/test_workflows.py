@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import dataclasses
 from pathlib import Path
 
 import pytest
@@ -73,6 +74,30 @@ def test_a_workflow_is_proven_by_the_calls_that_it_makes_again() -> None:
     assert strategy.title == "find_user → get_order → refund"
     assert strategy.suggestion.splitlines()[1] == "2. order_result = get_order(order_id=order_id)"
     assert set(strategy.sources) == {f"a{n}" for n in range(6)}
+
+
+def test_repeated_calls_of_a_tool_are_counted_in_its_name() -> None:
+    attempts = [
+        Trajectory(
+            Task(f"t{n}", "", "x"),
+            (
+                call("find_user", {"orders": [f"#A{n}", f"#B{n}"]}, email=f"{n}@example.com"),
+                call("get_order", {"id": f"#A{n}"}, order_id=f"#A{n}"),
+                call("get_order", {"id": f"#B{n}"}, order_id=f"#B{n}"),
+            ),
+            Outcome(True),
+        )
+        for n in range(6)
+    ]
+    (learned,) = propose(attempts).learned
+    assert learned.concept.description == "Workflow of 3 tool calls: find_user → get_order ×2"
+    assert strategy_of_workflow(learned.concept).title == "find_user → get_order ×2"
+
+
+def test_a_workflow_in_two_functions_is_named_after_its_distinct_tools() -> None:
+    (learned,) = propose([refund(n) for n in range(6)]).learned
+    edited = dataclasses.replace(learned.concept, code=f"{learned.concept.code}\n\n\ndef other():\n    pass")
+    assert strategy_of_workflow(edited).title == "find_user → get_order → refund"
 
 
 def test_names_of_tools_are_no_parameters() -> None:
