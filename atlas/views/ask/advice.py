@@ -8,13 +8,14 @@ from dataclasses import dataclass
 
 from atlas.core.types import CodeConcept, Experience, Strategy
 from atlas.memory.system import MemorySystem
-from atlas.views.ask.answer import Answer, Part, RankedHit
+from atlas.views.ask.answer import STRONG, Answer, Part, RankedHit
 from atlas.views.ask.cards import VIEWS
 from atlas.views.kinds.titles import task_title
 from atlas.views.kinds.uses import worse_than
 from atlas.views.kinds.verdicts import FAILING, WORKS
 from atlas.views.shared.rates import record_of
 from atlas.views.shared.wording import first_sentences, shortened
+from atlas.views.strategies.steps import steps_of
 from atlas.views.trace.ending import is_code
 
 MIN_RELEVANCE_SHARE = 1 / 3
@@ -60,28 +61,29 @@ class Advice:
 
 
 def advice_of(memory: MemorySystem, answer: Answer) -> Advice | None:
-    """Return the advice of a strategy that mostly works, or else of another one, or else of another memory, or None.
+    """Return the advice of a strategy that mostly works, or else of the strongest match, or None.
 
-    Other memories are concepts, attempts that succeeded, and last the reason why an attempt failed. What mostly fails
-    or does clearly worse than the others gives no advice, nor do weak matches, warnings, and hits that the block does
-    not show.
+    Among equally strong matches, another strategy goes before a concept or an attempt that succeeded. The reason why
+    an attempt failed comes last. What mostly fails or does clearly worse than the others gives no advice, nor do weak
+    matches, warnings, and hits that the block does not show.
     """
     worse = {*worse_than(memory.strategies, memory.strategies.retired()), *worse_than(memory.concepts)}
     least = MIN_RELEVANCE_SHARE * max((hit.hit.relevance for part in answer.parts for hit in part.hits), default=0.0)
     candidates = [candidate for part in answer.parts for candidate in _candidates(part, least, worse)]
     if not candidates:
         return None
-    _, _, part, hit = min(candidates, key=lambda candidate: candidate[:2])
+    _, part, hit = min(candidates, key=lambda candidate: candidate[0])
     return _advice(memory, part, hit)
 
 
-def _candidates(part: Part, least: float, worse: Collection[str]) -> Iterator[tuple[int, int, Part, RankedHit]]:
-    """Yield the preference, the place, the memory and the hit of what can be advised."""
+def _candidates(part: Part, least: float, worse: Collection[str]) -> Iterator[tuple[tuple[int, ...], Part, RankedHit]]:
+    """Yield a sort key, the memory and the hit of what can be advised."""
     for hit in part.hits:
         preference = _preference(hit.hit.item, worse)
         is_close = hit.hit.relevance >= least and not part.is_weak(hit)
         if preference is not None and is_close and hit.is_shown and not hit.is_warning:
-            yield preference, hit.place, part, hit
+            is_strong = part.strength(hit) == STRONG
+            yield (preference != PROVEN, preference == LESSON, not is_strong, preference, hit.place), part, hit
 
 
 def _preference(record: object, worse: Collection[str]) -> int | None:
@@ -107,7 +109,8 @@ def _advice(memory: MemorySystem, part: Part, hit: RankedHit) -> Advice:
     name = task_title(card.title).title if isinstance(record, Experience) else " ".join(card.title.split())
     match record:
         case Strategy():
-            heading, text = SUGGESTS, record.suggestion
+            steps = steps_of(record.suggestion)
+            heading, text = SUGGESTS, f"{steps.introduction} {steps.line}"
         case CodeConcept():
             heading, text = SUGGESTS, record.description
         case Experience(success=False):

@@ -119,8 +119,7 @@ def _situation_line(strategy: Strategy) -> str:
 
 def _advice_line(strategy: Strategy) -> str:
     """Return `Do: Read the log. Raise the limit.`: its steps in a row, or `Avoid: …` for a warning."""
-    steps = (_with_names(" ".join(step.split()), strategy) for step in steps_of(strategy.suggestion).steps)
-    text = shortened(" ".join(steps), ADVICE_CHARACTERS)
+    text = shortened(_with_names(steps_of(strategy.suggestion).line, strategy), ADVICE_CHARACTERS)
     return f"{'Avoid' if is_warning(strategy) else 'Do'}: {text}" if text else ""
 
 

@@ -10,6 +10,7 @@ MAX_STEPS = 40
 
 _NUMBERED = re.compile(r"(?:\d{1,3}[.)]|[-*•])\s+(?=\S)")
 _SENTENCE_END = re.compile(r"(?<=\w)[.!?]\s+(?=[A-Z])")
+_PUNCTUATED = re.compile(r"[.!?:;,…。：！？，；]$")  # noqa: RUF001  (full width, as in CJK)
 _ABBREVIATIONS = {"approx", "cf", "dr", "e.g", "etc", "fig", "i.e", "mr", "mrs", "ms", "no", "prof", "st", "vs"}
 _WORD_CHARACTERS = 20
 """Characters before the end of a sentence that are compared with the abbreviations, which are shorter."""
@@ -27,6 +28,12 @@ class Steps:
 
     steps: tuple[str, ...]
     """Without their numbers. The introduction and the steps together are the whole suggestion."""
+
+    @property
+    def line(self) -> str:
+        """The steps in one line: `Read the log. Raise the limit.`, with semicolons after what is no sentence."""
+        *others, last = (" ".join(step.split()) for step in self.steps or ("",))
+        return " ".join([*(text if _PUNCTUATED.search(text) else f"{text};" for text in others), last])
 
 
 def steps_of(suggestion: str) -> Steps:

@@ -49,6 +49,22 @@ def test_a_reliable_strategy_goes_before_one_without_uses_and_one_that_is_not_cl
     assert found.source.startswith("Strategy “proven”, succeeded in 12 of 13 uses")
 
 
+def test_a_strong_match_of_another_memory_goes_before_a_medium_strategy_that_is_unproven(memory):
+    strategy_id = memory.strategies.add(
+        strategy("A seat", situation="the flight of a customer is late, and the next train leaves in an hour")
+    )
+    assert (advice(memory).memory, advice(memory).strength) == ("strategies", "medium")
+    memory.experience.store(attempt(REFUND, solution="It was paid back."))
+    assert (advice(memory).heading, advice(memory).text) == (WORKED, "It was paid back.")
+    use(memory, strategy_id, *[True] * 12)
+    assert advice(memory).memory == "strategies", "it is proven"
+
+
+def test_steps_without_full_stops_are_parted_by_semicolons(memory):
+    memory.strategies.add(strategy("calls", suggestion="1. get_user(id=id)\n2. cancel(id=id)"))
+    assert advice(memory).text == "get_user(id=id); cancel(id=id)"
+
+
 def test_a_strategy_that_is_clearly_worse_than_the_others_or_mostly_fails_gives_no_advice(memory):
     worse = memory.strategies.add(strategy("worse"))
     use(memory, worse, *[n % 2 == 0 for n in range(40)])
