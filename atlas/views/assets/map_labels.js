@@ -11,7 +11,7 @@ const CELL_PIXELS = 6
 const NAMES_REST_MILLISECONDS = 150 // since the last move of the map, after which places are found anew
 const NAMES_REPLAY_MILLISECONDS = 250 // between two times that places are found while the memory grows
 const PLACES = 2500, PLACES_OF_MANY = 300 // places that are looked at for a name, for few names and for many
-const FAR = 110, FAR_OF_FEW = 60 // pixels from an area to the places that are looked at, for many names and for few
+const FAR = 110 // pixels from an area to the places that are looked at
 const NAME_SIZE = 13, NOTE_SIZE = 11, LINE_PIXELS = 15
 const LEADER_FROM = 10 // pixels from an area to its name from which a line joins them
 const CLOSE_PIXELS = 12 // by which another area is farther from a name than its own
@@ -204,7 +204,7 @@ function mapLabels(map) {
   function relieve(each, shown) {
     for (const other of shown) {
       const found = [each, other].map(standingOf), before = standing
-      if (each === other || !found[0]?.covered || !found[1] || isApart(grown(ground.extents.get(each.place).box, FAR_OF_FEW), [found[1].box])) continue
+      if (each === other || !found[0]?.covered || !found[1] || isApart(grown(ground.extents.get(each.place).box, FAR), [found[1].box])) continue
       standing = standing.filter((name) => !found.includes(name))
       put(each)
       put(other)
@@ -249,11 +249,11 @@ function mapLabels(map) {
 
   /** The best free place about an area. Undefined where none is bare and near, unless the name has to stand. */
   function bestSpot(each, taken, boxAt) {
-    const { layouts, px, py, place, isSure } = each, extent = ground.extents.get(place), far = isFew() ? FAR_OF_FEW : FAR
+    const { layouts, px, py, place, isSure } = each, extent = ground.extents.get(place)
     if (!extent) return undefined
     let best, least = Infinity
     layouts.forEach((layout, number) => {
-      const [left, top, right, bottom] = [extent.box[0] - layout.half - far, extent.box[1] - layout.low - far, extent.box[2] + layout.half + far, extent.box[3] + layout.low + far]
+      const [left, top, right, bottom] = [extent.box[0] - layout.half - FAR, extent.box[1] - layout.low - FAR, extent.box[2] + layout.half + FAR, extent.box[3] + layout.low + FAR]
       const step = Math.max(CELL_PIXELS / 2, Math.sqrt((right - left) * (bottom - top) / (2 * (isFew() ? PLACES : PLACES_OF_MANY))))
       for (let y = top; y <= bottom; y += step) for (let x = extent.middle - Math.ceil((extent.middle - left) / (2 * step)) * 2 * step; x <= right; x += 2 * step) {
         const cost = SECOND_LINE * number + ASIDE * Math.abs(x - extent.middle) + DOWN * Math.max(0, y + layout.low - extent.box[1])
