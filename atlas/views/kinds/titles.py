@@ -68,6 +68,9 @@ _PUNCTUATION = " .,;:\u2013\u2014-\u3002\n"
 _WORD = re.compile(r"[^\W\d_]++(?![._(\d])")
 """A word of prose, which is no name in code."""
 
+_FENCE = re.compile(r"```\w*")
+"""The first or last line of a code block in Markdown."""
+
 _TRACEBACK = "Traceback (most recent call last)"
 
 
@@ -150,4 +153,4 @@ def _capitalised(title: str, is_shortened: bool) -> str:
 
 
 def _rest(text: str) -> str:
-    return " ".join(text.lstrip(f"{_PUNCTUATION}?!").strip("\"' \n").split())
+    return " ".join(_FENCE.sub("", text).lstrip(f"{_PUNCTUATION}?!").strip("\"' \n").split())

@@ -76,3 +76,8 @@ def real_prompts(directory: Path) -> Iterator[str]:
     for path in sorted((directory / "reflexion").glob("*_gpt4.jsonl")):
         for line in path.read_text("utf-8").splitlines():
             yield json.loads(line)["prompt"]
+
+
+def test_the_text_after_a_title_shows_no_fences_of_code_blocks():
+    task = task_title("SyntaxError: invalid syntax\nIt is run as follows:\n```python\nrun.py 1\n```\nIt stops.")
+    assert task.rest == "It is run as follows: run.py 1 It stops."
