@@ -25,6 +25,8 @@ _HEADING = re.compile(r"#+ +")
 _CODE = re.compile(r"(?:SELECT|WITH|CREATE|INSERT|UPDATE|DELETE) |\w+ = |.*[{;(]$")
 """The first line of code in a language that is not recognised."""
 
+_PATCHED = re.compile(r"^(?:\+\+\+ b|--- a)/(\S+)", re.M)
+_ADDED, _REMOVED = re.compile(r"^\+(?!\+\+ )", re.M), re.compile(r"^-(?!-- )", re.M)
 _FUNCTION = re.compile(r"^(?:async )?def (\w+)", re.M)
 
 
@@ -55,8 +57,10 @@ def _texts(experience: Experience) -> Iterator[str]:
     yield _first_line(experience.feedback)
     yield _first_line(experience.outcome.error_info or "")
     outputs = [step.observation for step in reversed(experience.steps)]
-    if experience.outcome.success is not True:
+    patch = _patch_line(experience.solution_output)
+    if experience.outcome.success is False or (experience.outcome.success is None and not patch):
         yield from (text.split("\n")[error_line(text)] for text in outputs if contains_error(text))
+    yield patch
     solution, program = experience.solution_output, _program_line(experience.solution_output)
     if not program and not _is_followed(experience):
         yield _HEADING.sub("", _first_line(solution), count=1)
@@ -71,6 +75,17 @@ def _is_followed(experience: Experience) -> bool:
     """Return whether the solution is only the last action, whose output tells more."""
     last = experience.steps[-1] if experience.steps else None
     return last is not None and last.action == experience.solution_output and bool(last.observation.strip())
+
+
+def _patch_line(solution: str) -> str:
+    """Return `changed prices.py: 3 lines added, 1 removed` for a patch, or an empty string for anything else."""
+    files = _PATCHED.findall(solution)
+    if not files or _language(solution) != "diff":
+        return ""
+    names = [path.rsplit("/", 1)[-1] for path in dict.fromkeys(files)]
+    others = f" and {counted(len(names) - 1, 'other file')}" if len(names) > 1 else ""
+    n_added, n_removed = (len(pattern.findall(solution)) for pattern in (_ADDED, _REMOVED))
+    return f"changed {names[0]}{others}: {counted(n_added, 'line')} added, {n_removed:,} removed"
 
 
 def _program_line(solution: str) -> str:

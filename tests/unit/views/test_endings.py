@@ -10,6 +10,9 @@ from atlas.views.trace.ending import ending_of, verdict_of
 from tests.support.records import attempt
 
 PROGRAM = "def day(zone):\n    return now(zone).date()\n"
+PATCH = "--- a/src/day.py\n+++ b/src/day.py\n@@ -1,2 +1,3 @@\n-a = 1\n+a = 2\n+b\n c\n"
+PATCHES = f"{PATCH}{PATCH.replace('day', 'week')}"
+REMOVAL = "--- a/day.py\n+++ /dev/null\n@@ -1 +0,0 @@\n-a = 1\n"
 FAILED_TEST = 'collected 3 items\nTraceback (most recent call last):\n  File "a.py"\nValueError: no such day\n1 failed'
 
 
@@ -32,6 +35,14 @@ def memory(tmp_path):
         ({"error": "timeout after 900 s", "solution": "Done."}, "timeout after 900 s"),
         ({"steps": (printing(FAILED_TEST),), "success": False}, "ValueError: no such day"),
         ({"steps": (printing(FAILED_TEST),), "success": True}, "1 failed"),
+        ({"solution": PATCH, "steps": (printing("7 rows"),)}, "changed day.py: 2 lines added, 1 removed"),
+        ({"solution": PATCHES}, "changed day.py and 1 other file: 4 lines added, 2 removed"),
+        ({"solution": REMOVAL}, "changed day.py: 0 lines added, 1 removed"),
+        (
+            {"solution": PATCH, "steps": (printing(FAILED_TEST),), "success": None},
+            "changed day.py: 2 lines added, 1 removed",
+        ),
+        ({"solution": PATCH, "steps": (printing(FAILED_TEST),), "success": False}, "ValueError: no such day"),
         ({"solution": PROGRAM}, "wrote day(), 2 lines of Python"),
         ({"solution": PROGRAM, "steps": (printing("5 passed\n\n"),)}, "5 passed"),
         ({"solution": PROGRAM, "steps": (printing("7 rows\n3 4"),)}, "7 rows"),
