@@ -4,7 +4,7 @@
 
 const LABEL_CHARACTERS = 40
 const FORMED = 4 // members from which a domain is named while the memory grows
-const SURE = 3 // labels that stand on the map even if no free place is left: those of the worst domains, which come first
+const SURE = 3 // labels that stand on the map even if no free place is left, beside those of domains clearly below average
 const FEW = 20 // names up to which all are sure
 const PASSES = 3 // over the names, while they are few: the later ones find better places for those that were put first
 const CELL_PIXELS = 6
@@ -17,9 +17,9 @@ const LEADER_FROM = 10 // pixels from an area to its name from which a line join
 const CLOSE_PIXELS = 12 // by which another area is farther from a name than its own
 const TOP_CELLS = 6 // of an area in whose middle its name stands best
 // Costs of a place: for each pixel from the top of the area, aside and downwards, and to the area; for each point that is covered; for each
-// cell of other areas; if another area is as close, or nearly; with a line, and for each crossing; in two lines; for each cell of its own area
-// if it lies over the border; and close to another name.
-const ASIDE = 0.2, DOWN = 0.45, AWAY = 1.5, COVERED = 40, OTHER_AREA = 40, UNCLEAR = 150, CLOSE = 15, LED = 40, CROSSING = 300, SECOND_LINE = 25, OVER_BORDER = 3, CLOSE_NAME = 40
+// cell of other areas; for each step of its line over other areas; if another area is as close, or nearly; with a line, and for each
+// crossing; in two lines; for each cell of its own area if it lies over the border; and close to another name.
+const ASIDE = 0.2, DOWN = 0.45, AWAY = 1.5, COVERED = 40, OTHER_AREA = 25, UNDER_LINE = 40, UNCLEAR = 150, CLOSE = 15, LED = 40, CROSSING = 300, SECOND_LINE = 25, OVER_BORDER = 3, CLOSE_NAME = 40
 const STEPS = [...Array(33).keys()].map((step) => step / 32) // shares of a line at which it is looked at
 
 const isApart = (box, taken) =>
@@ -223,7 +223,7 @@ function mapLabels(map) {
       const wide = Math.max(...widths, isBadged ? overlay.measure(note, NOTE_SIZE, 600) + 8 : 0)
       return { lines, widths, half: wide / 2 + 4, low: (lines.length * LINE_PIXELS + (isBadged ? 19 : 3)) / 2 }
     })
-    return { label, rank, layouts, px, py, place: map.colours.labels.findIndex((each) => each.number === number), isSure: rank < SURE || isFew() }
+    return { label, rank, layouts, px, py, place: map.colours.labels.findIndex((each) => each.number === number), isSure: label.weak || rank < SURE || isFew() }
   }
 
   const boxOf = ({ dx, dy, layout: { half, low } }, px, py) => [px + dx - half, py + dy - low, px + dx + half, py + dy + low]
@@ -276,7 +276,7 @@ function mapLabels(map) {
     const whole = cost + (gaps.own >= gaps.others ? UNCLEAR : isClose ? CLOSE : 0) + AWAY * Math.min(gaps.own, 2 * FAR) + (isLed(gaps) ? LED : 0)
     if (whole >= most || (!isSure && gaps.own >= gaps.others)) return Infinity
     const leader = isLed(gaps) ? leaderFrom(box, place) : null, crosses = isCrossed(box, leader)
-    return crosses && !isSure ? Infinity : whole + (crosses ? CROSSING : 0) + (leader ? OTHER_AREA * strangersUnder(leader, place) : 0)
+    return crosses && !isSure ? Infinity : whole + (crosses ? CROSSING : 0) + (leader ? UNDER_LINE * strangersUnder(leader, place) : 0)
   }
 
   /** At how many of its steps a line runs over areas of others. */
