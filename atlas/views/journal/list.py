@@ -12,6 +12,7 @@ from atlas.core.hits import Hit
 from atlas.core.journal_codec import TIERS
 from atlas.core.operations import NO_MARKS, Marks
 from atlas.core.types import JournalEntry
+from atlas.memory.journal.entries import PROMPT_TIERS
 from atlas.memory.journal.links import CRASH
 from atlas.memory.journal.records import PROMOTED_TO, promotions_of
 from atlas.memory.system import MemorySystem
@@ -189,8 +190,8 @@ def conjunction(first: Mapping[str, Any], second: Mapping[str, Any]) -> dict[str
 
 
 def _marks(tier: str, marks: Marks) -> str:
-    """Return the marks of an entry, after its state if it is not active."""
-    return ", ".join(filter(None, ["" if tier == TIERS[0] else state_word(tier), marks_text(marks)]))
+    """Return the marks of an entry, after its state if prompts leave it out."""
+    return ", ".join(filter(None, ["" if tier in PROMPT_TIERS else state_word(tier), marks_text(marks)]))
 
 
 def _state(tier: str, marks: Marks, fix: str | None) -> RowState:

@@ -388,6 +388,13 @@ def test_a_context_is_what_an_agent_would_be_told_and_looking_counts_as_no_retri
     assert "2 crashes" in quota_sentence(FOR_EVOLUTION)
 
 
+def test_a_row_shows_only_states_that_prompts_leave_out(memory):
+    tiers = ("hot", "warm", "cold", "archived")
+    ids = memory.journal.add_entries([entry(n, tier=tier) for n, tier in enumerate(tiers)])
+    rows = {row.id: row.marks for row in listed_page(memory, ENTRIES, asked(memory)).rows}
+    assert [rows[entry_id] for entry_id in ids] == ["", "", "search only", "archived"]
+
+
 def test_a_conversation_marks_what_an_agent_is_reminded_of(memory, clock):
     for number in range(8):
         clock.advance(timedelta(minutes=3))
