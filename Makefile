@@ -47,9 +47,9 @@ unit-tests:
 	@echo "==> unit, contract, integration and page tests"
 	@$(PYTEST) -n $(WORKERS) --dist worksteal -m "not slow" --reruns 1 --ignore tests/e2e tests
 
-browser-tests: # two processes, each with a dashboard and a browser of its own: with more, clicks are lost now and then
+browser-tests: # each process has a dashboard and a browser of its own
 	@echo "==> browser tests"
-	@$(PYTEST) -n 2 --dist loadfile -m "not slow" --reruns 1 tests/e2e
+	@$(PYTEST) -n $(WORKERS) --dist loadfile -m "not slow" --reruns 1 tests/e2e
 
 test-slow: $(VENV)/.dev browser ## set up if needed, then the tests that count in full, which `make test` leaves out
 	@$(PYTEST) -m slow tests
