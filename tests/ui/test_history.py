@@ -266,12 +266,12 @@ def test_hostile_reasons_and_titles_are_shown_as_text(dashboard: Dashboard, tmp_
     assert not [element for element in app.caption if "script" in element.value]
 
 
-def test_a_kind_that_is_none_of_ours_is_text_and_never_a_heading(dashboard: Dashboard, tmp_path, memory):
+def test_a_kind_that_is_none_of_ours_is_shown_as_it_is_written(dashboard: Dashboard, tmp_path, memory):
     hostile = "![x](https://example.invalid/p.png) :red[x]"
     memory.experience.as_operation(hostile, "as they say").delete(memory.experience.ids()[:1])
     app = dashboard(tmp_path, "history", operation=memory.history(1)[0].id)
-    assert [heading.value for heading in app.subheader] == ["Something else was done"]
-    assert hostile in [element.value for element in app.text]
+    (heading,) = (heading.value for heading in app.subheader)
+    assert heading.startswith(r"\!\[x\]\(https\:\/\/example\.invalid\/p\.png\) \:red\[x\]\: experience “Task 0")
 
 
 def main_texts(app: AppTest) -> list[str]:

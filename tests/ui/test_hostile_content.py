@@ -200,8 +200,8 @@ def in_table(element: Element) -> bool:
 
 
 def is_escaped(element: Element) -> bool:
-    """Whether Markdown or the label of a link has code between backticks, and a backslash before each other sign."""
-    shown = {"markdown": "body", "page_link": "label"}.get(element.type)
+    """Whether Markdown, a heading or a link has code in backticks, and a backslash before each other sign."""
+    shown = {"markdown": "body", "subheader": "body", "page_link": "label"}.get(element.type)
     return shown is not None and bool(CODE_IN_PROSE.fullmatch(getattr(element.proto, shown)))
 
 

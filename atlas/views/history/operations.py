@@ -25,7 +25,7 @@ from atlas.views.kinds.titles import task_title
 from atlas.views.lists.word_diff import word_diff
 from atlas.views.shared.kinds import kind_of
 from atlas.views.shared.texts import Text
-from atlas.views.shared.wording import counted, outcome_with_sign, plural, utc_time_text
+from atlas.views.shared.wording import counted, outcome_with_sign, utc_time_text
 
 PAGE_OPERATIONS = 25
 PAGE_CHANGES = 50
@@ -33,53 +33,11 @@ PAGE_TRASH = 25
 MAX_CHECKED = 50
 """Changes up to which an operation is checked for later changes of its records before it is undone."""
 
-MEANINGS = {
-    "store": "An agent stored attempts",
-    "import": "Attempts were imported",
-    "edit": "An experience was edited",
-    "delete": "Experiences were deleted",
-    "forget": "Experiences were deleted by the one who stored them",
-    "prune": "Experiences were deleted by a rule",
-    "merge": "Near-identical experiences were merged",
-    "refine": "Experiences were refined: some merged, some dropped",
-    "mark": "Records were tagged, pinned, retired or given a note, or one of these was taken back",
-    "quarantine": "Records were put into quarantine, or released from it",
-    "outcome": "Outcomes were set",
-    "restore": "Experiences were restored from the trash",
-    "strictness": "The strictness of searches was changed",
-    "undo": "An operation was undone",
-    "purge": "Records were erased for good",
-    "refuse": "A gate refused a journal entry",
-    "accept": "Experiences that waited for review were accepted",
-}
-"""Meanings of the kinds of operations."""
-
 GONE = "Its content was erased for good"
 """Placeholder for the title of a purged record."""
 
-KIND_MEANINGS = {
-    "store": "{Nouns} were added",
-    "import": "{Nouns} were imported",
-    "edit": "{A} {noun} was edited",
-    "delete": "{Nouns} were deleted",
-    "forget": "{Nouns} were deleted by the one who stored them",
-    "merge": "{Nouns} were merged",
-    "compress": "Functions that programs have in common were added",
-    "accept": "{Nouns} that waited for review were accepted",
-    "compose": "A concept that was composed of others was added",
-    "restore": "{Nouns} were restored from the trash",
-    "link": "Journal entries were linked",
-    "unlink": "A link between journal entries was removed",
-    "refuse a link": "A suggested link was refused",
-    "compact": "Journal entries were moved towards the archive",
-}
-"""Meanings of operations on only one kind of memory other than experiences."""
-
 _KIND_WORDS = {"compact": "shorten"}
 """Plain words for kinds of operations in the list."""
-
-OTHER_MEANING = "Something else was done"
-"""Meaning of an unknown kind, whose name is untrusted text."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -217,9 +175,6 @@ class OperationDetail:
     """One operation in full."""
 
     row: OperationRow
-    meaning: str
-    """Trusted text."""
-
     facts: tuple[tuple[str, str], ...]
     """Name and value. The values may be untrusted text."""
 
@@ -300,7 +255,6 @@ def operation_detail(memory: MemorySystem, operation_id: str) -> OperationDetail
     n_changes = sum(operation.counts.values())
     return OperationDetail(
         row=_checked_row(memory, operation),
-        meaning=_meaning(operation, _other(only_kind(memory, operation))),
         facts=_facts(operation),
         n_pages=_pages(n_changes, PAGE_CHANGES),
     )
@@ -395,13 +349,6 @@ def _other(kind: Kind | None) -> Kind | None:
     return None if kind is EXPERIENCE else kind
 
 
-def _meaning(operation: Operation, kind: Kind | None) -> str:
-    if kind is None or operation.kind not in KIND_MEANINGS:
-        return MEANINGS.get(operation.kind, OTHER_MEANING)
-    article = "An" if kind.noun[0] in "aeiou" else "A"
-    return KIND_MEANINGS[operation.kind].format(A=article, noun=kind.noun, Nouns=plural(kind.noun).capitalize())
-
-
 def _row(memory: MemorySystem, operation: Operation, first: RecordChange | None) -> OperationRow:
     only = only_kind(memory, operation)
     kind, sentence = _other(only), sentence_of(memory, operation, first, only)
@@ -447,7 +394,6 @@ def _kind_counts(operation: Operation, first: RecordChange | None, kind: Kind) -
 
 def _facts(operation: Operation) -> tuple[tuple[str, str], ...]:
     named = {
-        "What": "" if operation.kind in MEANINGS else operation.kind,
         "When": utc_time_text(operation.created_at),
         "Who": operation.actor,
         "Why": reason_of(operation),

@@ -18,7 +18,8 @@ FEW = 3
 
 CHANGE_CHARACTERS = 160
 
-_VERBS = {
+VERBS = {
+    "strictness": "Changed the strictness of searches",
     "store": "Stored {}",
     "import": "Imported {}",
     "edit": "Edited {}",
@@ -42,6 +43,8 @@ _VERBS = {
     "refuse a link": "Refused a link of {}",
     "compact": "Shortened {}",
 }
+"""Sentences of operations, by their kind. The records take the place of the braces."""
+
 _NOUNS = {
     "store": "the storing of {}",
     "import": "the import of {}",
@@ -100,9 +103,7 @@ def sentence_of(memory: MemorySystem, operation: Operation, first: RecordChange 
     """
     if operation.kind == UNDO:
         return _undo_sentence(memory, operation)
-    if operation.kind == "strictness":
-        return "Changed the strictness of searches"
-    pattern = _marking(first) if operation.kind == "mark" else _VERBS.get(operation.kind, "")
+    pattern = _marking(first) if operation.kind == "mark" else VERBS.get(operation.kind, "")
     return (pattern or f"{operation.kind.capitalize()}: {{}}").replace("{}", _object(memory, operation, first, kind), 1)
 
 

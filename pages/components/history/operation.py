@@ -48,8 +48,7 @@ def operation_panel(memory: MemorySystem, operation_id: str) -> None:
     if detail is None:
         st.warning("There is no such operation in this store.", icon=":material/search_off:")
         return
-    st.subheader(detail.meaning, anchor=False)
-    draw_sentence(detail.row)
+    st.subheader(as_written(detail.row.sentence), anchor=False)
     with st.container(horizontal=True, gap="medium"):
         for name, value in detail.facts:
             with st.container(width="content", gap=None):
@@ -104,7 +103,10 @@ def _button_type(row: OperationRow, *, is_main: bool) -> Literal["primary", "sec
 
 
 def _draw_changes(diffs: Sequence[RecordDiff], *, key: str) -> None:
-    """Draw the changes as one table, and below it the selected record in full, before and after."""
+    """Draw the changed record in full, before and after, or several in one table and below it the selected one."""
+    if len(diffs) == 1:
+        _draw_diff(diffs[0], key=f"history_diff_{key}")
+        return
     rows = change_rows(diffs)
     if not rows:
         return

@@ -19,7 +19,7 @@ from atlas.views.concepts.kind import CONCEPTS
 from atlas.views.concepts.lineage import quoted
 from atlas.views.concepts.parameters import parameters_of
 from atlas.views.concepts.primitives import load_primitives, loader_names, n_missing, n_updates, update_primitives
-from atlas.views.history.operations import operation_detail, operation_page
+from atlas.views.history.operations import operation_page
 from atlas.views.kinds.concept import CONCEPT, MOST_USED_FIRST
 from atlas.views.lists.cells import table_as_json
 from atlas.views.lists.listing import found_page, listed_page, similar_rows
@@ -270,8 +270,11 @@ def test_the_history_speaks_of_concepts_only_where_all_are(memory):
     memory.experience.as_operation("import", "all", operation_id=both.operation_id).store(attempt())
     memory.experience.store(attempt())
     assert [row.counts for row in operation_page(memory).rows] == ["1 added", "3 added", "concept crop added"]
-    meanings = [operation_detail(memory, row.id).meaning for row in operation_page(memory).rows]
-    assert meanings == ["An agent stored attempts", "Attempts were imported", "Concepts were added"]
+    assert [row.sentence for row in operation_page(memory).rows] == [
+        "Stored experience “Sort a list of numbers”",
+        "Imported concept “a”, 1 concept and 1 experience",
+        "Stored concept “crop”",
+    ]
 
 
 LOADER = """

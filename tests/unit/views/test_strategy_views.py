@@ -17,7 +17,7 @@ from atlas.core.types import Strategy
 from atlas.memory.strategies.records import WARNING
 from atlas.testing import FixedClock, HashEmbedder
 from atlas.views.charts.interval_bars import interval_bar
-from atlas.views.history.operations import operation_detail, operation_page
+from atlas.views.history.operations import operation_page
 from atlas.views.kinds.filters import options_of
 from atlas.views.kinds.kind import SUREST
 from atlas.views.kinds.strategy import HIGHEST, MOST_TRIED_FIRST, READ, RETIRED, STRATEGY
@@ -466,7 +466,7 @@ def test_the_history_names_strategies(memory):
         "strategy other added",
         "strategy refund added",
     ]
-    assert operation_detail(memory, rows[0].id).meaning == "Strategies were deleted"
+    assert rows[0].sentence == "Deleted strategy “refund”"
 
 
 def test_a_selection_of_strategies_says_how_their_tries_went(memory):
