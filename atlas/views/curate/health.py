@@ -20,8 +20,8 @@ QUEUES = (DUPLICATES, FAILING, NEVER, STALE, UNKNOWN, BURIED)
 """The queues on Curate, by their names in an address."""
 
 DOMAIN_ORDER = (
-    "The lowest success rate first. Red is clearly below the average: even the upper end of the likely range is. The "
-    "range counts each attempt, so it is too narrow where many are at the same task."
+    "Red ones come first: they are clearly below the average, even the upper end of their likely range. Then the "
+    "lowest success rate first. The range counts each attempt, so it is too narrow where many are at the same task."
 )
 """Order in which pages list domains."""
 

@@ -1,4 +1,4 @@
-"""The domains of a map, lowest success rate first, with their sizes, rates and tasks."""
+"""The domains of a map, the weakest first, with their sizes, rates and tasks."""
 
 from __future__ import annotations
 
@@ -141,10 +141,13 @@ class DomainTasks:
 
 
 def domain_rows(memory_map: MemoryMap, outcomes: Categories) -> tuple[DomainRow, ...]:
-    """Return the domains, the lowest success rate first, and last those of which no outcome is known."""
+    """Return the domains: those clearly below average, then the others, each part the lowest success rate first.
+
+    Domains of which no outcome is known come last.
+    """
     average = success_rate(outcomes).share
     rows = [_row(memory_map, outcomes, domain, average) for domain in memory_map.domains]
-    return tuple(sorted(rows, key=lambda row: (share_for_order(row.rate), -row.n, row.name)))
+    return tuple(sorted(rows, key=lambda row: (not row.is_weak, share_for_order(row.rate), -row.n, row.name)))
 
 
 def domains_caption(memory_map: MemoryMap) -> str:

@@ -200,6 +200,17 @@ def test_domains_come_worst_first_with_their_interval(points):
     assert rows[0].as_line().rate == {"share": 0.0, "text": "0% of 2\nlikely 0–71%", "weak": True, "tick": 9 / 11}
 
 
+def test_a_domain_clearly_below_average_comes_before_a_lower_one_with_few_outcomes():
+    ids = [f"id{i}" for i in range(60)]
+    memory_map = make_map(ids, labels=[0] * 38 + [1] * 20 + [2] * 2)
+    outcome = dict.fromkeys(ids, "succeeded") | dict.fromkeys([*ids[38:48], ids[58], ids[59]], "failed")
+    del outcome["id59"]
+    rows = domain_rows(memory_map, points_of(memory_map, {**COLUMNS, "outcome": outcome}).outcomes)
+    assert [(row.name, row.rate.share, row.is_weak) for row in rows] == [
+        ("soup", 0.5, True), ("web", 0.0, False), ("tax", 1.0, False),
+    ]  # fmt: skip
+
+
 def test_a_domain_of_which_no_outcome_is_known_comes_last():
     memory_map = make_map()
     columns = {**COLUMNS, "outcome": {f"id{i}": "succeeded" for i in range(5)}}
