@@ -106,7 +106,7 @@ def _advice(memory: MemorySystem, part: Part, hit: RankedHit) -> Advice:
     record = hit.hit.item
     views = VIEWS[part.name]
     card = views.card(memory, record, "")
-    name = task_title(card.title).title if isinstance(record, Experience) else " ".join(card.title.split())
+    name = task_title(record.task.description).title if isinstance(record, Experience) else card.title
     match record:
         case Strategy():
             steps = steps_of(record.suggestion)
@@ -127,7 +127,13 @@ def _advice(memory: MemorySystem, part: Part, hit: RankedHit) -> Advice:
         strength=part.strength(hit),
         text=brief,
         source=", ".join(
-            filter(None, [f"{views.kind.noun.capitalize()} “{shortened(name, TITLE_CHARACTERS)}”", card.outcome])
+            filter(
+                None,
+                [
+                    f"{views.kind.noun.capitalize()} “{shortened(' '.join(name.split()), TITLE_CHARACTERS)}”",
+                    card.outcome,
+                ],
+            )
         ),
     )
 

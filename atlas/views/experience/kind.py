@@ -9,6 +9,7 @@ from atlas.views.experience.proposals import MergeRequest, PruneRequest
 from atlas.views.experience.selection import selection_summary
 from atlas.views.experience.trials import grouped_ids, task_page
 from atlas.views.kinds.experience import EXPERIENCE
+from atlas.views.kinds.titles import task_text
 from atlas.views.lists.facts import Badge
 from atlas.views.lists.hits import CardText
 from atlas.views.lists.kind_views import KindViews, deleting, merging
@@ -17,10 +18,10 @@ from atlas.views.lists.kind_views import KindViews, deleting, merging
 def card_text(experience: Experience) -> CardText:
     """Return the texts of the card of an experience."""
     return CardText(
-        title=experience.task.description,
+        title=task_text(experience.task.description),
         badge=Badge.of_outcome(experience.outcome.label),
         sources={
-            "Task": experience.embedding_text,
+            "Task": task_text(experience.embedding_text),
             "Solution": experience.solution_output,
             "Feedback": experience.feedback,
         },

@@ -24,8 +24,9 @@ _OPENINGS = re.compile(
     r"""(?:
         (?:hi|hello|hey|dear|good\ (?:morning|afternoon|evening))\b(?:[^.!?\n]{0,30}[.!]|[^.!?,:\n]{0,30}[,:])
         | (?:(?:fwd?|re|aw|wg|task|question|problem|issue|instructions?|prompt):)
-        | you\ (?:are\ )?[\w\ ]{1,40}\ and\ you\ (?:want|need|wish|are\ contacting)\ to\b
-        | you\ are\ (?!given\b|to\b)(?:[^.!?:\n]{1,120}\.|[\w\ ]{1,40},(?=\ you\b))
+        | you\ (?:are\ )?[\w\ ]{1,40},?\ and\ (?:you\ )?(?:want|need|wish|are\ contacting)\ to\b
+        | you\ are\ (?!given\b|to\b)[\w\ ]{1,40}(?:\([^()\n]{1,40}\))?,(?=\ you\ (?!have\b|are\b))
+        | you\ are\ (?!given\b|to\b)(?:[^.!?:\n()]|\([^()\n]{1,40}\)){1,120}\.
         | (?:you|i)\ (?:want|need|wish)\ (?:you\ )?to\b
         | i(?:'d|\ would)\ like\ (?:you\ )?to\b
         | (?:your|the)\ (?:task|goal|job)\ is\ to\b
@@ -104,6 +105,12 @@ def task_title(description: str) -> TaskTitle:
     return TaskTitle(_capitalised(title, len(text) < len(whole)) + mark, _rest(text[end:]))
 
 
+def task_text(description: str) -> str:
+    """Return a task without the usual beginnings of prompts, from a capital letter on."""
+    text = _without_openings(description)
+    return text if text == description else _with_capital(text)
+
+
 def _without_openings(text: str) -> str:
     """Return a text without a greeting, a role and the like, as long as enough is left."""
     code = _CODE.match(text)
@@ -149,7 +156,11 @@ def _capitalised(title: str, is_shortened: bool) -> str:
         title = title.strip('"')
     if is_shortened and title.count('"') == 1:
         title = title.replace('"', "")
-    return title[:1].upper() + title[1:] if is_shortened and _WORD.match(title) else title
+    return _with_capital(title) if is_shortened else title
+
+
+def _with_capital(text: str) -> str:
+    return text[:1].upper() + text[1:] if _WORD.match(text) else text
 
 
 def _rest(text: str) -> str:

@@ -22,8 +22,8 @@ _WORD = re.compile(r"(?=[^\W_]*[^\W\da-fA-F_])[^\W\d_]{3}")
 """Three letters, of a word that is no hexadecimal number."""
 
 _HEADING = re.compile(r"#+ +")
-_CODE = re.compile(r"(?:SELECT|WITH|CREATE|INSERT|UPDATE|DELETE) |\w+ = |.*[{;(]$")
-"""The first line of code in a language that is not recognised."""
+_CODE = re.compile(r"(?:SELECT|WITH|CREATE|INSERT|UPDATE|DELETE) |\w+ = |\w+\(\{.*\}\)$|.*[{;(]$")
+"""The first line of code in a language that is not recognised, or a call of a tool."""
 
 _PATCHED = re.compile(r"^(?:\+\+\+ b|--- a)/(\S+)", re.M)
 _ADDED, _REMOVED = re.compile(r"^\+(?!\+\+ )", re.M), re.compile(r"^-(?!-- )", re.M)
@@ -100,7 +100,7 @@ def _program_line(solution: str) -> str:
 
 def is_code(solution: str) -> bool:
     """Return whether a solution is a program or data, not an answer in words."""
-    return _language(solution) is not None or _CODE.match(_first_line(solution)) is not None
+    return _language(solution) is not None or _CODE.match(_first_line(solution).strip()) is not None
 
 
 def _language(solution: str) -> str | None:

@@ -23,7 +23,7 @@ COLOURS: dict[str, Literal["violet", "blue", "orange"]] = {
 
 EVIDENCE = "Did memory help before?"
 CAVEAT = "One case only."
-IN_BLOCK = "Code that solved a task like this one: see place {} below."
+IN_BLOCK = "What solved a task like this one: see place {} below."
 
 
 def draw_banner(answer: Answer, advice: Advice | None, proof: Proof | None) -> None:

@@ -106,6 +106,8 @@ def test_a_strategy_for_something_else_gives_way_to_an_attempt_that_succeeded_an
         ("https://example.org/fares", "https://example.org/fares"),
         ("def refund(flight):\n    return flight.\n", ""),
         ('{"fare": 12}', ""),
+        ("    fare = 12\n    return fare", ""),
+        ('pay_back({"fare": 12})', ""),
     ],
 )
 def test_a_short_answer_is_advice_itself_and_code_only_points_to_its_place(memory, solution, text):

@@ -10,7 +10,7 @@ import pytest
 
 from atlas.core.settings import Settings
 from atlas.importers.run import read_attempts
-from atlas.views.kinds.titles import TITLE_CHARACTERS, TaskTitle, task_title
+from atlas.views.kinds.titles import TITLE_CHARACTERS, TaskTitle, task_text, task_title
 
 
 @pytest.mark.parametrize(
@@ -22,6 +22,9 @@ from atlas.views.kinds.titles import TITLE_CHARACTERS, TaskTitle, task_title
         ("You are ann_lee_12. You want to fly home on May 20 (one way). You have no bags.",
          "Fly home on May 20 (one way)", "You have no bags."),
         ("You are ann_lee_12 and you want to cancel your flight to Oslo.", "Cancel your flight to Oslo", ""),
+        ("You are Ann (with ID: ann_lee_12). You want to cancel your flight home.", "Cancel your flight home", ""),
+        ("You are Ann (with ID: ann_lee_12), you want to cancel your flight.", "Cancel your flight", ""),
+        ("You are ann_lee_12, and want to cancel your flight to Oslo.", "Cancel your flight to Oslo", ""),
         ("You are an agent with a shell. Could you please find out why the tests fail?",
          "Find out why the tests fail", ""),
         ("Hello Bob! Can you write the notes of Monday? In English.", "Write the notes of Monday", "In English."),
@@ -81,3 +84,8 @@ def real_prompts(directory: Path) -> Iterator[str]:
 def test_the_text_after_a_title_shows_no_fences_of_code_blocks():
     task = task_title("SyntaxError: invalid syntax\nIt is run as follows:\n```python\nrun.py 1\n```\nIt stops.")
     assert task.rest == "It is run as follows: run.py 1 It stops."
+
+
+def test_the_text_of_a_task_begins_with_a_capital_letter_after_what_is_left_out():
+    assert task_text("You are ann_lee_12. You want to cancel your flight.\nTo Oslo.") == "Cancel your flight.\nTo Oslo."
+    assert task_text("cancel my flight to Oslo") == "cancel my flight to Oslo"
