@@ -10,7 +10,7 @@ import pytest
 import atlas
 from atlas.core.errors import InvalidInput, PlanOutdated
 from atlas.memory.base.strictness import strictness_plan, strictness_queries
-from atlas.views.history.operations import operation_detail, operation_page
+from atlas.views.history.operations import operation_page
 from tests.support.sample import EMBEDDER
 
 TEXTS = (
@@ -148,6 +148,6 @@ def test_history_shows_each_change_with_both_values(memory):
     memory.apply_strictness(memory.plan_strictness(3))
     row = operation_page(memory).rows[0]
     assert (row.what, row.reason) == ("strictness", "strictness 3, before 2")
-    assert operation_detail(memory, row.id).meaning == "The strictness of searches was changed"
+    assert row.sentence == "Changed the strictness of searches"
     [change] = memory.changes(row.id)
     assert ("strictness", "2.0", "3.0") in change.fields
