@@ -302,7 +302,7 @@ def test_the_history_names_concepts_opens_them_and_brings_them_back(dashboard: D
     assert memory.concepts.ids() == [added]
     operation = memory.history(1)[0]
     app = dashboard(tmp_path, "history", operation=operation.id)
-    assert "Concepts were restored from the trash" in [element.value for element in app.subheader]
+    assert [element.value for element in app.subheader] == ["Restored concept “crop” from the trash"]
     assert [link.proto.page for link in of_type(app, "page_link")][-1] == "concepts"
     undo_button(app, "history").click().run()
     assert memory.concepts.ids() == []
