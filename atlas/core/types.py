@@ -275,7 +275,7 @@ class Strategy(VectorRecord):
     """Ids of the trajectories from which the strategy was abstracted."""
 
     metadata: Mapping[str, Any] = field(default_factory=dict)
-    """Further facts. `derived_by` is `template`, or the name of a language model."""
+    """Further facts. `derived_by` is `template`, `workflow`, or the name of a language model."""
 
     created_at: datetime | None = None
     """Time when the strategy was written, or None if it is not stored yet."""

@@ -147,14 +147,18 @@ def numbered_steps(workflow: CodeConcept) -> str:
     return "\n".join(f"{number}. {step}" for number, step in enumerate(steps, 1))
 
 
-def strategy_of_workflow(workflow: CodeConcept) -> Strategy:
-    """Return a workflow as a strategy, for agents that call tools instead of running code."""
+def strategy_of_workflow(workflow: CodeConcept, attempt_ids: Mapping[str, str]) -> Strategy:
+    """Return a workflow as a strategy, for agents that call tools instead of running code.
+
+    Args:
+        attempt_ids: Ids of attempts, keyed by the ids of the experiences that they are stored as.
+    """
     return Strategy(
         title=_call_chain(_called_tools(workflow)) or _call_chain(workflow.tools),
         situation=f"A task for which {_join_names(workflow.tools)} are needed.",
         suggestion=numbered_steps(workflow),
-        sources=workflow.found_in,
-        metadata=scope_of(workflow.metadata),
+        sources=tuple(attempt_ids[found_id] for found_id in workflow.found_in if attempt_ids.get(found_id)),
+        metadata={**scope_of(workflow.metadata), "derived_by": WORKFLOW},
     )
 
 

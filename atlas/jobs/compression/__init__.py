@@ -173,11 +173,15 @@ def add_concepts(
 
 def new_strategies(memory: MemorySystem, concepts: Sequence[CodeConcept]) -> list[Strategy]:
     """Return the workflows among some concepts as strategies, without those whose advice the bank has."""
-    strategies = {
-        content_hash(strategy): strategy for strategy in map(strategy_of_workflow, filter(is_workflow, concepts))
-    }
-    if not strategies:
+    workflows = [concept for concept in concepts if is_workflow(concept)]
+    if not workflows:
         return []
+    experience_ids = sorted({experience_id for workflow in workflows for experience_id in workflow.found_in})
+    attempt_ids = memory.experience.column("trajectory_id", {"id": {"$in": experience_ids}})
+    strategies = {
+        content_hash(strategy): strategy
+        for strategy in (strategy_of_workflow(workflow, attempt_ids) for workflow in workflows)
+    }
     existing_hashes = set(map(content_hash, memory.strategies.get_many(memory.strategies.ids())))
     return [strategy for hash_of_content, strategy in strategies.items() if hash_of_content not in existing_hashes]
 

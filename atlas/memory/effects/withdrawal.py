@@ -276,7 +276,7 @@ def _as_tuple(value: Any) -> tuple[Any, ...]:
 def _experience_ids_by_name(system: Any, ids: Sequence[str]) -> dict[str, str]:
     """Return the ids of experiences, keyed by these ids and by the ids of their attempts, including merged ones.
 
-    Workflows name experiences as their sources, and other strategies name attempts.
+    Strategies name attempts as their sources. Those that an earlier version made of workflows name experiences.
     """
     experiences: list[Experience] = system.experience.get_many(ids) if ids else []
     ids_by_name: dict[str, str] = {}

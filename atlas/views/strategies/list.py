@@ -184,9 +184,9 @@ def trend_text(outcomes: Sequence[bool]) -> str:
 
 
 def written_by(strategy: Strategy) -> str:
-    """Return `template`, the name of a language model, or `by hand`. Empty for one that came from the journal.
+    """Return `template`, `workflow`, the name of a language model, or `by hand`. It is untrusted text.
 
-    It is untrusted text.
+    Empty for a strategy that came from the journal.
     """
     writer = str(strategy.metadata.get("derived_by") or BY_HAND)
     return "" if writer == JOURNAL else writer

@@ -24,6 +24,7 @@ from atlas.learning.strategies import LearnedConcept, StitchCompressionStrategy
 from atlas.memory.concepts.memory import COLLECTION
 from atlas.testing import HashEmbedder, ScriptedLLM
 from atlas.views.concepts.compression import found_rows
+from atlas.views.strategies.strategy import strategy_detail
 from tests.support.learning.tool_calls import refund
 from tests.support.programs import compress, compress_store, make_programs
 from tests.support.stores import opened_store
@@ -151,8 +152,19 @@ def test_workflows_become_strategies_where_that_is_asked_for_and_are_undone_with
     assert shop.operation(operation_id).reason == "found in 6 attempts"
     (strategy,) = shop.strategies.get_many(shop.strategies.ids())
     assert strategy.title == "find_user → get_order → refund"
+    attempts = shop.experience.get_many(shop.experience.ids())
+    assert sorted(strategy.sources) == sorted(attempt.trajectory_id for attempt in attempts)
     shop.undo(operation_id)
     assert (len(shop.strategies), len(shop.concepts)) == (0, 0)
+
+
+def test_the_page_of_a_workflow_as_a_strategy_lists_the_attempts_that_it_was_learned_from(shop):
+    found = compress(shop)
+    add_concepts(shop, found, [found.learned[0].concept.id], with_strategies=True)
+    detail = strategy_detail(shop, shop.strategies.ids()[0])
+    assert [source.outcome for source in detail.sources] == ["✓ succeeded"] * 6
+    assert {source.experience_id for source in detail.sources} == set(shop.experience.ids())
+    assert {fact.name: fact.value for fact in detail.facts}["Written by"] == "workflow"
 
 
 def test_a_workflow_that_is_added_again_does_not_repeat_its_strategy(shop):

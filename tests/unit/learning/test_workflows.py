@@ -70,10 +70,10 @@ def test_a_workflow_is_proven_by_the_calls_that_it_makes_again() -> None:
     assert (learned.n_checked, learned.n_verified, learned.is_proven) == (6, 6, True)
     assert learned.concept.tools == ("find_user", "get_order", "refund")
     assert learned.concept.description == "Workflow of 3 tool calls: find_user → get_order → refund"
-    strategy = strategy_of_workflow(learned.concept)
+    strategy = strategy_of_workflow(learned.concept, {f"a{n}": f"attempt {n}" for n in range(5)})
     assert strategy.title == "find_user → get_order → refund"
     assert strategy.suggestion.splitlines()[1] == "2. order_result = get_order(order_id=order_id)"
-    assert set(strategy.sources) == {f"a{n}" for n in range(6)}
+    assert set(strategy.sources) == {f"attempt {n}" for n in range(5)}, "one is no longer stored"
 
 
 def test_repeated_calls_of_a_tool_are_counted_in_its_name() -> None:
@@ -91,13 +91,13 @@ def test_repeated_calls_of_a_tool_are_counted_in_its_name() -> None:
     ]
     (learned,) = propose(attempts).learned
     assert learned.concept.description == "Workflow of 3 tool calls: find_user → get_order ×2"
-    assert strategy_of_workflow(learned.concept).title == "find_user → get_order ×2"
+    assert strategy_of_workflow(learned.concept, {}).title == "find_user → get_order ×2"
 
 
 def test_a_workflow_in_two_functions_is_named_after_its_distinct_tools() -> None:
     (learned,) = propose([refund(n) for n in range(6)]).learned
     edited = dataclasses.replace(learned.concept, code=f"{learned.concept.code}\n\n\ndef other():\n    pass")
-    assert strategy_of_workflow(edited).title == "find_user → get_order → refund"
+    assert strategy_of_workflow(edited, {}).title == "find_user → get_order → refund"
 
 
 def test_names_of_tools_are_no_parameters() -> None:
