@@ -101,7 +101,7 @@ function mapCamera(map) {
 
   /** Fly to a domain. */
   const show = ({ x, y, radius }) => {
-    const reach = 2.2 * Math.max(radius, 1e-3)
+    const reach = 1.1 * Math.max(radius, 1e-3)
     fly(framing([x - reach, y - reach], [x + reach, y + reach], [40, 40], fitting().view.scale * 60))
   }
 

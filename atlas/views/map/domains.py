@@ -20,6 +20,9 @@ from atlas.views.map.points import Points
 from atlas.views.shared.rates import interval_text, rate_text, share_for_order, weak_groups_sentence
 from atlas.views.shared.wording import OUTCOMES, counted, outcome_labels, percent
 
+MEMBERS_IN_RADIUS = 0.95
+"""Share of a domain's members that are in view when the map shows the domain."""
+
 MAX_MEMBERS = 200
 """Maximum number of members whose tasks are read for the list of a domain's tasks."""
 
@@ -61,7 +64,7 @@ class DomainRow:
     rate: SuccessRate
     centre: tuple[float, float]
     radius: float
-    """Median distance of its members from its centre, on the map."""
+    """Distance from its centre, on the map, within which 95 of 100 members lie."""
 
     typical: tuple[str, ...]
     """Ids of typical experiences of the domain."""
@@ -254,7 +257,7 @@ def _row(memory_map: MemoryMap, outcomes: Categories, domain: Domain, average: f
         n=int(inside.sum()),
         rate=rate,
         centre=domain.centre,
-        radius=float(np.median(distances)) if len(distances) else 0.0,
+        radius=float(np.quantile(distances, MEMBERS_IN_RADIUS)) if len(distances) else 0.0,
         typical=domain.typical,
         average=average,
         is_weak=rate.interval is not None and average is not None and rate.interval.high < average,

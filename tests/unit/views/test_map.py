@@ -211,6 +211,17 @@ def test_a_domain_clearly_below_average_comes_before_a_lower_one_with_few_outcom
     ]  # fmt: skip
 
 
+def test_the_radius_of_a_domain_in_two_parts_reaches_both():
+    memory_map = make_map(
+        [f"id{i}" for i in range(60)], labels=[0] * 30 + [1] * 20 + [0] * 10, names=("parted", "between")
+    )
+    parted = next(
+        row for row in domain_rows(memory_map, points_of(memory_map, COLUMNS).outcomes) if row.name == "parted"
+    )
+    far_end = memory_map.coordinates[57]
+    assert np.linalg.norm(far_end - np.array(parted.centre)) <= parted.radius
+
+
 def test_a_domain_of_which_no_outcome_is_known_comes_last():
     memory_map = make_map()
     columns = {**COLUMNS, "outcome": {f"id{i}": "succeeded" for i in range(5)}}
