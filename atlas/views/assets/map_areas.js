@@ -5,6 +5,7 @@ const REACH_PIXELS = 19 // about a point, where all of the map is seen
 const GAP_PIXELS = 2.5 // from the border of an area to its line, so that neighbours stand apart
 const WEAK_STRENGTH = 0.13, WEAK_STRENGTH_ON_DARK = 0.2, OTHER_STRENGTH = 0.07, OTHER_STRENGTH_ON_DARK = 0.13, MARKED_STRENGTH = 0.2 // opacities
 const WEAK_LINE = 0.85, OTHER_LINE = 0.75 // opacities of the lines about them
+const CLOSE_LINE = 0.5 // share of that opacity that is left from close by
 const AREA_MOST = 3000 // points of domains up to which they have areas
 
 function mapAreas(map) {
@@ -45,16 +46,16 @@ function mapAreas(map) {
     return (px, py) => groupAt((px - left) / factor, (py - top) / factor)
   }
 
-  /** Draw them. Amid a domain its area would tint all. */
+  /** Draw them. Amid a domain its area would tint all, so that only the lines about areas are seen from close by. */
   function draw() {
-    const { theme, colours, camera } = map, share = Math.min(1, 3 - camera.magnification())
-    if (share <= 0 || !hasAreas()) return
+    const { theme, colours, camera } = map, share = Math.min(1, Math.max(0, 3 - camera.magnification()))
+    if (!hasAreas()) return
     contoursNow().paths.forEach((path, place) => {
       const label = colours.labels[place], isMarked = label.number === marked
       if (!label.weak && !isMarked && !isOutlined(label)) return
       const strength = label.weak ? (theme.isDark ? WEAK_STRENGTH_ON_DARK : WEAK_STRENGTH) : isMarked ? MARKED_STRENGTH : theme.isDark ? OTHER_STRENGTH_ON_DARK : OTHER_STRENGTH
       const line = label.weak || isMarked ? WEAK_LINE : OTHER_LINE
-      map.overlay.shade(path, camera.magnification(), camera.toScreen(0, 0), GAP_PIXELS, label.weak ? theme.red : theme.grey, strength * share, line * share)
+      map.overlay.shade(path, camera.magnification(), camera.toScreen(0, 0), GAP_PIXELS, label.weak ? theme.red : theme.grey, strength * share, line * Math.max(share, CLOSE_LINE))
     })
   }
 
