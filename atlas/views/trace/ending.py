@@ -5,12 +5,13 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from atlas.core.types import Experience
+from atlas.core.types import Experience, Step
 from atlas.core.words import first_sentences
 from atlas.views.shared.texts import language_of
 from atlas.views.shared.wording import counted
 from atlas.views.trace.errors import contains_error, error_line
 from atlas.views.trace.terminal import readable
+from atlas.views.trace.turns import SPEAKERS, is_person
 
 NAMES = {"python": "Python", "json": "JSON", "diff": "changed code"}
 LINE_CHARACTERS = 300
@@ -56,7 +57,7 @@ def _texts(experience: Experience) -> Iterator[str]:
     """Yield what may tell the end, the most telling first."""
     yield _first_line(experience.feedback)
     yield _first_line(experience.outcome.error_info or "")
-    outputs = [step.observation for step in reversed(experience.steps)]
+    outputs = [_output(step) for step in reversed(experience.steps)]
     patch = _patch_line(experience.solution_output)
     if experience.outcome.success is False or (experience.outcome.success is None and not patch):
         yield from (text.split("\n")[error_line(text)] for text in outputs if contains_error(text))
@@ -74,7 +75,12 @@ def _texts(experience: Experience) -> Iterator[str]:
 def _is_followed(experience: Experience) -> bool:
     """Return whether the solution is only the last action, whose output tells more."""
     last = experience.steps[-1] if experience.steps else None
-    return last is not None and last.action == experience.solution_output and bool(last.observation.strip())
+    return last is not None and last.action == experience.solution_output and bool(_output(last).strip())
+
+
+def _output(step: Step) -> str:
+    """Return what an action led to, or an empty string if a person answered it: thanks are no result."""
+    return "" if is_person(str(step.metadata.get(SPEAKERS, ""))) else step.observation
 
 
 def _patch_line(solution: str) -> str:

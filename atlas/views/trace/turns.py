@@ -122,12 +122,17 @@ def _is_code(text: str) -> bool:
     return language_of(text) is not None or len(_INDENTED.findall(text[:_PRETTY_CHARACTERS])) >= LEAST_STATEMENTS
 
 
+def is_person(speaker: str) -> bool:
+    """Return whether a speaker of an observation is a person, and not a tool."""
+    return speaker.partition(" ")[0].lower() in _PEOPLE
+
+
 def _answers(step: Step) -> Iterator[Turn]:
     named = step.metadata.get(SPEAKERS)
     speakers = [name.strip() for name in named.split(",")] if isinstance(named, str) else []
     for speaker, text in _split(step.observation, [name for name in speakers if name]):
         kind, _, tool = speaker.partition(" ")
-        if kind.lower() in _PEOPLE:
+        if is_person(speaker):
             yield Turn(role=USER, speaker="User", form=SPEECH, text=readable(text))
             continue
         output = readable(_pretty(text))

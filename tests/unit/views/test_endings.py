@@ -21,6 +21,11 @@ def printing(output: str) -> atlas.Step:
     return atlas.Step(action="test", observation=output)
 
 
+def answered(answer: str, by: str) -> atlas.Step:
+    """A message that a speaker answered."""
+    return atlas.Step(action="It is paid back.", observation=answer, metadata={"observation_from": by})
+
+
 @pytest.fixture
 def memory(tmp_path):
     with atlas.open_memory(tmp_path, embedder=HashEmbedder(), settings=atlas.Settings()) as opened:
@@ -53,6 +58,8 @@ def memory(tmp_path):
         ({"solution": "Lady Derailla it is."}, "Lady Derailla it is."),
         ({"solution": "# 31. Draw maps ourselves\n\nBecause."}, "31. Draw maps ourselves"),
         ({"steps": (atlas.Step(action="look around"),)}, "look around"),
+        ({"solution": "It is paid back.", "steps": (answered("Thanks!", "user"),)}, "It is paid back."),
+        ({"solution": "It is paid back.", "steps": (answered("12 paid", "tool pay"),)}, "12 paid"),
     ],
 )
 def test_the_end_is_what_tells_most(memory, given, line):
