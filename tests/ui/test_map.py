@@ -64,7 +64,7 @@ def test_a_store_is_drawn_with_its_domains_worst_first(dashboard: Dashboard, tmp
     assert "**1 of 3 domains is clearly below the average of 67%.**" in [each.value for each in app.markdown]
     assert "0 of 60 in no domain" in [each.value for each in app.caption]
     [heading] = [each for each in app.markdown if each.value == "**Domains, weakest first**"]
-    assert "The lowest success rate first." in heading.help
+    assert "the lowest success rate first." in heading.help
 
 
 def test_the_verdict_leads_to_the_failures_of_the_weak_domains(dashboard: Dashboard, tmp_path):
