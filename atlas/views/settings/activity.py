@@ -30,7 +30,7 @@ NEXT = "The agent can then search this memory and store its attempts, which appe
 """Effect of connecting an agent."""
 
 MAX_READ = 500
-"""Most attempts that are read to find these agents, the newest."""
+"""Most attempts with an agent that are read to find these agents, the newest."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -54,10 +54,9 @@ def agent_rows(memory: MemorySystem) -> tuple[AgentRow, ...]:
     """Return at most `MAX_AGENTS` agents, those with the latest attempts first."""
     n_of = {str(agent): n for agent, n in memory.experience.values("agent_id").items() if agent}
     last = dict[str, datetime]()
-    for row in memory.experience.browse(limit=MAX_READ):  # newest first
-        agent = str(row["metadata"].get("agent_id", ""))
-        if agent in n_of and len(last) < MAX_AGENTS:
-            last.setdefault(agent, stored_instant(row["metadata"]))
+    for row in memory.experience.browse({"agent_id": {"$in": [*n_of]}}, limit=MAX_READ) if n_of else ():  # newest first
+        if len(last) < MAX_AGENTS:
+            last.setdefault(str(row["metadata"]["agent_id"]), stored_instant(row["metadata"]))
     return tuple(_agent_row(memory, agent, n_of[agent], at) for agent, at in last.items())
 
 

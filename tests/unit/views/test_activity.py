@@ -13,6 +13,7 @@ from atlas.jobs.duplicates import LiveDuplicates
 from atlas.jobs.live_map import LiveMap
 from atlas.testing import HashEmbedder
 from atlas.views.settings.activity import (
+    MAX_READ,
     agent_rows,
     agents_title,
     connecting_lines,
@@ -37,6 +38,13 @@ def test_the_agents_that_wrote_last_are_named_however_little_they_wrote(tmp_path
         assert (rows[1].n_attempts, rows[1].rate.text, rows[1].rate.share) == (3, "100% of 3", 1.0)
         assert agents_title(len(rows), count_agents(memory)) == "Agents that wrote last: 5 of 9"
         assert agents_title(9, 9) == "Agents that wrote last"
+
+
+def test_agents_are_listed_behind_many_newer_attempts_without_an_agent(tmp_path):
+    with atlas.open_memory(tmp_path / "store", embedder=HashEmbedder()) as memory:
+        later = [attempt(f"Mend {n}", at=BEGIN + timedelta(minutes=n)) for n in range(1, MAX_READ + 1)]
+        memory.experience.store_many([attempt("Sort", agent="scout", at=BEGIN), *later])
+        assert [row.name for row in agent_rows(memory)] == ["scout"]
 
 
 def test_the_rate_of_an_agent_has_a_bar_unless_no_outcome_is_known(tmp_path):
