@@ -52,7 +52,7 @@ NOUNS = {"entry": "journal line", "turn": "conversation turn"}
 """Longer nouns for the kinds of records whose own noun is unclear without the name of the memory."""
 
 MAX_NAMES = 5
-"""Maximum number of edited skills in an error message."""
+"""Maximum number of edited skills in an error message, and of imported files in the history."""
 
 MAX_CHANGES = 20
 """Maximum number of printed changes."""
@@ -105,6 +105,13 @@ def _import(options: argparse.Namespace, settings: Settings) -> int:
         return _import_all(options, settings)
 
 
+def _reason(paths: Sequence[Path]) -> str:
+    """Return `imported a.json, b.json, c.json, d.json, e.json and 57 others`, for the history."""
+    names = [sanitise(path.name) for path in paths]
+    others = [counted(len(names) - MAX_NAMES, "other")] if len(names) > MAX_NAMES else []
+    return f"imported {in_words([*names[:MAX_NAMES], *others])}"
+
+
 def _import_all(options: argparse.Namespace, settings: Settings) -> int:
     marks_files = [path for path in options.paths if path.is_file() and is_marks_file(path)]
     if marks_files:
@@ -115,7 +122,7 @@ def _import_all(options: argparse.Namespace, settings: Settings) -> int:
     if options.dry_run:
         return _preview(options, settings)
     with open_local(bulk_settings(settings), create=True) as memory:
-        sink = MemorySink(memory, f"imported {', '.join(sanitise(path.name) for path in options.paths)}")
+        sink = MemorySink(memory, _reason(options.paths))
         report = _import_paths(sink, options, settings)
         _print_report(report, "added")
         if report.added and sink.operation_id:

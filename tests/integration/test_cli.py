@@ -386,6 +386,16 @@ def test_more_may_be_asked_for_than_there_could_be(store, capsys, arguments):
     assert len(run(capsys, *arguments).splitlines()) == 1
 
 
+def test_the_history_names_a_few_of_many_imported_files(store, tmp_path, capsys):
+    paths = [tmp_path / f"{name}.jsonl" for name in "abcdefg"]
+    for path in paths:
+        row = {"kind": "trajectory", "trajectory": {"task": {"id": path.stem, "description": "new"}, "outcome": {}}}
+        path.write_text(json.dumps(row) + "\n")
+    run(capsys, "import", *map(str, paths))
+    newest = run(capsys, "history", "-n", "1")
+    assert "imported a.jsonl, b.jsonl, c.jsonl, d.jsonl, e.jsonl and 2 others" in newest
+
+
 def test_a_file_whose_name_is_no_text_is_imported(store, tmp_path, capsys):
     path = tmp_path / os.fsdecode(b"r\xffn.jsonl")
     row = {"kind": "trajectory", "trajectory": {"task": {"id": "1", "description": "new"}, "outcome": {}}}

@@ -9,6 +9,7 @@ import streamlit as st
 
 from atlas import MemorySystem
 from atlas.views.history.operations import OperationRow
+from atlas.views.shared.wording import shortened
 from pages.components.history.operation import UNDO_PIXELS, draw_sentence, draw_undo
 from pages.frame.address import OPERATION, set_parameter
 
@@ -39,6 +40,9 @@ OTHER_ICON = "history"
 
 TIME_PIXELS, ACTOR_PIXELS = 40, 80
 """Widths of the columns of a line."""
+
+REASON_CHARACTERS = 160
+"""A longer reason is shortened in a line. The details show all of it."""
 
 
 def draw_list(memory: MemorySystem, rows: Sequence[OperationRow]) -> None:
@@ -73,7 +77,7 @@ def _draw_sentence(row: OperationRow) -> None:
     draw_sentence(row)
     if row.state:
         st.badge(row.state, color="gray")
-    reason = f"“{row.reason}”" if row.reason else ""
+    reason = f"“{shortened(row.reason, REASON_CHARACTERS)}”" if row.reason else ""
     for more in (" · ".join(filter(None, (row.change, reason))), "" if row.is_undo else row.blocked):
         if more:
             st.text(more)
