@@ -261,10 +261,10 @@ def _ticks(timeline: Timeline) -> Chart:
 
 
 def _legend(timeline: Timeline) -> list[Chart]:
-    """Return the title of the chart with the colours of its bars, above their left end, and what a brush does."""
+    """Return the title of the chart with the colours of its bars, if they differ, and what a brush does."""
     place = {"xref": "paper", "yref": "paper", "y": 1, "yanchor": "bottom", "showarrow": False, "font": {"size": 12}}
     colours = [f'<span style="color:{COLOURS[lane.name]}">■</span> {lane.name.lower()}' for lane in timeline.lanes]
-    title = "   ".join([_unit(timeline), *colours])
+    title = "   ".join([_unit(timeline), *(colours if len(colours) > 1 else ())])
     return [
         {**place, "text": title, "x": 0, "xanchor": "left", "xshift": -LEFT},
         {**place, "text": BRUSH, "x": 1, "xanchor": "right"},

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import sqlite3
 from collections.abc import Sized
 from contextlib import closing
@@ -115,12 +116,15 @@ def test_the_timeline_counts_every_entry_once_crashes_without_a_fix_first(memory
     assert (dict(unfixed.counts), dict(fixed.counts)) == ({10: 1, 15: 1, 20: 1}, {5: 1})
     colours = [bars["marker"]["color"] for bars in timeline_chart(shown)["data"]]
     assert len({*colours}) == 3
+    assert "■ other entries" in re.sub("<.*?>", "", timeline_chart(shown)["layout"]["annotations"][0]["text"])
 
 
 def test_of_many_generations_a_bar_stands_for_several_and_none_is_lost(memory):
     memory.journal.add_entries([entry(n, entry_type="task", created_at=START) for n in range(1, 1002, 2)])
     shown = timeline(memory, Query())
-    [bars] = timeline_chart(shown)["data"]
+    chart = timeline_chart(shown)
+    [bars] = chart["data"]
+    assert "■" not in chart["layout"]["annotations"][0]["text"], "all bars have one colour"
     assert len(bars["x"]) <= MAX_BARS
     assert sum(n for _, n in bars["customdata"]) == 501
     assert bars["customdata"][0] == ["rounds 1 to 9", 5]
