@@ -97,10 +97,13 @@ def draw_scope_boxes(memory: MemorySystem, *, is_row: bool = False) -> DeltaGene
 
 
 def draw_scope_sentence(memory: MemorySystem) -> None:
-    """Draw how many experiences are in scope, and the button that clears it. frame.css hides it above a full list."""
+    """Draw how many experiences are in scope, and the button that clears it.
+
+    frame.css hides it above a list that no filter narrows: the list has its own sentence, and the search box a cross.
+    """
     scope = current_scope()
     is_empty = not (scope.is_narrow or scope.is_search)
-    key = "scope_whole" if is_empty else "scope_narrow"
+    key = "scope_whole" if is_empty else "scope_narrow" if scope.is_narrow else "scope_search"
     with st.container(horizontal=True, vertical_alignment="center", gap="small", key=key), shared_by_pages():
         st.markdown(f"**{_sentence(memory, scope)}**", width="content")
         st.button("Clear", key="scope_clear", icon=":material/filter_alt_off:", type="tertiary", on_click=narrow_to,

@@ -12,9 +12,10 @@ from tests.support.browser.page import settle
 def expect_narrowed(page: Page, sentence: str, address: str) -> None:
     """Wait until the scope and its part of the address read so: `scope_outcomes=failed+unknown`.
 
-    The sentence on the scope is hidden above a full list.
+    The sentence on the scope is hidden above a list that no filter narrows.
     """
-    scope = page.locator(".st-key-scope_narrow p, .st-key-scope_whole p").get_by_text(sentence, exact=True)
+    boxes = ".st-key-scope_narrow p, .st-key-scope_search p, .st-key-scope_whole p"
+    scope = page.locator(boxes).get_by_text(sentence, exact=True)
     expect(scope).to_be_attached()
     page.wait_for_url(lambda url: said(url) == address)
     settle(page)
