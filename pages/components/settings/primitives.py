@@ -44,8 +44,9 @@ def draw_primitives(memory: MemorySystem) -> None:
             return
         rows = _rows(store_state(memory), name, _memory=memory)
         _draw_buttons(memory, name, rows)
-    st.dataframe([asdict(row) for row in rows], column_config=COLUMNS, hide_index=True,
-                 alt="Functions of the library")  # fmt: skip
+    has_states = any(row.state != NEW for row in rows)
+    st.dataframe([asdict(row) for row in rows], column_config=COLUMNS if has_states else {**COLUMNS, "state": None},
+                 hide_index=True, alt="Functions of the library")  # fmt: skip
 
 
 def _draw_buttons(memory: MemorySystem, name: str, rows: tuple[PrimitiveRow, ...]) -> None:
