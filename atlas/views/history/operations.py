@@ -11,7 +11,7 @@ from atlas.core.errors import NotFound
 from atlas.core.operations import ANY_OPERATION, UNDO, Operation, Operations, RecordChange
 from atlas.memory.system import MemorySystem
 from atlas.views.history.sentences import (
-    change_of,
+    difference_of,
     only_kind,
     reason_of,
     sentence_of,
@@ -206,11 +206,11 @@ class TrashPage:
 
 def operation_row(memory: MemorySystem, operation: Operation) -> OperationRow:
     """Return an operation as one line."""
-    return _row(memory, operation, _first(memory, operation))
+    return _operation_row(memory, operation, _first_change(memory, operation))
 
 
-def _checked_row(memory: MemorySystem, operation: Operation) -> OperationRow:
-    """Return an operation as one line, with the later operation that stands in the way of undoing it."""
+def _row_with_blocker(memory: MemorySystem, operation: Operation) -> OperationRow:
+    """Return an operation as one line. If a later operation must be undone before it, the line says which."""
     row = operation_row(memory, operation)
     if row.is_final or sum(operation.counts.values()) > MAX_CHECKED:
         return row
@@ -228,21 +228,21 @@ def actors_of(memory: MemorySystem) -> list[str]:
 
 def n_operation_pages(memory: MemorySystem, wanted: Operations = ANY_OPERATION) -> int:
     """Return how many pages the history has. At least one."""
-    return _pages(memory.count_operations(wanted), PAGE_OPERATIONS)
+    return _n_pages(memory.count_operations(wanted), PAGE_OPERATIONS)
 
 
 def n_trash_pages(memory: MemorySystem, kind: Kind = EXPERIENCE) -> int:
     """Return how many pages the trash has. At least one."""
-    return _pages(kind.records(memory).count_trash(), PAGE_TRASH)
+    return _n_pages(kind.records(memory).count_trash(), PAGE_TRASH)
 
 
 def operation_page(memory: MemorySystem, page: int = 1, wanted: Operations = ANY_OPERATION) -> OperationPage:
     """Return one page of operations on the store. The first page is 1."""
-    n = memory.count_operations(wanted)
-    done = memory.history(PAGE_OPERATIONS, (page - 1) * PAGE_OPERATIONS, where=wanted)
+    n_operations = memory.count_operations(wanted)
+    operations = memory.history(PAGE_OPERATIONS, (page - 1) * PAGE_OPERATIONS, where=wanted)
     return OperationPage(
-        rows=tuple(_checked_row(memory, operation) for operation in done),
-        caption=f"{counted(n, 'operation')}, newest first (UTC)",
+        rows=tuple(_row_with_blocker(memory, operation) for operation in operations),
+        caption=f"{counted(n_operations, 'operation')}, newest first (UTC)",
     )
 
 
@@ -254,9 +254,9 @@ def operation_detail(memory: MemorySystem, operation_id: str) -> OperationDetail
         return None
     n_changes = sum(operation.counts.values())
     return OperationDetail(
-        row=_checked_row(memory, operation),
+        row=_row_with_blocker(memory, operation),
         facts=_facts(operation),
-        n_pages=_pages(n_changes, PAGE_CHANGES),
+        n_pages=_n_pages(n_changes, PAGE_CHANGES),
     )
 
 
@@ -277,7 +277,7 @@ def operation_diffs(memory: MemorySystem, operation_id: str, page: int = 1) -> t
             is_there=(kind.noun, change.record_id) in existing,
             page=kind.page,
             fields=tuple(
-                FieldChange(name=_field_name(change, name), before=_text(before), after=_text(after))
+                FieldChange(name=_field_name(change, name), before=_text_or_none(before), after=_text_or_none(after))
                 for name, before, after in change.fields
             ),
         )
@@ -291,7 +291,7 @@ def change_word(kind: str) -> str:
 
 
 def _field_name(change: RecordChange, name: str) -> str:
-    """Return the name of a field as pages show it: a buried record is retired."""
+    """Return the name of a field as pages show it: the mark `buried` is called `retired`."""
     return "retired" if change.kind == "marked" and name == "buried" else name
 
 
@@ -307,17 +307,17 @@ def _change_rows(diff: RecordDiff) -> Iterator[ChangeRow]:
             change=change_word(diff.kind),
             title=diff.title,
             field=field.name if field else "",
-            difference=word_diff(_whole(field.before), _whole(field.after)) if field else "",
+            difference=word_diff(_whole_text(field.before), _whole_text(field.after)) if field else "",
         )
 
 
-def _whole(text: Text | None) -> str:
+def _whole_text(text: Text | None) -> str:
     return text.whole if text else ""
 
 
 def trash_page(memory: MemorySystem, page: int = 1, kind: Kind = EXPERIENCE) -> TrashPage:
     """Return one page of the deleted records of a kind. The first page is 1."""
-    n = kind.records(memory).count_trash()
+    n_records = kind.records(memory).count_trash()
     found = kind.records(memory).trash(PAGE_TRASH, (page - 1) * PAGE_TRASH)
     return TrashPage(
         rows=tuple(
@@ -331,82 +331,82 @@ def trash_page(memory: MemorySystem, page: int = 1, kind: Kind = EXPERIENCE) -> 
             )
             for record in found
         ),
-        caption=f"{counted(n, f'deleted {kind.noun}')}, latest first" if n else "The trash is empty",
+        caption=f"{counted(n_records, f'deleted {kind.noun}')}, latest first" if n_records else "The trash is empty",
     )
 
 
-def _first(memory: MemorySystem, operation: Operation) -> RecordChange | None:
-    """Return the first change of an operation, by whose collection its kind is found."""
+def _first_change(memory: MemorySystem, operation: Operation) -> RecordChange | None:
+    """Return the first change of an operation, or None if it changed no record."""
     return next(iter(memory.changes(operation.id, 1)), None)
 
 
-def _is_purge(operation: Operation, first: RecordChange | None) -> bool:
-    return operation.kind == "purge" and first is not None and first.kind == "purged"
+def _is_purge(operation: Operation, first_change: RecordChange | None) -> bool:
+    return operation.kind == "purge" and first_change is not None and first_change.kind == "purged"
 
 
-def _other(kind: Kind | None) -> Kind | None:
-    """Return a kind other than experiences, which most sentences are about, or None."""
+def _unless_experience(kind: Kind | None) -> Kind | None:
+    """Return the kind, or None for experiences, whose meanings have no kind in them."""
     return None if kind is EXPERIENCE else kind
 
 
-def _row(memory: MemorySystem, operation: Operation, first: RecordChange | None) -> OperationRow:
-    only = only_kind(memory, operation)
-    kind, sentence = _other(only), sentence_of(memory, operation, first, only)
+def _operation_row(memory: MemorySystem, operation: Operation, first_change: RecordChange | None) -> OperationRow:
+    single_kind = only_kind(memory, operation)
+    kind, sentence = _unless_experience(single_kind), sentence_of(memory, operation, first_change, single_kind)
     return OperationRow(
         id=operation.id,
         at=operation.created_at,
         what=_KIND_WORDS.get(operation.kind, operation.kind),
-        counts=_counts(operation) if kind is None else _kind_counts(operation, first, kind),
+        counts=_counts_text(operation) if kind is None else _counts_of_kind(operation, first_change, kind),
         actor=operation.actor,
         reason=reason_of(operation),
         state="undone" if operation.undone_by else "",
         sentence=sentence,
-        named=_named_record(memory, first, sentence),
-        change=change_of(operation, first),
+        named=_named_record(memory, first_change, sentence),
+        change=difference_of(operation, first_change),
         kind=operation.kind,
-        undo_label=undo_label(operation, first),
+        undo_label=undo_label(operation, first_change),
         undo_deletes_many=undo_deletes_many(operation),
         undo_id=operation.undone_by or operation.id,
-        undo_sentence="" if _is_purge(operation, first) else undo_sentence(operation, only),
-        is_final=_is_purge(operation, first),
+        undo_sentence="" if _is_purge(operation, first_change) else undo_sentence(operation, single_kind),
+        is_final=_is_purge(operation, first_change),
     )
 
 
-def _named_record(memory: MemorySystem, first: RecordChange | None, sentence: str) -> NamedRecord | None:
-    if first is None:
+def _named_record(memory: MemorySystem, first_change: RecordChange | None, sentence: str) -> NamedRecord | None:
+    if first_change is None:
         return None
-    words, kind = task_title(first.title).title, kind_of(memory, first.collection)
-    if f"“{words}”" not in sentence or not kind.records(memory).titles([first.record_id]):
+    title, kind = task_title(first_change.title).title, kind_of(memory, first_change.collection)
+    if f"“{title}”" not in sentence or not kind.records(memory).titles([first_change.record_id]):
         return None
-    return NamedRecord(words=words, id=first.record_id, page=kind.page)
+    return NamedRecord(words=title, id=first_change.record_id, page=kind.page)
 
 
-def _counts(operation: Operation) -> str:
-    return ", ".join(f"{n:,} {change_word(name)}" for name, n in operation.counts.items())
+def _counts_text(operation: Operation) -> str:
+    return ", ".join(f"{count:,} {change_word(change)}" for change, count in operation.counts.items())
 
 
-def _kind_counts(operation: Operation, first: RecordChange | None, kind: Kind) -> str:
-    """Return `concept crop added`, or how many of them."""
-    if first is not None and first.kind != "purged" and list(operation.counts.values()) == [1]:
-        return f"{kind.noun} {task_title(first.title).title} {change_word(first.kind)}"
-    return ", ".join(f"{counted(n, kind.noun)} {change_word(name)}" for name, n in operation.counts.items())
+def _counts_of_kind(operation: Operation, first_change: RecordChange | None, kind: Kind) -> str:
+    """Return `51 concepts added`, or `concept crop added` if there is only one."""
+    if first_change is not None and first_change.kind != "purged" and list(operation.counts.values()) == [1]:
+        return f"{kind.noun} {task_title(first_change.title).title} {change_word(first_change.kind)}"
+    return ", ".join(f"{counted(count, kind.noun)} {change_word(change)}" for change, count in operation.counts.items())
 
 
 def _facts(operation: Operation) -> tuple[tuple[str, str], ...]:
-    named = {
+    facts = {
         "When": utc_time_text(operation.created_at),
         "Who": operation.actor,
         "Why": reason_of(operation),
-        "Records": _counts(operation),
+        "Records": _counts_text(operation),
         "Undoes": (operation.undoes or "")[:8],
         "Undone by": (operation.undone_by or "")[:8],
     }
-    return tuple((name, value) for name, value in named.items() if value)
+    return tuple((name, value) for name, value in facts.items() if value)
 
 
-def _text(value: str) -> Text | None:
+def _text_or_none(value: str) -> Text | None:
     return Text(value) if value else None
 
 
-def _pages(n: int, size: int) -> int:
-    return max(1, math.ceil(n / size))
+def _n_pages(n_rows: int, page_size: int) -> int:
+    return max(1, math.ceil(n_rows / page_size))

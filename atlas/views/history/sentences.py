@@ -90,25 +90,30 @@ _UNDOING_MARKS = {
 }
 """The same for a change of marks, by the first word of its sentence."""
 
-_OWN_REASONS = {UNDO: "took back ", "outcome": "outcome "}
-"""How the reason begins that an operation gets by itself, by its kind."""
+_OWN_REASON_BEGINNINGS = {UNDO: "took back ", "outcome": "outcome "}
+"""The beginnings of reasons that no person or program gave, by the kind of the operation."""
 
 
-def sentence_of(memory: MemorySystem, operation: Operation, first: RecordChange | None, kind: Kind | None) -> str:
-    """Return what an operation did. It may contain the title of a record, which is untrusted text.
+def sentence_of(
+    memory: MemorySystem, operation: Operation, first_change: RecordChange | None, kind: Kind | None
+) -> str:
+    """Return a sentence on what an operation did. It may contain the title of a record, which is untrusted text.
 
     Args:
-        first: Its first change, or None if it has none.
+        first_change: Its first change, or None if it has none.
         kind: The only kind of its records, or None if it touched several.
     """
     if operation.kind == UNDO:
-        return _undo_sentence(memory, operation)
-    pattern = _marking(first) if operation.kind == "mark" else VERBS.get(operation.kind, "")
-    return (pattern or f"{operation.kind.capitalize()}: {{}}").replace("{}", _object(memory, operation, first, kind), 1)
+        return _sentence_of_undo(memory, operation)
+    pattern = _mark_pattern(first_change) if operation.kind == "mark" else VERBS.get(operation.kind, "")
+    records = _records_text(memory, operation, first_change, kind)
+    return (pattern or f"{operation.kind.capitalize()}: {{}}").replace("{}", records, 1)
 
 
 def undo_sentence(operation: Operation, kind: Kind | None) -> str:
-    """Return `Undo brings back 12 experiences`, or what Redo does to an operation that was undone, or an empty string.
+    """Return `Undo brings back 12 experiences`, or `Redo deletes 12 experiences` of an operation that was undone.
+
+    It is empty if the operation changed no record.
 
     Args:
         kind: The only kind of its records, or None if it touched several.
@@ -122,24 +127,24 @@ def undo_sentence(operation: Operation, kind: Kind | None) -> str:
     return f"{'Redo' if is_undone else 'Undo'} {in_words(effects)}" if effects else ""
 
 
-def undo_label(operation: Operation, first: RecordChange | None) -> str:
+def undo_label(operation: Operation, first_change: RecordChange | None) -> str:
     """Return `Undo: unpin`, or `Undo: bring back 12, put back 5`, the most frequent change first.
 
     Args:
-        first: Its first change, or None if it has none.
+        first_change: Its first change, or None if it has none.
     """
     is_undone = operation.undone_by is not None
-    counts = {name: n for name, n in operation.counts.items() if n and name in _UNDOING_SHORT}
+    counts = {name: count for name, count in operation.counts.items() if count and name in _UNDOING_SHORT}
     verb = "Redo" if is_undone else "Undo"
     if not counts:
         return verb
-    if len(counts) == 1 and (named := _named_effect(operation, first, *counts.values())):
+    if len(counts) == 1 and (named := _named_effect(operation, first_change, *counts.values())):
         return f"{verb}: {named}"
     effects: Counter[str] = Counter()
-    for name, n in counts.items():
+    for name, count in counts.items():
         if name != "marked" or len(counts) == 1:  # marks matter less than what else happens to the records
-            effects[_UNDOING_SHORT[name][is_undone]] += n
-    return f"{verb}: {', '.join(effect.format(f' {n:,}') for effect, n in effects.most_common())}"
+            effects[_UNDOING_SHORT[name][is_undone]] += count
+    return f"{verb}: {', '.join(effect.format(f' {count:,}') for effect, count in effects.most_common())}"
 
 
 def undo_deletes_many(operation: Operation) -> bool:
@@ -147,53 +152,56 @@ def undo_deletes_many(operation: Operation) -> bool:
     return operation.counts.get("removed" if operation.undone_by is not None else "added", 0) > FEW
 
 
-def _named_effect(operation: Operation, first: RecordChange | None, n: int) -> str:
+def _named_effect(operation: Operation, first_change: RecordChange | None, count: int) -> str:
     """Return `unpin`, `back to unknown` or `restore the old text`, or an empty string for most operations."""
-    if first is None:
+    if first_change is None:
         return ""
     is_undone = operation.undone_by is not None
     if operation.kind == "mark":
-        effects = _UNDOING_MARKS.get(_marking(first).split(" ", 1)[0], ("", ""))
-        words = {"from": f" from {n:,}", "to": f" to {n:,}"} if n > 1 else {"from": "", "to": ""}
-        return effects[is_undone].format(f" {n:,}" if n > 1 else "", **words)
-    of_many = f" of {n:,}" if n > 1 else ""
+        effects = _UNDOING_MARKS.get(_mark_pattern(first_change).split(" ", 1)[0], ("", ""))
+        words = {"from": f" from {count:,}", "to": f" to {count:,}"} if count > 1 else {"from": "", "to": ""}
+        return effects[is_undone].format(f" {count:,}" if count > 1 else "", **words)
+    of_many = f" of {count:,}" if count > 1 else ""
     if operation.kind == "edit" and operation.counts.get("changed"):
         return f"restore the {'new' if is_undone else 'old'} text{of_many}"
     if operation.kind != "outcome":
         return ""
     # Records that got one outcome may have had different ones before.
-    outcomes = [_OUTCOMES.get(texts[is_undone], "") for name, *texts in first.fields if name == "outcome.success"]
-    return f"back to {outcomes[0]}" if n == 1 and outcomes and outcomes[0] else f"restore the outcome{of_many}"
+    changes = [texts for name, *texts in first_change.fields if name == "outcome.success"]
+    outcomes = [_OUTCOMES.get(texts[is_undone], "") for texts in changes]
+    return f"back to {outcomes[0]}" if count == 1 and outcomes and outcomes[0] else f"restore the outcome{of_many}"
 
 
 def reason_of(operation: Operation) -> str:
-    """Return the reason that a person or program gave, or an empty string."""
-    own = _OWN_REASONS.get(operation.kind)
-    return "" if own and operation.reason.startswith(own) else operation.reason
+    """Return the reason that a person or program gave for an operation, or an empty string."""
+    own_beginning = _OWN_REASON_BEGINNINGS.get(operation.kind)
+    return "" if own_beginning and operation.reason.startswith(own_beginning) else operation.reason
 
 
-def change_of(operation: Operation, first: RecordChange | None) -> str:
-    """Return how an operation changed its record: `unknown → succeeded`, or of an edit of one field what differs.
+def difference_of(operation: Operation, first_change: RecordChange | None) -> str:
+    """Return the difference that an operation made, or an empty string.
 
-    It is the new text if most words differ, `now succeeded` for the outcome of several, and empty for other operations.
+    For an outcome, it is `unknown → succeeded`, or `now succeeded` if several records got it. For an edit of one field
+    of one record, it is the words that differ, or the new text if most of them do. For all others, it is empty.
     """
-    if operation.kind == "outcome" and first is not None:
+    if operation.kind == "outcome" and first_change is not None:
         is_only = operation.counts == {"changed": 1}
-        changes = [texts for name, *texts in first.fields if name == "outcome.success"]
+        changes = [texts for name, *texts in first_change.fields if name == "outcome.success"]
         labelled = [[_OUTCOMES.get(text, text) for text in texts] for texts in changes]
         return "".join(f"{before} → {after}" if is_only else f"now {after}" for before, after in labelled)
-    if first is None or operation.kind != "edit" or operation.counts != {"changed": 1} or len(first.fields) != 1:
+    is_edit_of_record = operation.kind == "edit" and operation.counts == {"changed": 1}
+    if first_change is None or not is_edit_of_record or len(first_change.fields) != 1:
         return ""
-    ((name, before, after),) = first.fields
-    rest = after.removeprefix(before) if before and after.startswith(before) else ""
-    added = rest.strip() if rest[:1].isspace() or before[-1:].isspace() else ""
+    ((name, before, after),) = first_change.fields
+    appended = after.removeprefix(before) if before and after.startswith(before) else ""
+    added = appended.strip() if appended[:1].isspace() or before[-1:].isspace() else ""
     difference = f"{name}: added “{added}”" if added else f"{name}: {word_diff(before, after)}"
     if len(difference) > CHANGE_CHARACTERS:  # a text that was written anew
         difference = f"{name}, now: {' '.join(after.split())}"
     return shortened(difference, CHANGE_CHARACTERS)
 
 
-def _undo_sentence(memory: MemorySystem, operation: Operation) -> str:
+def _sentence_of_undo(memory: MemorySystem, operation: Operation) -> str:
     ids = undone_operation_ids(operation)
     if len(ids) != 1:
         return f"Undid {counted(len(ids), 'operation')}"
@@ -202,13 +210,13 @@ def _undo_sentence(memory: MemorySystem, operation: Operation) -> str:
     except NotFound:
         return "Undid an operation"
     if undone.kind == UNDO:
-        return _undo_sentence(memory, undone).replace("Undid", "Redid", 1)
-    first = next(iter(memory.changes(undone.id, 1)), None)
+        return _sentence_of_undo(memory, undone).replace("Undid", "Redid", 1)
+    first_change = next(iter(memory.changes(undone.id, 1)), None)
     kind = only_kind(memory, undone)
     if undone.kind in _NOUNS:
-        what = _object(memory, undone, first, kind).partition(_LEFT_OUT)[0]
-        return f"Undid {_NOUNS[undone.kind].format(what)}"
-    return f"Undid: {_lowered(sentence_of(memory, undone, first, kind))}"
+        records = _records_text(memory, undone, first_change, kind).partition(_LEFT_OUT)[0]
+        return f"Undid {_NOUNS[undone.kind].format(records)}"
+    return f"Undid: {_with_small_initial(sentence_of(memory, undone, first_change, kind))}"
 
 
 def only_kind(memory: MemorySystem, operation: Operation) -> Kind | None:
@@ -217,9 +225,9 @@ def only_kind(memory: MemorySystem, operation: Operation) -> Kind | None:
     return kinds.pop() if len(kinds) == 1 else None
 
 
-def _marking(first: RecordChange | None) -> str:
-    """Return the pattern of a change of marks, by what it did to the first record."""
-    fields = {name: (before, after) for name, before, after in first.fields} if first else {}
+def _mark_pattern(first_change: RecordChange | None) -> str:
+    """Return the pattern of the sentence on a change of marks, such as `Pinned {}`, or an empty string."""
+    fields = {name: (before, after) for name, before, after in first_change.fields} if first_change else {}
     if len(fields) != 1:
         return ""
     ((name, (before, after)),) = fields.items()
@@ -232,25 +240,28 @@ def _marking(first: RecordChange | None) -> str:
     return "Wrote a note on {}" if name == "note" and after else ""
 
 
-def _object(memory: MemorySystem, operation: Operation, first: RecordChange | None, kind: Kind | None) -> str:
-    """Return `18 experiences` or `strategy “Retry once”`, and of several kinds `9 records` or the first and the rest.
+def _records_text(
+    memory: MemorySystem, operation: Operation, first_change: RecordChange | None, kind: Kind | None
+) -> str:
+    """Return the records of an operation in words: `18 experiences`, or `strategy “Retry once”` if there is only one.
 
-    The rest is counted by kind: `experience “Retry once” and 1 strategy`.
+    If there are a few of several kinds, the first is named: `experience “Retry once” and 1 strategy`.
     """
     noun = kind.noun if kind else "record"
     counts = operation.counts
-    n = max(counts.values(), default=0)
+    n_records = max(counts.values(), default=0)
     if operation.kind in ("merge", "refine"):
         n_removed = counts.get("removed", 0)
         return f"{counted(n_removed + counts.get('changed', 0), noun)}{_LEFT_OUT}{n_removed:,}"
-    if kind is None and 1 < sum(counts.values()) <= FEW and first is not None and first.title:
-        noun, *others = (kind_of(memory, change.collection).noun for change in memory.changes(operation.id, FEW))
-        named = f"{noun} “{task_title(first.title).title}”"
-        return in_words([named, *(counted(number, other) for other, number in Counter(others).items())])
-    if n == 1 and first is not None and first.kind != "purged":
-        return f"{noun} “{task_title(first.title).title}”"
-    return counted(n, noun)
+    if kind is None and 1 < sum(counts.values()) <= FEW and first_change is not None and first_change.title:
+        noun, *other_nouns = (kind_of(memory, change.collection).noun for change in memory.changes(operation.id, FEW))
+        named = f"{noun} “{task_title(first_change.title).title}”"
+        others = (counted(n_others, other_noun) for other_noun, n_others in Counter(other_nouns).items())
+        return in_words([named, *others])
+    if n_records == 1 and first_change is not None and first_change.kind != "purged":
+        return f"{noun} “{task_title(first_change.title).title}”"
+    return counted(n_records, noun)
 
 
-def _lowered(text: str) -> str:
+def _with_small_initial(text: str) -> str:
     return text[:1].lower() + text[1:]

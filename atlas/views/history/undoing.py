@@ -56,24 +56,24 @@ class UndoManyProposal:
 
 
 def _view(memory: MemorySystem, plan: BulkUndo) -> PlanView:
-    n, n_refused = len(plan.undone), len(plan.refused)
+    n_undone, n_refused = len(plan.undone), len(plan.refused)
     stays = f" {counted(n_refused, 'operation')} cannot be undone any more." if n_refused else ""
     return PlanView(
         title="Undo",
-        headline=f"{counted(n, 'operation')} would be undone, the newest first.{stays}",
-        button=f"Undo {counted(n, 'operation')}" if n else "",
+        headline=f"{counted(n_undone, 'operation')} would be undone, the newest first.{stays}",
+        button=f"Undo {counted(n_undone, 'operation')}" if n_undone else "",
         rows=(
-            *(_row(memory, operation, goes=True, why="would be undone") for operation in plan.undone),
-            *(_row(memory, operation, goes=False, why=why) for operation, why in plan.refused),
+            *(_row(memory, operation, goes=True, reason="would be undone") for operation in plan.undone),
+            *(_row(memory, operation, goes=False, reason=reason) for operation, reason in plan.refused),
         ),
         subject="Operation",
         caption="What was done, newest first",
         nothing="There is nothing left to undo.",
-        n_going=n,
+        n_going=n_undone,
     )
 
 
-def _row(memory: MemorySystem, operation: Operation, *, goes: bool, why: str) -> PlanRow:
+def _row(memory: MemorySystem, operation: Operation, *, goes: bool, reason: str) -> PlanRow:
     row = operation_row(memory, operation)
     title = f"{utc_time_text(row.at)} · {row.what}: {row.counts}"
-    return PlanRow(id=operation.id, title=title, goes=goes, why=why)
+    return PlanRow(id=operation.id, title=title, goes=goes, why=reason)
