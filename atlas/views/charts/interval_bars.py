@@ -21,7 +21,7 @@ COLOUR = PALETTE[0]
 class BarLine:
     """A success rate as a picture between its name and its figures. Trusted text."""
 
-    what: str
+    name: str
     bar: str
     """The picture, as a data URL."""
 
@@ -32,19 +32,19 @@ class BarLine:
     """`likely 57–77%`."""
 
 
-def bar_line(what: str, n_succeeded: int, n: int, noun: str = "use", *, has_scale: bool = True) -> BarLine:
+def bar_line(name: str, n_succeeded: int, n_tries: int, noun: str = "use", *, has_scale: bool = True) -> BarLine:
     """Return the line of a rate.
 
     Args:
-        n: At least 1.
-        noun: Noun for each of the `n`.
+        n_tries: At least 1.
+        noun: Noun for each of the tries.
         has_scale: Whether 0, 50 and 100% are written below the bar.
     """
-    interval = credible_interval(n_succeeded, n)
+    interval = credible_interval(n_succeeded, n_tries)
     return BarLine(
-        what=what,
-        bar=interval_bar(interval, n_succeeded / n, has_scale=has_scale),
-        counts=f"{n_succeeded:,} of {counted(n, noun)}",
+        name=name,
+        bar=interval_bar(interval, n_succeeded / n_tries, has_scale=has_scale),
+        counts=f"{n_succeeded:,} of {counted(n_tries, noun)}",
         range=likely(interval),
     )
 
@@ -57,16 +57,17 @@ def interval_bar(interval: Interval, rate: float, *, has_scale: bool = False) ->
         rate: The stroke, in [0, 1].
         has_scale: Whether 0, 50 and 100% are written below the line.
     """
-    low, high, at = (_x(share) for share in (interval.low, interval.high, rate))
+    left, right, stroke = (_x(share) for share in (interval.low, interval.high, rate))
     middle = HEIGHT / 2
-    ticks = "".join(f'<line x1="{_x(s):.1f}" x2="{_x(s):.1f}" y1="7" y2="21" stroke="{GREY}"/>' for s in (0, 0.5, 1))
+    tick_places = [f"{_x(share):.1f}" for share in (0, 0.5, 1)]
+    ticks = "".join(f'<line x1="{x}" x2="{x}" y1="7" y2="21" stroke="{GREY}"/>' for x in tick_places)
     height, labels = (HEIGHT + LABEL_PIXELS, _scale()) if has_scale else (HEIGHT, "")
     svg = (
         f'<svg xmlns="http://www.w3.org/2000/svg" width="{WIDTH}" height="{height}" viewBox="0 0 {WIDTH} {height}">'
         f'<line x1="{_x(0)}" x2="{_x(1)}" y1="{middle}" y2="{middle}" stroke="{GREY}"/>{ticks}'
-        f'<rect x="{low:.1f}" y="8" width="{max(high - low, 1):.1f}" height="12" rx="2" fill="{COLOUR}" '
+        f'<rect x="{left:.1f}" y="8" width="{max(right - left, 1):.1f}" height="12" rx="2" fill="{COLOUR}" '
         f'fill-opacity="0.45" stroke="{COLOUR}"/>'
-        f'<line x1="{at:.1f}" x2="{at:.1f}" y1="4" y2="24" stroke="{COLOUR}" stroke-width="3"/>{labels}</svg>'
+        f'<line x1="{stroke:.1f}" x2="{stroke:.1f}" y1="4" y2="24" stroke="{COLOUR}" stroke-width="3"/>{labels}</svg>'
     )
     return f"data:image/svg+xml;base64,{base64.b64encode(svg.encode()).decode()}"
 

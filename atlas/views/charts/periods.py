@@ -53,20 +53,20 @@ def timeline(days: Sequence[Day], today: date) -> Timeline:
         days: At least one, in order.
         today: The present day, in UTC.
     """
-    n = total(days).n
-    most = max(1, int(FEW * n)) if n >= LEAST_TO_TRIM else 0
+    n_attempts = total(days).n
+    max_left_out = max(1, int(FEW * n_attempts)) if n_attempts >= LEAST_TO_TRIM else 0
     later = [day for day in days if day.on > today]
-    is_trimmed = len(later) < len(days) and total(later).n <= most
+    is_trimmed = len(later) < len(days) and total(later).n <= max_left_out
     until_today = days[: len(days) - len(later)] if is_trimmed else days
-    n_early = _n_early(until_today, most)
-    drawn, span = until_today[n_early:], _span(until_today[n_early:])
+    n_early = _n_early(until_today, max_left_out)
+    shown_days, span = until_today[n_early:], _span(until_today[n_early:])
     return Timeline(
         span=span,
-        periods=_periods(drawn, span),
-        days=tuple(drawn),
+        periods=_periods(shown_days, span),
+        days=tuple(shown_days),
         n_earlier=total(days[:n_early]).n,
         n_later=total(later).n if is_trimmed else 0,
-        is_current=_number(today, span) - _number(drawn[-1].on, span) <= 1,
+        is_current=_number(today, span) - _number(shown_days[-1].on, span) <= 1,
     )
 
 
@@ -75,23 +75,26 @@ def total(days: Sequence[Day]) -> SuccessRate:
     return SuccessRate.of({name: sum(getattr(day.rate, f"n_{name}") for day in days) for name in OUTCOMES})
 
 
-def _n_early(days: Sequence[Day], most: int) -> int:
-    """Return the number of first days with few attempts, long before the others, that make the periods longer."""
-    n, n_early = 0, 0
+def _n_early(days: Sequence[Day], max_left_out: int) -> int:
+    """Return how many days at the beginning to leave out, because without them the periods are shorter.
+
+    The gap after them is longer than all that follows it. They have at most `max_left_out` attempts.
+    """
+    n_attempts, n_early = 0, 0
     for number, day in enumerate(days[:-1], start=1):
-        n += day.rate.n
-        if n > most:
+        n_attempts += day.rate.n
+        if n_attempts > max_left_out:
             break
-        gap, rest = days[number].on - day.on, days[-1].on - days[number].on
-        if gap > rest and _span(days[number:]) != _span(days[n_early:]):
+        gap, days_after = days[number].on - day.on, days[-1].on - days[number].on
+        if gap > days_after and _span(days[number:]) != _span(days[n_early:]):
             n_early = number
     return n_early
 
 
 def _span(days: Sequence[Day]) -> str:
     n_days = (days[-1].on - days[0].on).days + 1
-    most = {"day": MAX_DAYS, "week": MAX_WEEKS, "month": MAX_MONTHS}
-    return next((span for span, n in most.items() if n_days <= n), "year")
+    max_days = {"day": MAX_DAYS, "week": MAX_WEEKS, "month": MAX_MONTHS}
+    return next((span for span, limit in max_days.items() if n_days <= limit), "year")
 
 
 def _periods(days: Sequence[Day], span: str) -> tuple[Day, ...]:
@@ -104,14 +107,14 @@ def _periods(days: Sequence[Day], span: str) -> tuple[Day, ...]:
     )
 
 
-def _number(on: date, span: str) -> int:
-    """Return the ordinal number of a day's calendar span."""
-    months = 12 * on.year + on.month - 1
-    return {"day": on.toordinal(), "week": (on.toordinal() - 1) // 7, "month": months, "year": on.year}[span]
+def _number(day: date, span: str) -> int:
+    """Return the number of the calendar day, week, month or year that a day lies in."""
+    months = 12 * day.year + day.month - 1
+    return {"day": day.toordinal(), "week": (day.toordinal() - 1) // 7, "month": months, "year": day.year}[span]
 
 
 def _start(number: int, span: str) -> date:
-    """Return the first day of a span: of a week its Monday, as 0001-01-01 was one."""
+    """Return the first day of the span with this number. A week begins on Monday, as 0001-01-01 was one."""
     if span in ("day", "week"):
         return date.fromordinal(number if span == "day" else 7 * number + 1)
     return date(number // 12, number % 12 + 1, 1) if span == "month" else date(number, 1, 1)

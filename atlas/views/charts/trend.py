@@ -55,8 +55,8 @@ class Comparison:
     """The attempts of the last periods, and those of all periods before. Both sides have some."""
 
     since: date
-    last: Side
-    before: Side
+    latest: Side
+    earlier: Side
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -75,14 +75,14 @@ def side_of(successes: Sequence[bool], tasks: Sequence[str]) -> Side:
         successes: Whether each attempt succeeded, at least one.
         tasks: The task of each attempt.
     """
-    n = sum(successes)
-    rate = SuccessRate(n_succeeded=n, n_failed=len(successes) - n)
+    n_succeeded = sum(successes)
+    rate = SuccessRate(n_succeeded=n_succeeded, n_failed=len(successes) - n_succeeded)
     return Side(rate, clustered_rate(successes, tasks))
 
 
 def is_drawn(line: Timeline) -> bool:
     """Return whether there are at least two periods whose rate is drawn."""
-    return len(_measured(line.periods)) > 1
+    return len(_with_rate(line.periods)) > 1
 
 
 def first_compared(line: Timeline) -> date | None:
@@ -95,9 +95,9 @@ def trend_chart(trend: Trend) -> Chart:
     periods = trend.line.periods
     layout = _layout(trend.line)
     if trend.comparison:
-        start_line, start_label = _start_mark(trend.line)
+        start_line, start_label = _mark_of_last_periods(trend.line)
         layout |= {"shapes": [start_line], "annotations": [*layout["annotations"], start_label]}
-    return {"data": [_bars(periods), *_rates(_measured(periods))], "layout": layout}
+    return {"data": [_bars(periods), *_rates(_with_rate(periods))], "layout": layout}
 
 
 def trend_verdict(trend: Trend) -> str:
@@ -107,10 +107,10 @@ def trend_verdict(trend: Trend) -> str:
         `clustered_rate` for each side, and `difference_interval`. Tasks on both sides only make the interval wider.
     """
     comparison = trend.comparison
-    if comparison is None or min(comparison.last.rate.n_known, comparison.before.rate.n_known) < FEW_KNOWN:
+    if comparison is None or min(comparison.latest.rate.n_known, comparison.earlier.rate.n_known) < FEW_KNOWN:
         return ""
-    last, before = comparison.last.clustered, comparison.before.clustered
-    (low, high), difference = difference_interval(last, before), last.mean - before.mean
+    latest, earlier = comparison.latest.clustered, comparison.earlier.clustered
+    (low, high), difference = difference_interval(latest, earlier), latest.mean - earlier.mean
     answer = _answer(difference, low, high)
     return f"{answer}: {points(difference)} in the {_last_periods(trend.line)}, {range_text(low, high)}."
 
@@ -119,18 +119,18 @@ def trend_sentence(trend: Trend) -> str:
     """Return `By week: 69% of 82 succeeded since 2 Nov 2026, 64% of 282 before.`, or no comparison."""
     line, comparison = trend.line, trend.comparison
     if comparison is None:
-        rates = f"{_rate_of(total(line.days))} succeeded."
+        rates = f"{_rate_with_number(total(line.days))} succeeded."
     else:
-        last, before = _rate_of(comparison.last.rate), _rate_of(comparison.before.rate)
-        rates = f"{last} succeeded since {day_text(comparison.since)}, {before} before."
-    return " ".join(filter(None, [f"By {line.span}: {rates}", _left_out(line)]))
+        latest, earlier = _rate_with_number(comparison.latest.rate), _rate_with_number(comparison.earlier.rate)
+        rates = f"{latest} succeeded since {day_text(comparison.since)}, {earlier} before."
+    return " ".join(filter(None, [f"By {line.span}: {rates}", _left_out_sentence(line)]))
 
 
 def trend_caption(trend: Trend) -> str:
     """Return the alternative text of the chart."""
-    first, last = (day_text(trend.line.days[end].on) for end in (0, -1))
+    start_text, end_text = (day_text(trend.line.days[end].on) for end in (0, -1))
     return " ".join(
-        filter(None, [f"Success rate from {first} to {last}.", trend_verdict(trend), trend_sentence(trend)])
+        filter(None, [f"Success rate from {start_text} to {end_text}.", trend_verdict(trend), trend_sentence(trend)])
     )
 
 
@@ -139,7 +139,7 @@ def _last_periods(line: Timeline) -> str:
     return f"last {N_LAST} {line.span}s{'' if line.is_current else ' of attempts'}"
 
 
-def _left_out(line: Timeline) -> str:
+def _left_out_sentence(line: Timeline) -> str:
     """Return `This leaves out 1 earlier attempt and 2 dated after today.`, or nothing."""
     earlier = counted(line.n_earlier, "earlier attempt") if line.n_earlier else ""
     later = counted(line.n_later, "attempt") if not earlier else f"{line.n_later:,}"
@@ -148,23 +148,26 @@ def _left_out(line: Timeline) -> str:
 
 
 def _answer(difference: float, low: float, high: float) -> str:
-    """Return whether a difference of rates is an improvement, by its 95% interval. One that is written as 0 is none."""
+    """Return an answer to whether rates improved, given their difference and its 95% interval.
+
+    It is not clear if the interval contains 0, or the difference is rounded to 0 points.
+    """
     if low <= 0 <= high or not round(100 * difference):
         return "Not clear yet"
     return "Yes" if difference > 0 else "It got worse"
 
 
-def _rate_of(rate: SuccessRate) -> str:
+def _rate_with_number(rate: SuccessRate) -> str:
     return f"{rate_text(rate)} of {rate.n_known:,}"
 
 
-def _measured(periods: Sequence[Day]) -> list[Day]:
+def _with_rate(periods: Sequence[Day]) -> list[Day]:
     return [period for period in periods if period.rate.n_known >= LEAST_KNOWN]
 
 
 def _bars(periods: Sequence[Day]) -> Chart:
     counts = [period.rate.n_known for period in periods]
-    labels = [f"{n:,}" if n else "" for n in counts]
+    labels = [f"{count:,}" if count else "" for count in counts]
     if periods[-1].rate.n_known < LEAST_KNOWN:
         labels[-1] = f"too few<br>{labels[-1]}"  # a line that ends before the last bar would look like a mistake
     numbers = {"text": labels, "textposition": "outside", "constraintext": "none", "cliponaxis": False}
@@ -180,12 +183,12 @@ def _bars(periods: Sequence[Day]) -> Chart:
     }
 
 
-def _rates(measured: Sequence[Day]) -> list[Chart]:
-    line: Chart = {"type": "scatter", "mode": "lines", "x": [period.on.isoformat() for period in measured]}
+def _rates(periods: Sequence[Day]) -> list[Chart]:
+    line: Chart = {"type": "scatter", "mode": "lines", "x": [period.on.isoformat() for period in periods]}
     edge = {**line, "line": {"width": 0}, "hoverinfo": "skip"}
-    intervals = [interval for period in measured if (interval := period.rate.interval) is not None]
-    rates = [period.rate for period in measured]
-    labels = _labels([rate.share or 0.0 for rate in rates])
+    intervals = [interval for period in periods if (interval := period.rate.interval) is not None]
+    rates = [period.rate for period in periods]
+    positions = _label_positions([rate.share or 0.0 for rate in rates])
     return [
         {**edge, "y": [interval.low for interval in intervals]},
         {**edge, "y": [interval.high for interval in intervals], "fill": "tonexty", "fillcolor": BAND_COLOUR},
@@ -195,8 +198,8 @@ def _rates(measured: Sequence[Day]) -> list[Chart]:
             "y": [rate.share for rate in rates],
             "line": {"color": PALETTE[0], "width": 2},
             "marker": {"size": 4},
-            "text": [rate_text(rate) if number in labels else "" for number, rate in enumerate(rates)],
-            "textposition": [labels.get(number, "top center") for number in range(len(rates))],
+            "text": [rate_text(rate) if number in positions else "" for number, rate in enumerate(rates)],
+            "textposition": [positions.get(number, "top center") for number in range(len(rates))],
             "textfont": {"size": 13},
             "cliponaxis": False,
             "customdata": [f"{rate_text(rate)} (likely {interval_text(rate)}, n = {rate.n_known:,})" for rate in rates],
@@ -205,29 +208,29 @@ def _rates(measured: Sequence[Day]) -> list[Chart]:
     ]
 
 
-def _labels(shares: Sequence[float]) -> dict[int, str]:
-    """Return where the labels of the first, the last and the lowest point stand, by the number of the point."""
+def _label_positions(shares: Sequence[float]) -> dict[int, str]:
+    """Return the position of the label beside its point, for the first, the last and the lowest point by number."""
     if not shares:
         return {}
     lowest = min(range(len(shares)), key=lambda number: shares[number])
-    below = "bottom center" if shares[lowest] >= LOW else "top center"
-    return {lowest: below, len(shares) - 1: "top center", 0: "top right"}
+    side = "bottom center" if shares[lowest] >= LOW else "top center"
+    return {lowest: side, len(shares) - 1: "top center", 0: "top right"}
 
 
-def _start_mark(line: Timeline) -> tuple[Chart, Chart]:
-    """Return a thin line where the last periods begin, between two bars, with their number below the rates."""
-    first, before = line.periods[-N_LAST].on, line.periods[-N_LAST - 1].on
-    at = (datetime.combine(before, time()) + (first - before) / 2).isoformat()
-    place = {"x": at, "y": 0, "xanchor": "left", "yanchor": "bottom", "xshift": 2}
-    mark = {"type": "line", "x0": at, "x1": at, "y0": 0, "y1": 1, "yref": "paper"}
+def _mark_of_last_periods(line: Timeline) -> tuple[Chart, Chart]:
+    """Return a thin line between two bars, where the last periods begin, and its label, such as `last 4 weeks`."""
+    start, previous_start = line.periods[-N_LAST].on, line.periods[-N_LAST - 1].on
+    middle = (datetime.combine(previous_start, time()) + (start - previous_start) / 2).isoformat()
+    place = {"x": middle, "y": 0, "xanchor": "left", "yanchor": "bottom", "xshift": 2}
+    mark = {"type": "line", "x0": middle, "x1": middle, "y0": 0, "y1": 1, "yref": "paper"}
     return (
         {**mark, "line": {"color": GREY, "width": 1, "dash": "dot"}},
         {**place, "text": _last_periods(line), "showarrow": False, "font": {"size": 11}},
     )
 
 
-def _labelled(periods: Sequence[Day]) -> list[date]:
-    """Return the first days of the periods whose bars are labelled, with the one where the last periods begin."""
+def _days_with_label(periods: Sequence[Day]) -> list[date]:
+    """Return the first days of the periods whose bars have a label. The first of the last periods is one of them."""
     step = ceil(len(periods) / N_LABELS)
     return [period.on for period in periods[(len(periods) - N_LAST) % step :: step]]
 
@@ -235,10 +238,10 @@ def _labelled(periods: Sequence[Day]) -> list[date]:
 def _layout(line: Timeline) -> Chart:
     periods = line.periods
     year = "" if periods[0].on.year == periods[-1].on.year else " %Y"
-    labelled = [day.isoformat() for day in _labelled(periods)]
-    across: Chart = {
+    days_with_label = [day.isoformat() for day in _days_with_label(periods)]
+    time_axis: Chart = {
         "type": "date",
-        "tickvals": labelled,
+        "tickvals": days_with_label,
         "tickformat": {"month": "%b %Y", "year": "%Y"}.get(line.span, f"%-d %b{year}"),
         "tickangle": 0,
         "anchor": "y2",
@@ -265,7 +268,7 @@ def _layout(line: Timeline) -> Chart:
         "showlegend": False,
         "hovermode": "closest",
         "dragmode": False,
-        "xaxis": across,
+        "xaxis": time_axis,
         "yaxis": {"domain": [0.36, 1], "range": [0, 1], **PERCENT_AXIS},
         "yaxis2": {"domain": [0, 0.28], "range": [0, NUMBER_ROOM * highest], "visible": False, "fixedrange": True},
     }

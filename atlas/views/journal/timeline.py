@@ -51,7 +51,7 @@ LEFT = 26
 
 @dataclass(frozen=True, slots=True)
 class Lane:
-    """A part of the entries."""
+    """The entries that have one colour in the chart."""
 
     name: str
     """One of `COLOURS`."""
@@ -60,7 +60,7 @@ class Lane:
     """Number of entries by position: the ordinal of a day, or a generation."""
 
     @property
-    def n(self) -> int:
+    def n_entries(self) -> int:
         """Total number of entries."""
         return sum(self.counts.values())
 
@@ -77,43 +77,47 @@ class Timeline:
     """The ordinal of the present day, for bars by day."""
 
     @property
-    def first(self) -> int:
+    def first_position(self) -> int:
         """The first position that has an entry."""
         return min(min(lane.counts) for lane in self.lanes)
 
     @property
-    def last(self) -> int:
+    def last_position(self) -> int:
         """The last position that has an entry."""
         return max(max(lane.counts) for lane in self.lanes)
 
     @property
-    def shown_last(self) -> int:
+    def last_on_axis(self) -> int:
         """The last position on the axis: today, unless that leaves more than half of the axis empty."""
-        is_near = self.is_by_day and self.last < self.today <= 2 * self.last - self.first
-        return self.today if is_near else self.last
+        is_near = self.is_by_day and self.last_position < self.today <= 2 * self.last_position - self.first_position
+        return self.today if is_near else self.last_position
 
     @property
     def width(self) -> int:
         """Number of positions per bar: whole weeks if there are many days."""
-        n = self.shown_last - self.first + 1
+        n_positions = self.last_on_axis - self.first_position + 1
         if not self.is_by_day:
-            return -(-n // MAX_BARS)
-        return 1 if n <= DAYS_APART else WEEK * -(-n // (WEEK * MAX_BARS))
+            return -(-n_positions // MAX_BARS)
+        return 1 if n_positions <= DAYS_APART else WEEK * -(-n_positions // (WEEK * MAX_BARS))
 
     @property
     def start(self) -> int:
         """Position where the first bar begins. A week begins on Monday, the ordinal 1."""
-        return self.first if self.width == 1 or not self.is_by_day else self.first - (self.first - 1) % WEEK
+        return (
+            self.first_position
+            if self.width == 1 or not self.is_by_day
+            else self.first_position - (self.first_position - 1) % WEEK
+        )
 
     @property
     def end(self) -> int:
         """Position after the last bar."""
-        return self.start + self.width * -(-(self.shown_last + 1 - self.start) // self.width)
+        return self.start + self.width * -(-(self.last_on_axis + 1 - self.start) // self.width)
 
 
 def where_in_time(memory: MemorySystem, query: Query) -> dict[str, Any]:
     """Return the filter of a query, without its ranges of days and generations."""
-    filters = [each for each in JOURNAL.filters if each.key not in ("generation", "created_at")]
+    filters = [item for item in JOURNAL.filters if item.key not in ("generation", "created_at")]
     return where_of(filters, query.values, memory.journal)
 
 
@@ -123,22 +127,23 @@ def timeline(memory: MemorySystem, query: Query, today: int) -> Timeline:
     Args:
         today: Ordinal number of the day (UTC).
     """
-    where = where_in_time(memory, query)
-    crash = conjunction(where, {"entry_type": CRASH})
-    is_by_day = len(_by_day(memory, {})) >= MIN_DAYS
-    count = partial(_by_day, memory) if is_by_day else partial(memory.journal.values, "generation")
-    entries, crashes, fixed = (Counter(count(each)) for each in (where, crash, conjunction(crash, HAS_FIX)))
+    any_type = where_in_time(memory, query)
+    crash = conjunction(any_type, {"entry_type": CRASH})
+    fixed_crash = conjunction(crash, HAS_FIX)
+    is_by_day = len(_counts_by_day(memory, {})) >= MIN_DAYS
+    count_positions = partial(_counts_by_day, memory) if is_by_day else partial(memory.journal.values, "generation")
+    entries, crashes, fixed = (Counter(count_positions(where)) for where in (any_type, crash, fixed_crash))
     lanes = (Lane(NOT_FIXED, crashes - fixed), Lane(FIXED, fixed), Lane(OTHERS, entries - crashes))
     return Timeline(tuple(lane for lane in lanes if lane.counts), is_by_day, today)
 
 
-def _by_day(memory: MemorySystem, where: Mapping[str, Any]) -> dict[int, int]:
-    """Return the number of entries by the ordinal of their day. Damaged days are left out: the list reports them."""
-    found = dict[int, int]()
-    for day, counts in memory.journal.counts_by_day(where).items():
+def _counts_by_day(memory: MemorySystem, where: Mapping[str, Any]) -> dict[int, int]:
+    """Return the number of entries by the ordinal of their day. Damaged days are left out, as the list reports them."""
+    counts = dict[int, int]()
+    for day, entry_types in memory.journal.counts_by_day(where).items():
         with suppress(ValueError):
-            found[date.fromisoformat(day).toordinal()] = sum(counts.values())
-    return found
+            counts[date.fromisoformat(day).toordinal()] = sum(entry_types.values())
+    return counts
 
 
 def timeline_chart(timeline: Timeline, since: int | None = None, until: int | None = None) -> Chart:
@@ -150,16 +155,16 @@ def timeline_chart(timeline: Timeline, since: int | None = None, until: int | No
     """
     return {
         "data": [_bars(timeline, lane) for lane in timeline.lanes],
-        "layout": {**_layout(timeline), "shapes": _shade(timeline, since, until)},
+        "layout": {**_layout(timeline), "shapes": _selection_band(timeline, since, until)},
     }
 
 
 def timeline_caption(timeline: Timeline) -> str:
     """Return the alternative text of the chart, in one line without text of entries."""
-    n = sum(lane.n for lane in timeline.lanes)
-    span = f"{counted(n, 'entry')} of {_range(timeline, timeline.first, timeline.last)}"
-    lanes = " ".join(f"{lane.name}: {lane.n:,}." for lane in timeline.lanes)
-    return f"{span}. {lanes} {_unit(timeline)}. {BRUSH}."
+    n_entries = sum(lane.n_entries for lane in timeline.lanes)
+    total = f"{counted(n_entries, 'entry')} of {_range_text(timeline, timeline.first_position, timeline.last_position)}"
+    lanes = " ".join(f"{lane.name}: {lane.n_entries:,}." for lane in timeline.lanes)
+    return f"{total}. {lanes} {_heading(timeline)}. {BRUSH}."
 
 
 def brush_range(selection: Mapping[str, Any], timeline: Timeline) -> tuple[int, int] | None:
@@ -171,50 +176,50 @@ def brush_range(selection: Mapping[str, Any], timeline: Timeline) -> tuple[int, 
     boxes = selection.get("box") or []
     if not boxes or len(boxes[0].get("x") or []) < 2:
         return None
-    low, high = sorted(_position(timeline, end) for end in boxes[0]["x"][:2])
-    first = max(timeline.first, _round_up(low))
-    return first, max(first, min(timeline.last, int(high // 1)))
+    left, right = sorted(_position(timeline, end) for end in boxes[0]["x"][:2])
+    start = max(timeline.first_position, _round_up(left))
+    return start, max(start, min(timeline.last_position, int(right // 1)))
 
 
 def _bars(timeline: Timeline, lane: Lane) -> Chart:
     counts: dict[int, int] = {}
-    for position, n in lane.counts.items():
-        number = (position - timeline.start) // timeline.width
-        counts[number] = counts.get(number, 0) + n
-    starts = {number: timeline.start + number * timeline.width for number in counts}
+    for position, count in lane.counts.items():
+        bar = (position - timeline.start) // timeline.width
+        counts[bar] = counts.get(bar, 0) + count
+    starts = {bar: timeline.start + bar * timeline.width for bar in counts}
     return {
         "type": "bar",
-        "name": f"{lane.name} ({lane.n:,})",
-        "x": [_x(timeline, starts[number] + (timeline.width - 1) / 2) for number in counts],
+        "name": f"{lane.name} ({lane.n_entries:,})",
+        "x": [_coordinate(timeline, starts[bar] + (timeline.width - 1) / 2) for bar in counts],
         "y": [*counts.values()],
         "width": timeline.width * 0.9 * (DAY_MILLISECONDS if timeline.is_by_day else 1),
         "marker": {"color": COLOURS[lane.name]},
         "customdata": [
-            [_range(timeline, start, min(start + timeline.width - 1, timeline.last)), counts[number]]
-            for number, start in starts.items()
+            [_range_text(timeline, start, min(start + timeline.width - 1, timeline.last_position)), counts[bar]]
+            for bar, start in starts.items()
         ],
         "hovertemplate": f"{lane.name}<br>%{{customdata[0]}}: %{{customdata[1]:,}}<extra></extra>",
     }
 
 
-def _shade(timeline: Timeline, since: int | None, until: int | None) -> list[Chart]:
+def _selection_band(timeline: Timeline, since: int | None, until: int | None) -> list[Chart]:
     """Return a background band for the selected days or generations."""
     if since is None and until is None:
         return []
-    start = timeline.first if since is None else since
-    end = timeline.last if until is None else until
-    ends = {"x0": _x(timeline, start - 0.5), "x1": _x(timeline, end + 0.5)}
+    start = timeline.first_position if since is None else since
+    end = timeline.last_position if until is None else until
+    ends = {"x0": _coordinate(timeline, start - 0.5), "x1": _coordinate(timeline, end + 0.5)}
     band = {"type": "rect", "yref": "paper", "y0": 0, "y1": 1, **ends}
     return [{**band, "layer": "below", "line": {"width": 0}, "fillcolor": GREY, "opacity": 0.25}]
 
 
-def _range(timeline: Timeline, first: int, last: int) -> str:
+def _range_text(timeline: Timeline, start: int, end: int) -> str:
     if timeline.is_by_day:
-        return " to ".join(dict.fromkeys(day_text(date.fromordinal(end)) for end in (first, last)))
-    return f"round {first:,}" if first == last else f"rounds {first:,} to {last:,}"
+        return " to ".join(dict.fromkeys(day_text(date.fromordinal(position)) for position in (start, end)))
+    return f"round {start:,}" if start == end else f"rounds {start:,} to {end:,}"
 
 
-def _x(timeline: Timeline, position: float) -> float | str:
+def _coordinate(timeline: Timeline, position: float) -> float | str:
     """Return a position as a coordinate of the chart: a time for a day."""
     if not timeline.is_by_day:
         return position
@@ -241,12 +246,12 @@ def _layout(timeline: Timeline) -> Chart:
         "selectdirection": "h",
         "uirevision": "timeline",
         "xaxis": {
-            "range": [_x(timeline, timeline.start - 0.5), _x(timeline, timeline.end - 0.5)],
+            "range": [_coordinate(timeline, timeline.start - 0.5), _coordinate(timeline, timeline.end - 0.5)],
             "showgrid": False,
             "zeroline": False,
             **by_day,
         },
-        "yaxis": {"tickvals": [0, _highest(timeline)], "rangemode": "tozero", "fixedrange": True, "showgrid": False},
+        "yaxis": {"tickvals": [0, _max_count(timeline)], "rangemode": "tozero", "fixedrange": True, "showgrid": False},
     }  # fmt: skip
 
 
@@ -255,7 +260,7 @@ def _ticks(timeline: Timeline) -> Chart:
     n_bars = (timeline.end - timeline.start) // timeline.width
     starts = range(timeline.start, timeline.end, timeline.width * -(-n_bars // MAX_TICKS))
     return {
-        "tickvals": [_x(timeline, start + (timeline.width - 1) / 2) for start in starts],
+        "tickvals": [_coordinate(timeline, start + (timeline.width - 1) / 2) for start in starts],
         "ticktext": [day_text(date.fromordinal(start)) for start in starts],
     }
 
@@ -264,30 +269,30 @@ def _legend(timeline: Timeline) -> list[Chart]:
     """Return the title of the chart with the colours of its bars, if they differ, and what a brush does."""
     place = {"xref": "paper", "yref": "paper", "y": 1, "yanchor": "bottom", "showarrow": False, "font": {"size": 12}}
     colours = [f'<span style="color:{COLOURS[lane.name]}">■</span> {lane.name.lower()}' for lane in timeline.lanes]
-    title = "   ".join([_unit(timeline), *(colours if len(colours) > 1 else ())])
+    title = "   ".join([_heading(timeline), *(colours if len(colours) > 1 else ())])
     return [
         {**place, "text": title, "x": 0, "xanchor": "left", "xshift": -LEFT},
         {**place, "text": BRUSH, "x": 1, "xanchor": "right"},
     ]
 
 
-def _highest(timeline: Timeline) -> int:
+def _max_count(timeline: Timeline) -> int:
     """Return the number of entries of the highest bar."""
     bars: Counter[int] = Counter()
     for lane in timeline.lanes:
-        for position, n in lane.counts.items():
-            bars[(position - timeline.start) // timeline.width] += n
+        for position, count in lane.counts.items():
+            bars[(position - timeline.start) // timeline.width] += count
     return max(bars.values())
 
 
-def _unit(timeline: Timeline) -> str:
+def _heading(timeline: Timeline) -> str:
     if timeline.is_by_day:
         n_weeks = timeline.width // WEEK
-        by = "day" if not n_weeks else "week" if n_weeks == 1 else f"{n_weeks} weeks"
+        unit = "day" if not n_weeks else "week" if n_weeks == 1 else f"{n_weeks} weeks"
     else:
-        by = "round of the agent's work" + ("" if timeline.width == 1 else f", {timeline.width:,} a bar")
-    return f"Entries by {by}"
+        unit = "round of the agent's work" + ("" if timeline.width == 1 else f", {timeline.width:,} a bar")
+    return f"Entries by {unit}"
 
 
-def _round_up(number: float) -> int:
-    return int(-(-number // 1))
+def _round_up(position: float) -> int:
+    return int(-(-position // 1))

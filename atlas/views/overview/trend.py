@@ -33,7 +33,7 @@ def _comparison(memory: MemorySystem, line: Timeline) -> Comparison | None:
         return None
     last = _side(memory, since, line.days[-1].on)
     before = _side(memory, line.days[0].on, since - timedelta(days=1))
-    return Comparison(since=since, last=last, before=before) if last and before else None
+    return Comparison(since=since, latest=last, earlier=before) if last and before else None
 
 
 def _side(memory: MemorySystem, first: date, last: date) -> Side | None:

@@ -97,7 +97,7 @@ def draw_bar_line(place: int | str, line: BarLine) -> None:
         place: Its key among the lines of a record.
     """
     with st.container(horizontal=True, vertical_alignment="center", gap="small", key=f"opened_rate_{place}"):
-        st.caption(line.what, width="content")
+        st.caption(line.name, width="content")
         st.image(line.bar)
         st.markdown(f"**{line.counts}**", width="content")
         st.caption(line.range, width="content")

@@ -107,8 +107,8 @@ def test_the_timeline_counts_every_entry_once_crashes_without_a_fix_first(memory
     ids = memory.journal.add_entries([entry(n, entry_type="crash_log" if n % 5 == 0 else "task") for n in range(1, 21)])
     memory.journal.link(ids[4], ids[5], "fixed_by")
     shown = timeline(memory, asked(memory, since=3))
-    assert [(lane.name, lane.n) for lane in shown.lanes] == [(NOT_FIXED, 3), (FIXED, 1), (OTHERS, 16)]
-    assert (shown.first, shown.last, shown.width) == (1, 20, 1)
+    assert [(lane.name, lane.n_entries) for lane in shown.lanes] == [(NOT_FIXED, 3), (FIXED, 1), (OTHERS, 16)]
+    assert (shown.first_position, shown.last_position, shown.width) == (1, 20, 1)
     assert "rounds 1 to 20. Crashes without a fix: 3. Crashes with a fix: 1. Other entries: 16." in timeline_caption(
         shown
     )
@@ -198,7 +198,7 @@ def test_entries_of_several_writers_name_them(memory, tmp_path):
 def test_the_timeline_shows_no_names_of_types_and_shades_what_is_chosen(memory):
     memory.journal.add_entries([entry(n, entry_type=f"<b>{n}</b>{{x}}") for n in range(12)])
     shown = timeline(memory, Query())
-    assert [(lane.name, lane.n) for lane in shown.lanes] == [(OTHERS, 12)]
+    assert [(lane.name, lane.n_entries) for lane in shown.lanes] == [(OTHERS, 12)]
     chart = timeline_chart(shown, since=2)
     assert "<b>" not in str(chart)
     assert (chart["layout"]["shapes"][0]["x0"], chart["layout"]["shapes"][0]["x1"]) == (1.5, 11.5)
@@ -490,7 +490,7 @@ def test_a_reflection_that_became_a_strategy_says_so_until_that_is_deleted(memor
 
 def test_the_axis_of_the_bars_runs_to_today_unless_that_leaves_most_of_it_empty(memory, clock):
     memory.journal.add_entries(days(0, 1, 2, 5, 9))
-    last = timeline(memory, Query()).last
+    last = timeline(memory, Query()).last_position
     clock.advance(timedelta(days=last - clock.now().toordinal() + 4))
     assert timeline(memory, Query()).end == last + 5
     assert timeline_caption(timeline(memory, Query())).startswith("5 entries of 1 Mar 2026 to 10 Mar 2026")

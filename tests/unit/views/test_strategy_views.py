@@ -237,7 +237,7 @@ def test_it_helps_where_its_tries_do_surely_better_than_similar_attempts(memory)
     tried(memory, one, 20, 20)
     view = effect_view(memory, one)
     assert view.verdict == "Clearly better than similar tasks without it."
-    assert [(row.what, row.counts, row.range) for row in view.rows] == [
+    assert [(row.name, row.counts, row.range) for row in view.rows] == [
         ("With it", "20 of 20 uses", "likely 84–100%"),
         ("Without it", "0 of 20 similar attempts", "likely 0–16%"),
     ]

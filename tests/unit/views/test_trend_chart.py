@@ -40,7 +40,7 @@ def shown(days) -> Trend:
 
 def verdict_of(last, before) -> str:
     """Return the verdict on two sides, each of the outcomes of its attempts and their tasks."""
-    comparison = Comparison(since=date(2023, 1, 6), last=side_of(*last), before=side_of(*before))
+    comparison = Comparison(since=date(2023, 1, 6), latest=side_of(*last), earlier=side_of(*before))
     return trend_verdict(Trend(line=timeline(days_of(8, succeeded=9), date(2023, 1, 9)), comparison=comparison))
 
 
