@@ -113,7 +113,7 @@ def draw(memory: MemorySystem) -> None:
         draw_compression(memory, scope)
     else:
         if queue != BURIED:  # already decided
-            draw_inbox(memory, cases.of(queue), queue, beside)
+            draw_inbox(memory, cases.in_queue(queue), queue, beside)
         draw_whole_queue(memory, cases, queue, found, duplicates)
 
 
@@ -124,7 +124,7 @@ def draw_whole_queue(
     if queue == REVIEW:
         draw_review(memory)
     elif queue in (SUSPICIOUS, QUARANTINE):
-        draw_suspicious(memory, cases.of(queue))
+        draw_suspicious(memory, cases.in_queue(queue))
     elif queue == DUPLICATES:
         draw_groups(memory, duplicates, cases.groups(queue))
     elif queue == REPEATED:
@@ -132,7 +132,7 @@ def draw_whole_queue(
     elif queue == FAILING:
         draw_domains(memory, health)
     elif queue != INBOX:
-        draw_queue(memory, queue, tuple(case.ids[0] for case in cases.of(queue)))
+        draw_queue(memory, queue, tuple(case.ids[0] for case in cases.in_queue(queue)))
 
 
 memory = page_memory()

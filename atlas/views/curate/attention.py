@@ -119,18 +119,18 @@ def _off_topic_row(evaluation: OwnEvaluation, strictness: float, judged: Verdict
 
 def _failing_strategy(memory: MemorySystem) -> Iterator[AttentionRow]:
     """Yield the strategy that fails most, if one does clearly worse than the others and was not decided to stay."""
-    kept = kept_names(memory)
-    worst = next((case.ids for case in failing_strategies(memory) if case.name not in kept), ())
+    kept_cases = kept_names(memory)
+    worst = next((case.ids for case in failing_strategies(memory) if case.name not in kept_cases), ())
     for strategy in memory.strategies.get_many(worst):
         rate, uses = memory.strategies.rate(strategy.id), memory.strategies.attempts_of([strategy.id])[strategy.id]
-        last = next((use for use in reversed(uses) if not use.success), None)
-        by = f" by {last.actor}" if last and last.actor else ""
+        last_failure = next((use for use in reversed(uses) if not use.success), None)
+        author = f" by {last_failure.actor}" if last_failure and last_failure.actor else ""
         yield AttentionRow(
             id="strategy",
             severity="important",
             what=f"Strategy that fails most: {readable_title(strategy.title)}",
             detail=f"{rate.n_succeeded:,} of {counted(rate.n, 'use')} succeeded"
-            + (f", last failed on {day_text(last.at)}{by}" if last else ""),
+            + (f", last failed on {day_text(last_failure.at)}{author}" if last_failure else ""),
             action="Review",
             page=STRATEGY.page,
             parameters={"id": strategy.id},
@@ -139,14 +139,14 @@ def _failing_strategy(memory: MemorySystem) -> Iterator[AttentionRow]:
 
 def _open_crashes(memory: MemorySystem) -> Iterator[AttentionRow]:
     """Yield the number of crashes in the journal without a fix, and the day of the newest, if there are any."""
-    where = {"id": fix_condition(memory.journal, NOT_FIXED)}
-    for newest in memory.journal.browse(where, descending=True, limit=1):
-        n, at = memory.journal.count(where), stored_instant(newest["metadata"])
+    no_fix = {"id": fix_condition(memory.journal, NOT_FIXED)}
+    for newest in memory.journal.browse(no_fix, descending=True, limit=1):
+        n_crashes, newest_at = memory.journal.count(no_fix), stored_instant(newest["metadata"])
         yield AttentionRow(
             id="crashes",
             severity="important",
-            what=f"{counted(n, 'crash')} without a fix",
-            detail=f"The newest on {day_text(at)}" if at else "",
+            what=f"{counted(n_crashes, 'crash')} without a fix",
+            detail=f"The newest on {day_text(newest_at)}" if newest_at else "",
             action="Open",
             page=JOURNAL.page,
             parameters={"journal_fixes": NOT_FIXED},
@@ -161,11 +161,11 @@ def _undecided(inbox: Sequence[Case], failing: Sequence[AttentionRow], has_faile
         failing: The rows above on strategies that fail, which may be among the cases.
         has_failed: True if the search for near-duplicates failed.
     """
-    named = {row.parameters["id"] for row in failing}
-    n_named = sum(case.queue == FAILING and not named.isdisjoint(case.ids) for case in inbox)
+    named_ids = {row.parameters["id"] for row in failing}
+    n_named = sum(case.queue == FAILING and not named_ids.isdisjoint(case.ids) for case in inbox)
     numbers = [
-        f"{n:,} {TITLES[queue].lower()}{f' ({n_named} named above)' if queue == FAILING and n_named else ''}"
-        for queue, n in Counter(case.queue for case in inbox).items()
+        f"{n_cases:,} {TITLES[queue].lower()}{f' ({n_named} named above)' if queue == FAILING and n_named else ''}"
+        for queue, n_cases in Counter(case.queue for case in inbox).items()
     ]
     if has_failed:
         numbers.append("the search for near-duplicates failed")
@@ -186,10 +186,10 @@ def _backup(memory: MemorySystem, now: datetime) -> Iterator[AttentionRow]:
     if backup.made_at is None:
         yield _settings_row("urgent", "No backup", "If this disk fails, the store is lost")
     elif backup.is_outdated:
-        what = f"Last backup {counted((now - backup.made_at).days, 'day')} ago"
-        yield _settings_row("important", what, "The store has changed since")
+        age = f"Last backup {counted((now - backup.made_at).days, 'day')} ago"
+        yield _settings_row("important", age, "The store has changed since")
 
 
-def _settings_row(severity: Severity, what: str, detail: str) -> AttentionRow:
-    return AttentionRow(id="backup", severity=severity, what=what, detail=detail, action="Back up", page="settings",
+def _settings_row(severity: Severity, finding: str, detail: str) -> AttentionRow:
+    return AttentionRow(id="backup", severity=severity, what=finding, detail=detail, action="Back up", page="settings",
                         parameters={"settings_tab": "Export and backup"})  # fmt: skip

@@ -98,40 +98,43 @@ def case_word(case: Case) -> str:
 def case_view(memory: MemorySystem, case: Case) -> CaseView | None:
     """Return a case with its evidence, or None if its records were deleted."""
     if case.domain is not None:
-        heading, lines = _failed_attempts(memory, case.domain)
+        heading, rows = _failed_attempts(memory, case.domain)
         return CaseView(
-            case=case, title=Text(case.domain.name), reason=_domain_reason(case), attempts=lines,
+            case=case, title=Text(case.domain.name), reason=_domain_reason(case), attempts=rows,
             attempts_heading=heading,
         )  # fmt: skip
     kind = next(kind for kind in KINDS.values() if kind.noun == case.noun)
     records: Any = kind.records(memory)
-    read = records.get_many(list(case.ids[:MAX_MEMBERS]))
-    if not read:
+    shown_records = records.get_many(list(case.ids[:MAX_MEMBERS]))
+    if not shown_records:
         return None
-    texts = [_texts_of(memory, case, record) for record in read]
-    (_, title), *rest = texts[0].items()
-    if isinstance(read[0], Experience):
-        named = task_title(title)
-        title, rest = named.title, [*([("Task", title)] if named.rest else []), *rest]
-    heading, lines = _uses(memory, case.ids[0]) if case.queue == FAILING else ("", ())
+    texts = [_texts_of(memory, case, record) for record in shown_records]
+    (_, title), *other_texts = texts[0].items()
+    if isinstance(shown_records[0], Experience):
+        task = title
+        parts = task_title(task)
+        title = parts.title
+        if parts.rest:
+            other_texts = [("Task", task), *other_texts]
+    heading, rows = _uses(memory, case.ids[0]) if case.queue == FAILING else ("", ())
     return CaseView(
         case=case,
         title=Text(title),
         reason=case_reason(memory, case),
         texts=(
-            *_signs(case),
-            *((name, Text(text)) for name, text in rest if text.strip() and name not in LAST_STEPS),
+            *_attack_excerpts(case),
+            *((name, Text(text)) for name, text in other_texts if text.strip() and name not in LAST_STEPS),
         ),
-        steps=read[0].steps if isinstance(read[0], Experience) else (),
-        attempts=lines,
+        steps=shown_records[0].steps if isinstance(shown_records[0], Experience) else (),
+        attempts=rows,
         attempts_heading=heading,
-        differences=_differences(read, texts),
+        differences=_differences(shown_records, texts),
     )
 
 
 def _failed_attempts(memory: MemorySystem, domain: DomainLine) -> tuple[str, tuple[EvidenceRow, ...]]:
     """Return a heading and lines for attempts in a domain that failed."""
-    lines = tuple(
+    rows = tuple(
         EvidenceRow(
             id=attempt.id,
             title=task_title(attempt.task.description).title,
@@ -143,34 +146,34 @@ def _failed_attempts(memory: MemorySystem, domain: DomainLine) -> tuple[str, tup
         for attempt in memory.experience.get_many(list(domain.failed))
     )
     n_failed = round(domain.n_known * (1 - (domain.percent_succeeded or 0.0) / 100))
-    return "What failed" if len(lines) >= n_failed else f"{len(lines):,} of the {n_failed:,} that failed", lines
+    return "What failed" if len(rows) >= n_failed else f"{len(rows):,} of the {n_failed:,} that failed", rows
 
 
 def _uses(memory: MemorySystem, strategy_id: str) -> tuple[str, tuple[EvidenceRow, ...]]:
     """Return a heading and lines for the uses of a strategy, as far as the tasks are stored."""
-    rows = [row for row in use_rows(memory, memory.strategies.attempts(strategy_id), MAX_USES) if row.task]
-    n_of = Counter(row.experience_id or row.id for row in rows)
-    latest = {row.experience_id or row.id: row for row in reversed(rows)}
-    stored = {attempt.id: attempt for attempt in memory.experience.get_many([row.experience_id for row in rows])}
-    lines = tuple(
+    uses = [use for use in use_rows(memory, memory.strategies.attempts(strategy_id), MAX_USES) if use.task]
+    n_by_attempt = Counter(use.experience_id or use.id for use in uses)
+    last_uses = {use.experience_id or use.id: use for use in reversed(uses)}
+    stored = {attempt.id: attempt for attempt in memory.experience.get_many([use.experience_id for use in uses])}
+    rows = tuple(
         EvidenceRow(
             id=attempt_id,
-            title=latest[attempt_id].task,
-            outcomes=(latest[attempt_id].outcome, *([counted(n, "use")] if n > 1 else ())),
-            at=latest[attempt_id].at,
+            title=last_uses[attempt_id].task,
+            outcomes=(last_uses[attempt_id].outcome, *([counted(count, "use")] if count > 1 else ())),
+            at=last_uses[attempt_id].at,
             feedback=stored[attempt_id].feedback if attempt_id in stored else "",
-            agent=stored[attempt_id].agent_id if attempt_id in stored else latest[attempt_id].actor,
-            is_stored=bool(latest[attempt_id].experience_id),
+            agent=stored[attempt_id].agent_id if attempt_id in stored else last_uses[attempt_id].actor,
+            is_stored=bool(last_uses[attempt_id].experience_id),
         )
-        for attempt_id, n in n_of.items()
+        for attempt_id, count in n_by_attempt.items()
     )
     n_uses = memory.strategies.usage([strategy_id])[strategy_id].n_uses
-    number = f"All {n_uses:,}" if len(rows) == n_uses else f"{len(rows):,} of the {n_uses:,}"
-    return f"{number} uses, the latest first", lines
+    amount = f"All {n_uses:,}" if len(uses) == n_uses else f"{len(uses):,} of the {n_uses:,}"
+    return f"{amount} uses, the latest first", rows
 
 
 def preview_lines(memory: MemorySystem, cases: Sequence[Case]) -> list[str]:
-    """Return the titles of cases, each the first record's. Untrusted texts."""
+    """Return the title of the first record of each case, or the name of its domain. Untrusted texts."""
     by_noun: dict[str, list[str]] = {}
     for case in cases:
         by_noun.setdefault(case.noun, []).extend(case.ids[:1])
@@ -200,28 +203,36 @@ def _attempt_texts(attempt: Experience) -> dict[str, str]:
     return texts
 
 
-def _differences(read: Sequence[Any], texts: Sequence[Mapping[str, str]]) -> tuple[dict[str, str], ...]:
-    """Return how each record but the first differs from it, without the texts and the agent that all share."""
-    first, others = texts[0], texts[1:]
-    n_agents = len({getattr(record, "agent_id", "") for record in read})
-    lines = [{name: word_diff(first.get(name, ""), other.get(name, "")) for name in {**first, **other}}
-             for other in others]  # fmt: skip
-    differing = [name for name in dict.fromkeys(name for line in lines for name in line)
-                 if any(line.get(name, SAME) != SAME for line in lines)]  # fmt: skip
+def _differences(records: Sequence[Any], texts: Sequence[Mapping[str, str]]) -> tuple[dict[str, str], ...]:
+    """Return the differences of each other record from the first one, by label, and its origin.
+
+    Texts that are the same in all records are left out, and so is the agent if all have the same.
+    """
+    first = texts[0]
+    n_agents = len({getattr(record, "agent_id", "") for record in records})
+    differences = [
+        {label: word_diff(first.get(label, ""), record_texts.get(label, "")) for label in {**first, **record_texts}}
+        for record_texts in texts[1:]
+    ]
+    labels = dict.fromkeys(label for by_label in differences for label in by_label)
+    differing = [label for label in labels if any(by_label.get(label, SAME) != SAME for by_label in differences)]
     return tuple(
-        {**{name: line.get(name, SAME) for name in differing}, **_origin(record, with_agent=n_agents > 1)}
-        for record, line in zip(read[1:], lines, strict=True)
+        {**{label: by_label.get(label, SAME) for label in differing}, **_origin(record, with_agent=n_agents > 1)}
+        for record, by_label in zip(records[1:], differences, strict=True)
     )
 
 
 def _origin(record: Any, *, with_agent: bool) -> dict[str, str]:
-    """Return the author and the time of a record, as far as its kind stores them."""
-    agent, at = getattr(record, "agent_id", ""), getattr(record, "created_at", None)
-    return {**({"Agent": agent} if agent and with_agent else {}), **({"Written": utc_time_text(at)} if at else {})}
+    """Return the agent and the time of a record by label, as far as its kind stores them."""
+    agent, created_at = getattr(record, "agent_id", ""), getattr(record, "created_at", None)
+    return {
+        **({"Agent": agent} if agent and with_agent else {}),
+        **({"Written": utc_time_text(created_at)} if created_at else {}),
+    }
 
 
-def _signs(case: Case) -> tuple[tuple[str, Text], ...]:
-    """Return the places of a suspicious record that are signs of an attack, by what they are."""
+def _attack_excerpts(case: Case) -> tuple[tuple[str, Text], ...]:
+    """Return the excerpts of a suspicious record that are signs of an attack, each after the name of the attack."""
     reasons = case.finding.reasons if case.finding is not None else ()
     return tuple(
         (f"{reason.attack.capitalize()}, in its {reason.part}", Text(reason.excerpt))
@@ -249,22 +260,22 @@ def case_reason(memory: MemorySystem, case: Case) -> str:
 
 
 def _domain_reason(case: Case) -> str:
-    line = case.domain
-    assert line is not None
-    succeeded = percent((line.percent_succeeded or 0.0) / 100)
+    domain = case.domain
+    assert domain is not None
+    succeeded = percent((domain.percent_succeeded or 0.0) / 100)
     return (
-        f"A domain of the map: {succeeded} of its {counted(line.n_known, 'attempt')} "
-        f"at {counted(line.n_tasks, 'task')} succeeded (likely {line.interval}), {line.verdict}."
+        f"A domain of the map: {succeeded} of its {counted(domain.n_known, 'attempt')} "
+        f"at {counted(domain.n_tasks, 'task')} succeeded (likely {domain.interval}), {domain.verdict}."
     )
 
 
 def _group_reason(memory: MemorySystem, case: Case) -> str:
     if case.noun != EXPERIENCE.noun:
         return f"{len(case.ids):,} {plural(case.noun)} say the same, word for word."
-    (line,) = group_lines(memory, [case.ids])
+    (group,) = group_lines(memory, [case.ids])
     if case.queue == REPEATED:
-        return f"{line.label}, by different solutions or actions. Merging keeps one solution."
-    return f"{line.label}, with the same solution and the same actions."
+        return f"{group.label}, by different solutions or actions. Merging keeps one solution."
+    return f"{group.label}, with the same solution and the same actions."
 
 
 def _strategy_reason(memory: MemorySystem, record_id: str) -> str:
@@ -280,10 +291,12 @@ def _strategy_reason(memory: MemorySystem, record_id: str) -> str:
 def _attempt_reason(memory: MemorySystem, queue: str, record_id: str) -> str:
     where = {"id": record_id}
     if queue == UNKNOWN:
-        n = memory.experience.column("usage.n_retrieved", where).get(record_id, 0)
-        seen = f"Agents were shown it {counted(n, 'time')}." if n else "Agents were not shown it yet."
-        return f"Its outcome is not known, so it counts in no success rate. {seen}"
-    name, verb = ("created_at", "Attempted") if queue == STALE else ("stored_at", "Stored")
-    on = day_text(stored_instant(memory.experience.column(name, where), record_id))
-    since = f"and unused for {UNUSED_DAYS} days" if queue == STALE else "and returned by no search since"
-    return f"{verb} on {on}, {since}."
+        n_retrieved = memory.experience.column("usage.n_retrieved", where).get(record_id, 0)
+        sentence = (
+            f"Agents were shown it {counted(n_retrieved, 'time')}." if n_retrieved else "Agents were not shown it yet."
+        )
+        return f"Its outcome is not known, so it counts in no success rate. {sentence}"
+    time_column, verb = ("created_at", "Attempted") if queue == STALE else ("stored_at", "Stored")
+    day = day_text(stored_instant(memory.experience.column(time_column, where), record_id))
+    disuse = f"and unused for {UNUSED_DAYS} days" if queue == STALE else "and returned by no search since"
+    return f"{verb} on {day}, {disuse}."

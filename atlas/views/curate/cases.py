@@ -43,7 +43,7 @@ ORDER = (REVIEW, SUSPICIOUS, FAILING, DUPLICATES, REPEATED, UNKNOWN, STALE, NEVE
 decided."""
 
 ALIKE = 20
-"""Most cases that an act on one case is offered for too."""
+"""Maximum number of similar cases that a person may decide together with one case."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -89,13 +89,13 @@ class Cases:
     inbox: tuple[Case, ...]
     """The cases of all queues, in which no record comes twice."""
 
-    def of(self, queue: str) -> tuple[Case, ...]:
+    def in_queue(self, queue: str) -> tuple[Case, ...]:
         """Return the cases of the inbox or of one queue."""
         return self.inbox if queue == INBOX else self.by_queue.get(queue, ())
 
     def counts(self) -> dict[str, int]:
         """Return the number of cases of the inbox and of each queue."""
-        return {queue: len(self.of(queue)) for queue in (INBOX, *self.by_queue)}
+        return {queue: len(self.in_queue(queue)) for queue in (INBOX, *self.by_queue)}
 
     def groups(self, queue: str) -> tuple[tuple[str, ...], ...]:
         """Return the groups of near-duplicate or of repeated attempts."""
@@ -108,7 +108,7 @@ def find_cases(
     duplicates: DuplicatesResult,
     *,
     inside: AbstractSet[str] | None = None,
-    kept: AbstractSet[str] = frozenset(),
+    kept_names: AbstractSet[str] = frozenset(),
     findings: Sequence[Finding] = (),
 ) -> Cases:
     """Return the undecided cases.
@@ -116,61 +116,63 @@ def find_cases(
     Args:
         findings: Suspicious records, worst first. Those that are in quarantine or deleted are left out.
         inside: The ids of experiences in scope; None for all.
-        kept: Keys of cases that were decided. Pending and buried records, and those in quarantine, are listed
+        kept_names: Names of cases that were decided. Pending and buried records, and those in quarantine, are listed
             regardless.
     """
-    singles, hidden = queue_ids(memory, health, inside), memory.quarantined()
-    hidden_ids = {record.id for record in hidden}
+    ids_by_queue, quarantined = queue_ids(memory, health, inside), memory.quarantined()
+    quarantined_ids = {record.id for record in quarantined}
     by_queue: dict[str, Iterable[Case]] = {
-        REVIEW: _waiting(memory, findings),
-        SUSPICIOUS: _suspicious(memory, findings),
-        QUARANTINE: _quarantined(memory, hidden),
+        REVIEW: _pending_cases(memory, findings),
+        SUSPICIOUS: _suspicious_cases(memory, findings),
+        QUARANTINE: _quarantined_cases(memory, quarantined),
         FAILING: [*failing_strategies(memory), *_failing_domains(memory, health)],
-        DUPLICATES: _alike(memory, duplicates, inside),
-        REPEATED: _repeated(memory, duplicates, inside, frozenset(singles[BURIED])),
-        UNKNOWN: _single(memory, UNKNOWN, _most_retrieved_first(memory, singles[UNKNOWN])),
-        STALE: _single(memory, STALE, singles[STALE]),
-        NEVER: _single(memory, NEVER, singles[NEVER]),
-        BURIED: _single(memory, BURIED, singles[BURIED]),
+        DUPLICATES: _near_duplicates(memory, duplicates, inside),
+        REPEATED: _repeated_attempts(memory, duplicates, inside, frozenset(ids_by_queue[BURIED])),
+        UNKNOWN: _single_cases(memory, UNKNOWN, _most_retrieved_first(memory, ids_by_queue[UNKNOWN])),
+        STALE: _single_cases(memory, STALE, ids_by_queue[STALE]),
+        NEVER: _single_cases(memory, NEVER, ids_by_queue[NEVER]),
+        BURIED: _single_cases(memory, BURIED, ids_by_queue[BURIED]),
     }
 
     def is_undecided(queue: str, case: Case) -> bool:
         if queue == QUARANTINE:
             return True
-        return hidden_ids.isdisjoint(case.ids) and (queue in (REVIEW, BURIED) or not kept or case.name not in kept)
+        if not quarantined_ids.isdisjoint(case.ids):
+            return False
+        return queue in (REVIEW, BURIED) or not kept_names or case.name not in kept_names
 
     undecided = {queue: tuple(case for case in cases if is_undecided(queue, case)) for queue, cases in by_queue.items()}
     inbox = _without_repetition(case for queue in ORDER for case in undecided[queue])
     return Cases(by_queue=undecided, inbox=tuple(inbox))
 
 
-def alike(case: Case, cases: Sequence[Case]) -> tuple[Case, ...]:
-    """Return the next cases for the same reason, of the same kind, without the case itself."""
+def similar_cases(case: Case, cases: Sequence[Case]) -> tuple[Case, ...]:
+    """Return up to `ALIKE` other cases in the same queue that are about the same kind of records."""
     return tuple(
-        other
-        for other in cases
-        if other is not case
-        and (other.queue, other.noun, other.is_group, other.domain is None)
+        candidate
+        for candidate in cases
+        if candidate is not case
+        and (candidate.queue, candidate.noun, candidate.is_group, candidate.domain is None)
         == (case.queue, case.noun, case.is_group, case.domain is None)
     )[:ALIKE]
 
 
 def _without_repetition(cases: Iterable[Case]) -> Iterator[Case]:
-    """Yield the cases, except cases that contain a record of an earlier case."""
-    seen: set[tuple[str, str]] = set()
+    """Yield the cases that contain no record of an earlier case."""
+    seen_records: set[tuple[str, str]] = set()
     for case in cases:
         records = {(case.collection, record_id) for record_id in case.ids}
-        if not records & seen:
-            seen |= records
+        if not records & seen_records:
+            seen_records |= records
             yield case
 
 
-def _single(memory: MemorySystem, queue: str, ids: Iterable[str]) -> Iterator[Case]:
+def _single_cases(memory: MemorySystem, queue: str, ids: Iterable[str]) -> Iterator[Case]:
     collection = memory.experience.collection_name
     return (Case(queue=queue, noun=EXPERIENCE.noun, collection=collection, ids=(record_id,)) for record_id in ids)
 
 
-def _waiting(memory: MemorySystem, findings: Sequence[Finding]) -> Iterator[Case]:
+def _pending_cases(memory: MemorySystem, findings: Sequence[Finding]) -> Iterator[Case]:
     """Yield the pending records with their signs of an attack, oldest first."""
     found = {finding.id: finding for finding in findings}
     collections = {kind.noun: kind.records(memory).collection_name for kind in KINDS.values()}
@@ -179,25 +181,25 @@ def _waiting(memory: MemorySystem, findings: Sequence[Finding]) -> Iterator[Case
                    finding=found.get(row.id))  # fmt: skip
 
 
-def _suspicious(memory: MemorySystem, findings: Sequence[Finding]) -> Iterator[Case]:
-    """Yield the findings that still exist, worst first."""
+def _suspicious_cases(memory: MemorySystem, findings: Sequence[Finding]) -> Iterator[Case]:
+    """Yield the suspicious records that still exist, worst first."""
     existing = {
         name: kind.records(memory).titles([finding.id for finding in findings if finding.memory == name])
         for name, kind in searchable_kinds().items()
     }
     for finding in findings:
         if finding.id in existing[finding.memory]:
-            yield _of_memory(memory, SUSPICIOUS, finding.memory, finding.id, finding=finding)
+            yield _case_of(memory, SUSPICIOUS, finding.memory, finding.id, finding=finding)
 
 
-def _quarantined(memory: MemorySystem, hidden: Sequence[QuarantinedRecord]) -> Iterator[Case]:
-    return (_of_memory(memory, QUARANTINE, record.memory, record.id, quarantine=record) for record in hidden)
+def _quarantined_cases(memory: MemorySystem, hidden: Sequence[QuarantinedRecord]) -> Iterator[Case]:
+    return (_case_of(memory, QUARANTINE, record.memory, record.id, quarantine=record) for record in hidden)
 
 
-def _of_memory(memory: MemorySystem, queue: str, name: str, record_id: str, **parts: Any) -> Case:
-    kind = searchable_kinds()[name]
+def _case_of(memory: MemorySystem, queue: str, memory_name: str, record_id: str, **fields: Any) -> Case:
+    kind = searchable_kinds()[memory_name]
     collection = kind.records(memory).collection_name
-    return Case(queue=queue, noun=kind.noun, collection=collection, ids=(record_id,), **parts)
+    return Case(queue=queue, noun=kind.noun, collection=collection, ids=(record_id,), **fields)
 
 
 def failing_strategies(memory: MemorySystem) -> Iterator[Case]:
@@ -214,17 +216,19 @@ def _failing_domains(memory: MemorySystem, health: Health) -> Iterator[Case]:
     )
 
 
-def _alike(memory: MemorySystem, duplicates: DuplicatesResult, inside: AbstractSet[str] | None) -> Iterator[Case]:
+def _near_duplicates(
+    memory: MemorySystem, duplicates: DuplicatesResult, inside: AbstractSet[str] | None
+) -> Iterator[Case]:
     """Yield groups of near-duplicates. Groups of experiences come first."""
     collection, noun = memory.experience.collection_name, EXPERIENCE.noun
     for ids in groups_within(duplicates.groups, inside):
         yield Case(queue=DUPLICATES, noun=noun, collection=collection, ids=ids)
     for kind in KINDS.values():
         if kind is not EXPERIENCE and kind.noun in VIEWS:
-            yield from _same_texts(memory, kind)
+            yield from _equal_records(memory, kind)
 
 
-def _repeated(
+def _repeated_attempts(
     memory: MemorySystem, duplicates: DuplicatesResult, inside: AbstractSet[str] | None, retired: AbstractSet[str]
 ) -> Iterator[Case]:
     """Yield groups of attempts that differ in their solutions or actions. Retired attempts are decided already."""
@@ -233,26 +237,30 @@ def _repeated(
         yield Case(queue=REPEATED, noun=noun, collection=collection, ids=ids)
 
 
-def _same_texts(memory: MemorySystem, kind: Kind) -> Iterator[Case]:
+def _equal_records(memory: MemorySystem, kind: Kind) -> Iterator[Case]:
     """Yield groups of records of a kind with equal texts, oldest record first."""
     records: Any = kind.records(memory)
     ids = records.ids({"marks.buried": False})
-    titled = _group_cases((" ".join(title.split()), record_id) for record_id, title in records.titles(ids).items())
-    for same_title in titled:
-        texts = ((_texts(memory, kind, record), record.id) for record in records.get_many(same_title))
-        for group in _group_cases(texts):
+    ids_by_title = ((" ".join(title.split()), record_id) for record_id, title in records.titles(ids).items())
+    for same_title in _ids_with_equal_keys(ids_by_title):
+        texts = ((_source_texts(memory, kind, record), record.id) for record in records.get_many(same_title))
+        for group in _ids_with_equal_keys(texts):
             yield Case(queue=DUPLICATES, noun=kind.noun, collection=records.collection_name, ids=tuple(group))
 
 
-def _texts(memory: MemorySystem, kind: Kind, record: Any) -> tuple[str, ...]:
+def _source_texts(memory: MemorySystem, kind: Kind, record: Any) -> tuple[str, ...]:
     sources = VIEWS[kind.noun].card(memory, record, "").sources
     return tuple(" ".join(text.split()) for text in sources.values())
 
 
-def _group_cases(keyed: Iterable[tuple[Any, str]]) -> list[list[str]]:
-    """Return the ids that share a key with others."""
+def _ids_with_equal_keys(keyed_ids: Iterable[tuple[Any, str]]) -> list[list[str]]:
+    """Return the ids in groups of equal keys, without groups of only one id.
+
+    Args:
+        keyed_ids: Pairs of a key and an id.
+    """
     groups: dict[Any, list[str]] = {}
-    for key, record_id in keyed:
+    for key, record_id in keyed_ids:
         groups.setdefault(key, []).append(record_id)
     return [ids for ids in groups.values() if len(ids) > 1]
 

@@ -18,7 +18,7 @@ from atlas.views.curate.case_view import (
     case_word,
     preview_lines,
 )
-from atlas.views.curate.cases import Case, Cases, alike, find_cases
+from atlas.views.curate.cases import Case, Cases, find_cases, similar_cases
 from atlas.views.curate.decisions import (
     Decision,
     Name,
@@ -107,7 +107,7 @@ def _cases(
     _kept: frozenset[str],
     _scanned: ScanState,
 ) -> Cases:
-    return find_cases(_memory, _found, _duplicates, inside=_inside, kept=_kept, findings=_scanned.findings)
+    return find_cases(_memory, _found, _duplicates, inside=_inside, kept_names=_kept, findings=_scanned.findings)
 
 
 def draw_inbox(memory: MemorySystem, cases: Sequence[Case], queue: str, beside: DeltaGenerator) -> None:
@@ -129,7 +129,7 @@ def draw_inbox(memory: MemorySystem, cases: Sequence[Case], queue: str, beside: 
     with listing:
         draw_case_list(memory, cases, at, queue)
     with shown, st.container(border=True, key="curate_case", gap="small"):
-        _draw_case(memory, view, alike(view.case, cases[at:]))
+        _draw_case(memory, view, similar_cases(view.case, cases[at:]))
 
 
 def _draw_progress(queue: str, n_cases: int) -> None:
