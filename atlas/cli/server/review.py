@@ -19,7 +19,7 @@ from atlas.cli.common import (
 )
 from atlas.core.settings import Settings
 from atlas.memory.system import MemorySystem
-from atlas.views.curate.review import RejectRequest, WaitingRow, accept, chosen, waiting, words_of
+from atlas.views.curate.review import RejectRequest, WaitingRow, accept, review_queue, select_pending, words_of
 
 
 def add_commands(commands: Any) -> None:
@@ -55,7 +55,7 @@ def _add_selection(command: argparse.ArgumentParser, *, default: object) -> None
 
 def _list(options: argparse.Namespace, settings: Settings) -> int:
     with open_local(settings, read_only=True) as memory:
-        queue = waiting(memory, options.writer or "", options.since)
+        queue = review_queue(memory, options.writer or "", options.since)
     if options.json:
         print_json(
             {"id": row.id, "kind": row.noun, "title": row.title, "writer": row.writer, "at": row.stored_at}
@@ -95,7 +95,7 @@ def _reject(options: argparse.Namespace, settings: Settings) -> int:
 
 
 def _select(memory: MemorySystem, options: argparse.Namespace) -> tuple[WaitingRow, ...]:
-    return chosen(memory, ids=options.ids, writer=options.writer or "", since=options.since, is_all=options.all)
+    return select_pending(memory, ids=options.ids, writer=options.writer or "", since=options.since, is_all=options.all)
 
 
 def _line(row: WaitingRow) -> str:

@@ -13,7 +13,7 @@ from atlas.memory.system import MemorySystem
 from atlas.server.api.parts import LazyMemory, ThreadRoute
 from atlas.server.api.shapes import Id, RequestBody, Text
 from atlas.storage.records import Moment
-from atlas.views.curate.review import RejectRequest, WaitingRow, accept, chosen, waiting
+from atlas.views.curate.review import RejectRequest, WaitingRow, accept, review_queue, select_pending
 
 router = APIRouter(prefix="/review", route_class=ThreadRoute)
 
@@ -41,7 +41,7 @@ class ReviewChoice(RequestBody):
 
     def rows(self, memory: MemorySystem) -> tuple[WaitingRow, ...]:
         """Return the selected records. With `unchanged_since`, each has the revision of the reviewed list."""
-        rows = chosen(memory, ids=self.ids, writer=self.writer, since=self.since, is_all=self.all)
+        rows = select_pending(memory, ids=self.ids, writer=self.writer, since=self.since, is_all=self.all)
         if not self.unchanged_since:
             return rows
         ledger_id, _, change = self.unchanged_since.rpartition(":")
@@ -88,7 +88,7 @@ def pending(
     offset: Annotated[int, Query(ge=0, le=2**31)] = 0,
 ) -> PendingResponse:
     """Return pending records, newest first."""
-    moment, rows = memory.storage.ledger.moment(), waiting(memory, writer, since).rows
+    moment, rows = memory.storage.ledger.moment(), review_queue(memory, writer, since).rows
     records = [
         PendingRecord(id=row.id, kind=row.noun, title=row.title, writer=row.writer, at=row.stored_at)
         for row in rows[offset : offset + limit]

@@ -186,8 +186,8 @@ def _backup(memory: MemorySystem, now: datetime) -> Iterator[AttentionRow]:
     if backup.made_at is None:
         yield _settings_row("urgent", "No backup", "If this disk fails, the store is lost")
     elif backup.is_outdated:
-        age = f"Last backup {counted((now - backup.made_at).days, 'day')} ago"
-        yield _settings_row("important", age, "The store has changed since")
+        finding = f"Last backup {counted((now - backup.made_at).days, 'day')} ago"
+        yield _settings_row("important", finding, "The store has changed since")
 
 
 def _settings_row(severity: Severity, finding: str, detail: str) -> AttentionRow:

@@ -24,7 +24,7 @@ from atlas.views.curate.queues import (
     groups_within,
     queue_ids,
 )
-from atlas.views.curate.review import WaitingRow, waiting
+from atlas.views.curate.review import WaitingRow, review_queue
 from atlas.views.experience.kind import EXPERIENCES
 from atlas.views.journal.kind import ENTRIES
 from atlas.views.kinds.experience import EXPERIENCE
@@ -176,7 +176,7 @@ def _pending_cases(memory: MemorySystem, findings: Sequence[Finding]) -> Iterato
     """Yield the pending records with their signs of an attack, oldest first."""
     found = {finding.id: finding for finding in findings}
     collections = {kind.noun: kind.records(memory).collection_name for kind in KINDS.values()}
-    for row in reversed(waiting(memory).rows):
+    for row in reversed(review_queue(memory).rows):
         yield Case(queue=REVIEW, noun=row.noun, collection=collections[row.noun], ids=(row.id,), waiting=row,
                    finding=found.get(row.id))  # fmt: skip
 

@@ -42,43 +42,50 @@ def decisions_on(cases: Sequence[Case]) -> tuple[Decision, ...]:
     Args:
         cases: The case that is shown first, and those like it that are decided with it.
     """
-    first = cases[0]
-    many = f" {len(cases):,}" if len(cases) > 1 else ""
-    found = []
-    if first.queue == UNKNOWN:
-        found += [
-            Decision(name="succeeded", label=f"Succeeded{many}", key="s", help_text="The attempt reached its goal."),
-            Decision(name="failed", label=f"Failed{many}", key="f", help_text="The attempt missed its goal."),
+    case = cases[0]
+    count_text = f" {len(cases):,}" if len(cases) > 1 else ""
+    decisions = []
+    if case.queue == UNKNOWN:
+        decisions += [
+            Decision(
+                name="succeeded", label=f"Succeeded{count_text}", key="s", help_text="The attempt reached its goal."
+            ),
+            Decision(name="failed", label=f"Failed{count_text}", key="f", help_text="The attempt missed its goal."),
         ]
-    if first.quarantine is not None:
-        found.append(Decision(name="release", label=f"Release{many}", key="q", help_text="Agents find it again."))
+    if case.quarantine is not None:
+        decisions.append(
+            Decision(name="release", label=f"Release{count_text}", key="q", help_text="Agents find it again.")
+        )
     else:
-        if first.finding is not None and first.waiting is None:
-            found.append(
+        if case.finding is not None and case.waiting is None:
+            decisions.append(
                 Decision(
                     name="quarantine",
-                    label=f"Quarantine{many}",
+                    label=f"Quarantine{count_text}",
                     key="q",
                     help_text="Agents do not find it any more. It is kept, and can be released.",
                 )
             )
-        found.append(_keeping(first, many))
-    if first.is_group and _can_merge(cases):
-        found.append(
-            Decision(name="merge", label=f"Merge{many} …", key="m", help_text="You first see which record stays.")
+        decisions.append(_keep_decision(case, count_text))
+    if case.is_group and _can_merge(cases):
+        decisions.append(
+            Decision(name="merge", label=f"Merge{count_text} …", key="m", help_text="You first see which record stays.")
         )
-    found += _hiding(first, many)
-    if first.waiting is None and (first.finding is not None or first.quarantine is not None):
+    decisions += _retire_decisions(case, count_text)
+    if case.waiting is None and (case.finding is not None or case.quarantine is not None):
         help_text = "You first see what came from it, and the tasks whose contexts would contain it."
-        pronoun = "them" if many else "it"
-        found.append(
+        pronoun = "them" if count_text else "it"
+        decisions.append(
             Decision(
-                name="withdraw", label=f"Delete{many} with what came from {pronoun} …", key="w", help_text=help_text
+                name="withdraw",
+                label=f"Delete{count_text} with what came from {pronoun} …",
+                key="w",
+                help_text=help_text,
             )
         )
-    if first.ids:
-        found.append(_deleting(first, many))
-    return tuple(found)
+    if case.ids:
+        decisions.append(_delete_decision(case, count_text))
+    return tuple(decisions)
 
 
 EFFECTS: dict[Name, str] = {
@@ -91,7 +98,7 @@ EFFECTS: dict[Name, str] = {
 
 
 def effects(decisions: Sequence[Decision]) -> str:
-    """Return how keeping, hiding and deleting a record differ, or an empty string if it cannot be hidden."""
+    """Return sentences on how keeping, hiding and deleting a record differ, or nothing if it cannot be hidden."""
     names = [decision.name for decision in decisions]
     if "delete" not in names or not {"retire", "quarantine"} & {*names}:
         return ""
@@ -100,27 +107,27 @@ def effects(decisions: Sequence[Decision]) -> str:
 
 def plan_request(name: Name, cases: Sequence[Case]) -> PlanRequest[Any]:
     """Return the request for a plan that merges, hides, withdraws, deletes or judges the records of the cases."""
-    first = cases[0]
+    first_case = cases[0]
     if name == "withdraw":
         return WithdrawRequest(tuple(record_id for case in cases for record_id in case.ids))
     if name == "retire":
         ids = tuple(case.ids[0] for case in cases)
-        return RetireRequest(VIEWS[first.noun].kind, ids)
+        return RetireRequest(VIEWS[first_case.noun].kind, ids)
     if name in ("succeeded", "failed"):
         return OutcomeRequest(ids=tuple(case.ids[0] for case in cases), success=name == "succeeded")
-    if name == "merge" and first.noun == EXPERIENCE.noun:
+    if name == "merge" and first_case.noun == EXPERIENCE.noun:
         return MergeRequest(groups=tuple(case.ids for case in cases))
     if name == "merge":
-        return VIEWS[first.noun].act("merge").request(first.ids)
-    if first.waiting is not None:
+        return VIEWS[first_case.noun].act("merge").request(first_case.ids)
+    if first_case.waiting is not None:
         return RejectRequest(rows=tuple(case.waiting for case in cases if case.waiting is not None))
-    *_, deleting = VIEWS[first.noun].acts
-    return deleting.request(tuple(record_id for case in cases for record_id in _removed(case)))
+    *_, delete_act = VIEWS[first_case.noun].acts
+    return delete_act.request(tuple(record_id for case in cases for record_id in _ids_to_delete(case)))
 
 
 def kept_names(memory: MemorySystem) -> frozenset[str]:
     """Return the names of the cases that were decided to stay as they are."""
-    return _keep_decisions(memory).names()
+    return _stored_keep_decisions(memory).names()
 
 
 def keep(memory: MemorySystem, cases: Sequence[Case]) -> None:
@@ -130,7 +137,7 @@ def keep(memory: MemorySystem, cases: Sequence[Case]) -> None:
         NotAllowed: The visitor may only look.
     """
     check_role(Role.WRITER, "decide what stays as it is")
-    _keep_decisions(memory).add([case.name for case in cases])
+    _stored_keep_decisions(memory).add([case.name for case in cases])
 
 
 def ask_again(memory: MemorySystem, cases: Sequence[Case]) -> None:
@@ -140,7 +147,7 @@ def ask_again(memory: MemorySystem, cases: Sequence[Case]) -> None:
         NotAllowed: The visitor may only look.
     """
     check_role(Role.WRITER, "decide what stays as it is")
-    _keep_decisions(memory).delete([case.name for case in cases])
+    _stored_keep_decisions(memory).delete([case.name for case in cases])
 
 
 def accept_waiting(memory: MemorySystem, cases: Sequence[Case]) -> tuple[str, str]:
@@ -162,38 +169,40 @@ def change_quarantine(memory: MemorySystem, cases: Sequence[Case]) -> tuple[str,
 
 def keep_message(cases: Sequence[Case]) -> str:
     """Return `Kept 3 experiences as they are`, or the same for domains."""
-    n = sum(len(case.ids) or 1 for case in cases)
-    what = counted(n, cases[0].noun if cases[0].ids else "domain")
-    return f"Kept {what} as {'it is' if n == 1 else 'they are'}"
+    n_records = sum(len(case.ids) or 1 for case in cases)
+    records = counted(n_records, cases[0].noun if cases[0].ids else "domain")
+    return f"Kept {records} as {'it is' if n_records == 1 else 'they are'}"
 
 
 def is_allowed(case: Case) -> bool:
-    """Return whether the visitor may decide it: only curators accept and reject, and decide on quarantine."""
+    """Return whether the visitor may decide a case. Only curators decide on pending and on suspicious records."""
     return (case.waiting is None and case.finding is None and case.quarantine is None) or may_review()
 
 
-def _keep_decisions(memory: MemorySystem) -> KeepDecisions:
+def _stored_keep_decisions(memory: MemorySystem) -> KeepDecisions:
     ledger = memory.storage.ledger
     return KeepDecisions(ledger.notes, ledger.clock)
 
 
-def _keeping(case: Case, many: str) -> Decision:
+def _keep_decision(case: Case, count_text: str) -> Decision:
     if case.waiting is not None:
-        return Decision(name="keep", label=f"Accept{many}", key="a", help_text="Everybody finds it from now on.")
-    return Decision(name="keep", label=f"Keep{many}", key="a", help_text="Closes the case and changes nothing.")
+        return Decision(name="keep", label=f"Accept{count_text}", key="a", help_text="Everybody finds it from now on.")
+    return Decision(name="keep", label=f"Keep{count_text}", key="a", help_text="Closes the case and changes nothing.")
 
 
-def _hiding(case: Case, many: str) -> list[Decision]:
-    """Return the answer that hides a case from agents and keeps it, if its queue asks for that."""
+def _retire_decisions(case: Case, count_text: str) -> list[Decision]:
+    """Return the answer that hides records from agents and keeps them, or nothing if the queue does not offer it."""
     if case.queue not in (STALE, NEVER) and (case.queue, case.noun) != (FAILING, STRATEGY.noun):
         return []
     help_text = "Agents do not find it any more. It is kept, and can be brought back. You see a preview first."
-    return [Decision(name="retire", label=f"Retire{many} …", key="t", help_text=help_text)]
+    return [Decision(name="retire", label=f"Retire{count_text} …", key="t", help_text=help_text)]
 
 
-def _deleting(case: Case, many: str) -> Decision:
-    word = "Reject" if case.waiting is not None else "Delete copies" if _removed(case) != case.ids else "Delete"
-    return Decision(name="delete", label=f"{word}{many} …", key="x", help_text="You first see what would be deleted.")
+def _delete_decision(case: Case, count_text: str) -> Decision:
+    word = "Reject" if case.waiting is not None else "Delete copies" if _ids_to_delete(case) != case.ids else "Delete"
+    return Decision(
+        name="delete", label=f"{word}{count_text} …", key="x", help_text="You first see what would be deleted."
+    )
 
 
 def _can_merge(cases: Sequence[Case]) -> bool:
@@ -201,7 +210,7 @@ def _can_merge(cases: Sequence[Case]) -> bool:
     return any(act.name == "merge" for act in VIEWS[noun].acts) and (noun == EXPERIENCE.noun or len(cases) == 1)
 
 
-def _removed(case: Case) -> tuple[str, ...]:
-    """Return the ids that deleting removes: of equal records that cannot be merged, all but the oldest."""
+def _ids_to_delete(case: Case) -> tuple[str, ...]:
+    """Return the ids of a case that deleting removes. The oldest of equal records that cannot be merged stays."""
     is_mergeable = any(act.name == "merge" for act in VIEWS[case.noun].acts) if case.noun in VIEWS else False
     return case.ids[1:] if case.is_group and not is_mergeable else case.ids

@@ -102,14 +102,14 @@ def health(memory: MemorySystem, memory_map: MemoryMap | None, now: datetime) ->
     return Health(
         rate=rate,
         domains=domain_lines(memory, memory_map),
-        never_used=_oldest_first(_idle(memory, stored_at, now, NEVER_DAYS).never_used, stored_at),
-        stale=_stale(memory, stored_at, now),
+        never_used=_oldest_first(_idle_records(memory, stored_at, now, NEVER_DAYS).never_used, stored_at),
+        stale=_stale_ids(memory, stored_at, now),
         n_unknown=rate.n_unknown,
         n_buried=experience.count({"marks.buried": True}),
     )
 
 
-def _idle(memory: MemorySystem, stored_at: Mapping[str, str], now: datetime, days: int) -> Idle:
+def _idle_records(memory: MemorySystem, stored_at: Mapping[str, str], now: datetime, days: int) -> Idle:
     """Return the records that were not retrieved or used in the last `days` days."""
     retrieved_at, used_at = (
         memory.experience.column(f"usage.{name}") for name in ("last_retrieved_at", "last_used_at")
@@ -117,17 +117,17 @@ def _idle(memory: MemorySystem, stored_at: Mapping[str, str], now: datetime, day
     return find_idle(stored_at, retrieved_at, used_at, until=now - timedelta(days=days))
 
 
-def _stale(memory: MemorySystem, stored_at: Mapping[str, str], now: datetime) -> tuple[str, ...]:
-    unused_since, attempted_before = _before(now, UNUSED_DAYS), _before(now, STALE_DAYS)
-    if not any(at < unused_since for at in stored_at.values()):
+def _stale_ids(memory: MemorySystem, stored_at: Mapping[str, str], now: datetime) -> tuple[str, ...]:
+    unused_before, attempted_before = _stored_time_before(now, UNUSED_DAYS), _stored_time_before(now, STALE_DAYS)
+    if not any(time < unused_before for time in stored_at.values()):
         return ()  # the store is too young: the columns need not be read
-    found, created_at = _idle(memory, stored_at, now, UNUSED_DAYS), memory.experience.column("created_at")
-    old = [
-        id_
-        for id_ in (*found.never_used, *found.no_longer_used)
-        if id_ in created_at and created_at[id_] < attempted_before
+    idle, created_at = _idle_records(memory, stored_at, now, UNUSED_DAYS), memory.experience.column("created_at")
+    stale_ids = [
+        record_id
+        for record_id in (*idle.never_used, *idle.no_longer_used)
+        if record_id in created_at and created_at[record_id] < attempted_before
     ]
-    return _oldest_first(old, created_at)
+    return _oldest_first(stale_ids, created_at)
 
 
 def _oldest_first(ids: Sequence[str], times: Mapping[str, str]) -> tuple[str, ...]:
@@ -140,34 +140,34 @@ def domain_lines(memory: MemorySystem, memory_map: MemoryMap | None) -> tuple[Do
         return ()
     outcomes = memory.experience.column("outcome")
     labels = dict(zip(memory_map.ids, memory_map.labels.tolist(), strict=True))
-    rates, whole = rates_by_group(labels, outcomes), SuccessRate.of(memory.experience.values("outcome"))
+    rates, average = rates_by_group(labels, outcomes), SuccessRate.of(memory.experience.values("outcome"))
     names = {domain.number: domain.name for domain in memory_map.domains}
     in_order = sorted(
         names.keys() & rates, key=lambda number: (share_for_order(rates[number]), -rates[number].n, number)
     )
     tasks = _n_tasks(labels, outcomes, memory.experience.column("task_id"))
-    lines = (_domain(number, names[number], rates[number], whole, tasks[number]) for number in in_order)
-    return tuple(replace(line, failed=_failed(line.number, labels, outcomes)) if line.is_failing else line
+    lines = (_domain_line(number, names[number], rates[number], average, tasks[number]) for number in in_order)
+    return tuple(replace(line, failed=_failed_ids(line.number, labels, outcomes)) if line.is_failing else line
                  for line in lines)  # fmt: skip
 
 
 def _n_tasks(labels: Mapping[str, int], outcomes: Mapping[str, str], task_ids: Mapping[str, str]) -> Mapping[int, int]:
     """Return the number of tasks of each domain's attempts with a known outcome."""
-    known = {
+    tasks = {
         (labels[record_id], task_ids.get(record_id) or record_id)
         for record_id, outcome in outcomes.items()
         if outcome != "unknown" and record_id in labels
     }
-    return Counter(label for label, _ in known)
+    return Counter(label for label, _ in tasks)
 
 
-def _failed(number: int, labels: Mapping[str, int], outcomes: Mapping[str, str]) -> tuple[str, ...]:
+def _failed_ids(number: int, labels: Mapping[str, int], outcomes: Mapping[str, str]) -> tuple[str, ...]:
     members = (record_id for record_id, label in labels.items() if label == number)
-    return tuple(islice((i for i in members if outcomes.get(i) == "failed"), MAX_FAILED))
+    return tuple(islice((record_id for record_id in members if outcomes.get(record_id) == "failed"), MAX_FAILED))
 
 
-def _domain(number: int, name: str, rate: SuccessRate, whole: SuccessRate, n_tasks: int) -> DomainLine:
-    fails = is_failing(rate, whole)
+def _domain_line(number: int, name: str, rate: SuccessRate, average: SuccessRate, n_tasks: int) -> DomainLine:
+    is_weak = is_failing(rate, average)
     return DomainLine(
         number=number,
         name=name,
@@ -176,10 +176,10 @@ def _domain(number: int, name: str, rate: SuccessRate, whole: SuccessRate, n_tas
         n_tasks=n_tasks,
         percent_succeeded=None if rate.share is None else 100 * rate.share,
         interval=interval_text(rate),
-        is_failing=fails,
-        verdict="clearly below the average" if fails else "",
+        is_failing=is_weak,
+        verdict="clearly below the average" if is_weak else "",
     )
 
 
-def _before(now: datetime, days: int) -> str:
+def _stored_time_before(now: datetime, days: int) -> str:
     return (now - timedelta(days=days)).isoformat()

@@ -192,11 +192,19 @@ def queue_page(memory: MemorySystem, ids: Sequence[str], page: int = 1) -> tuple
 def groups_within(
     groups: Sequence[tuple[str, ...]], inside: AbstractSet[str] | None, without: AbstractSet[str] = frozenset()
 ) -> tuple[tuple[str, ...], ...]:
-    """Return the groups without the records outside the scope and without some others."""
-    left = [
-        tuple(each for each in group if (inside is None or each in inside) and each not in without) for group in groups
+    """Return the groups without the records outside the scope and without some others.
+
+    Groups of which fewer than two records are left are dropped.
+
+    Args:
+        inside: The ids in scope. None for all records.
+        without: The ids of the other records to leave out.
+    """
+    smaller = [
+        tuple(record_id for record_id in group if (inside is None or record_id in inside) and record_id not in without)
+        for group in groups
     ]
-    return tuple(group for group in left if len(group) > 1)
+    return tuple(group for group in smaller if len(group) > 1)
 
 
 def tabs(counts: Mapping[str, int], opened: str | None = None) -> dict[str, str]:
@@ -221,41 +229,44 @@ def group_lines(memory: MemorySystem, groups: Sequence[tuple[str, ...]], page: i
     page_groups = groups[(page - 1) * MAX_GROUPS : page * MAX_GROUPS]
     ids = [record_id for group in page_groups for record_id in group]
     where = {"id": {"$in": ids}}
-    outcomes, tasks = memory.experience.column("outcome", where), memory.experience.column("task_id", where)
-    return tuple(_line(memory, group, outcomes, tasks) for group in page_groups)
+    outcomes, task_ids = memory.experience.column("outcome", where), memory.experience.column("task_id", where)
+    return tuple(_group_line(memory, group, outcomes, task_ids) for group in page_groups)
 
 
-def _line(
-    memory: MemorySystem, group: tuple[str, ...], outcomes: Mapping[str, str], tasks: Mapping[str, str]
+def _group_line(
+    memory: MemorySystem, group: tuple[str, ...], outcomes: Mapping[str, str], task_ids: Mapping[str, str]
 ) -> GroupLine:
     existing = [record_id for record_id in group if record_id in outcomes]
-    read = memory.experience.get_many(existing[:MAX_MEMBERS])
+    attempts = memory.experience.get_many(existing[:MAX_MEMBERS])
+    counts = Counter(outcomes[record_id] for record_id in existing)
     return GroupLine(
         ids=tuple(existing),
-        label=f"{_size(existing, tasks)}: {outcomes_text(Counter(outcomes[record_id] for record_id in existing))}",
-        title=shortened(" ".join(read[0].task.description.split()), TITLE_CHARACTERS) if read else "",
-        members=tuple(_member(experience, read[0]) for experience in read),
+        label=f"{_size_text(existing, task_ids)}: {outcomes_text(counts)}",
+        title=shortened(" ".join(attempts[0].task.description.split()), TITLE_CHARACTERS) if attempts else "",
+        members=tuple(_member_row(attempt, attempts[0]) for attempt in attempts),
     )
 
 
-def _member(experience: Experience, first: Experience) -> MemberRow:
-    is_first = experience is first
-    task, solution = experience.task.description, experience.solution_output
+def _member_row(attempt: Experience, first_attempt: Experience) -> MemberRow:
+    is_first = attempt is first_attempt
+    task, solution = attempt.task.description, attempt.solution_output
     return MemberRow(
-        outcome=outcome_with_sign(experience.outcome.label),
-        task=shortened(task, TITLE_CHARACTERS) if is_first else word_diff(first.task.description, task),
-        solution=shortened(solution, TITLE_CHARACTERS) if is_first else word_diff(first.solution_output, solution),
-        agent=experience.agent_id,
-        created_at=experience.created_at,
-        id=experience.id,
+        outcome=outcome_with_sign(attempt.outcome.label),
+        task=shortened(task, TITLE_CHARACTERS) if is_first else word_diff(first_attempt.task.description, task),
+        solution=shortened(solution, TITLE_CHARACTERS)
+        if is_first
+        else word_diff(first_attempt.solution_output, solution),
+        agent=attempt.agent_id,
+        created_at=attempt.created_at,
+        id=attempt.id,
     )
 
 
-def _size(there: Sequence[str], tasks: Mapping[str, str]) -> str:
+def _size_text(ids: Sequence[str], task_ids: Mapping[str, str]) -> str:
     """Return `3 attempts at one task`, or `10 experiences` if the tasks differ or have no id."""
-    if len({tasks.get(record_id) or record_id for record_id in there}) == 1:
-        return f"{counted(len(there), 'attempt')} at one task"
-    return counted(len(there), "experience")
+    if len({task_ids.get(record_id) or record_id for record_id in ids}) == 1:
+        return f"{counted(len(ids), 'attempt')} at one task"
+    return counted(len(ids), "experience")
 
 
 def why_outdated(duplicates: DuplicatesResult) -> str:

@@ -48,33 +48,33 @@ class ReviewQueue:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RejectRequest:
-    """The wish to delete records that wait."""
+    """A request to delete records that wait for review."""
 
     rows: tuple[WaitingRow, ...]
 
     def propose(self, memory: MemorySystem) -> RejectProposal:
         """Return a plan to delete the records that still wait for review."""
-        left = {row.id for row in waiting(memory).rows}
-        going = tuple(row for row in self.rows if row.id in left)
+        waiting_ids = {row.id for row in review_queue(memory).rows}
+        rows = tuple(row for row in self.rows if row.id in waiting_ids)
         n_total = sum(len(kind.records(memory)) for kind in KINDS.values())
-        words = words_of(going)
+        words = words_of(rows)
         view = PlanView(
             title="Reject",
-            headline=f"{words.capitalize()} would be deleted." if going else "None of these waits any more.",
-            button=f"Reject {words}" if going else "",
-            rows=tuple(PlanRow(id=row.id, title=row.title, goes=True, why=f"written by {row.writer}") for row in going),
+            headline=f"{words.capitalize()} would be deleted." if rows else "None of these waits any more.",
+            button=f"Reject {words}" if rows else "",
+            rows=tuple(PlanRow(id=row.id, title=row.title, goes=True, why=f"written by {row.writer}") for row in rows),
             subject="What was written",
             caption="Written under review",
             is_deletion=True,
-            n_going=len(going),
-            share=len(going) / n_total if n_total else 0.0,
+            n_going=len(rows),
+            share=len(rows) / n_total if n_total else 0.0,
         )
-        return RejectProposal(request=self, rows=going, view=view)
+        return RejectProposal(request=self, rows=rows, view=view)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RejectProposal:
-    """Records that wait, and would be deleted."""
+    """The preview of a rejection: records that wait for review, and would be deleted."""
 
     request: RejectRequest
     rows: tuple[WaitingRow, ...]
@@ -102,7 +102,7 @@ class RejectProposal:
             )
         operation_id: str | None = None
         moments = {row.id: row.moment for row in self.rows}
-        for kind, ids in _by_kind(self.rows):
+        for kind, ids in _ids_by_kind(self.rows):
             scoped = kind.records(memory).as_operation(
                 "delete", "rejected in review", operation_id=operation_id, unchanged_since=moments
             )
@@ -124,22 +124,22 @@ def n_waiting(memory: MemorySystem) -> int:
     return sum(kind.records(memory).count(IS_WAITING) for kind in KINDS.values())
 
 
-def waiting(memory: MemorySystem, writer: str = "", since: datetime | None = None) -> ReviewQueue:
+def review_queue(memory: MemorySystem, writer: str = "", since: datetime | None = None) -> ReviewQueue:
     """Return the pending records.
 
     Args:
         writer: Only records of this writer, empty for all.
         since: Only records stored at this time or later.
     """
-    every = [row for kind in KINDS.values() for row in _rows(memory, kind)]
-    passing = (row for row in every if writer in ("", row.writer) and (since is None or row.stored_at >= since))
+    pending = [row for kind in KINDS.values() for row in _pending_rows(memory, kind)]
+    selected = (row for row in pending if writer in ("", row.writer) and (since is None or row.stored_at >= since))
     return ReviewQueue(
-        rows=tuple(sorted(passing, key=lambda row: row.stored_at, reverse=True)),
-        n_by_writer=dict(Counter(row.writer for row in every).most_common()),
+        rows=tuple(sorted(selected, key=lambda row: row.stored_at, reverse=True)),
+        n_by_writer=dict(Counter(row.writer for row in pending).most_common()),
     )
 
 
-def chosen(
+def select_pending(
     memory: MemorySystem,
     *,
     ids: Sequence[str] = (),
@@ -147,22 +147,22 @@ def chosen(
     since: datetime | None = None,
     is_all: bool = False,
 ) -> tuple[WaitingRow, ...]:
-    """Return the pending records of a choice.
+    """Return the pending records with these ids, or all that are by the writer and not older than the time.
 
     Args:
         ids: Ids, or unique prefixes of ids. Empty for all records of the writer and time.
-        writer: See `waiting`, as for `since`.
-        is_all: Whether all pending records are meant if nothing else chooses.
+        writer: See `review_queue`, as for `since`.
+        is_all: Whether to return all pending records if there is no id, writer or time.
 
     Raises:
         NotAllowed: The actor is not a curator.
-        InvalidInput: Nothing chooses.
+        InvalidInput: There is no id, writer or time, and `is_all` is false.
         NotFound: An id matches no pending record, or several.
     """
     check_role(Role.CURATOR, "accept or reject records")
     if not (ids or writer or since or is_all):
         raise InvalidInput("select the records by ids, by a writer, by a time, or all of them")
-    rows = waiting(memory, writer, since).rows
+    rows = review_queue(memory, writer, since).rows
     selected = []
     for prefix in dict.fromkeys(ids):
         matches = [row for row in rows if row.id.startswith(prefix)]
@@ -183,7 +183,7 @@ def accept(memory: MemorySystem, rows: Sequence[WaitingRow]) -> str:
     """
     moments = {row.id: row.moment for row in rows}
     operation_id: str | None = None
-    for kind, ids in _by_kind(rows):
+    for kind, ids in _ids_by_kind(rows):
         scoped = kind.records(memory).as_operation("accept", "accepted in review", operation_id=operation_id)
         oldest = min((moments[record_id] for record_id in ids), key=lambda moment: moment.change)
         scoped.release(ids, unchanged_since=oldest)
@@ -197,7 +197,7 @@ def words_of(rows: Sequence[WaitingRow]) -> str:
     return in_words([counted(counts[kind.noun], kind.noun) for kind in KINDS.values() if counts[kind.noun]])
 
 
-def _rows(memory: MemorySystem, kind: Kind) -> list[WaitingRow]:
+def _pending_rows(memory: MemorySystem, kind: Kind) -> list[WaitingRow]:
     records, moment = kind.records(memory), memory.storage.ledger.moment()
     ids = records.ids(IS_WAITING)
     if not ids:
@@ -219,6 +219,6 @@ def _rows(memory: MemorySystem, kind: Kind) -> list[WaitingRow]:
     ]
 
 
-def _by_kind(rows: Sequence[WaitingRow]) -> list[tuple[Kind, list[str]]]:
+def _ids_by_kind(rows: Sequence[WaitingRow]) -> list[tuple[Kind, list[str]]]:
     by_kind = [(kind, [row.id for row in rows if row.noun == kind.noun]) for kind in KINDS.values()]
     return [(kind, ids) for kind, ids in by_kind if ids]

@@ -25,17 +25,17 @@ class Suggestion:
 
 def suggestion(case: Case, decisions: tuple[Decision, ...]) -> Suggestion | None:
     """Return the suggested one of the possible decisions, or None if the evidence suggests none of them."""
-    name = _named(case)
-    chosen = [decision for decision in decisions if decision.name == name]
-    chosen += [decision for decision in decisions if decision.name == "delete" and name == "merge"]
+    suggested_name = _suggested_name(case)
+    chosen = [decision for decision in decisions if decision.name == suggested_name]
+    chosen += [decision for decision in decisions if decision.name == "delete" and suggested_name == "merge"]
     return Suggestion(chosen[0]) if chosen else None
 
 
-def _named(case: Case) -> Name | None:
+def _suggested_name(case: Case) -> Name | None:
     """Return the name of the suggested decision, or None."""
     if case.finding is not None:
         return "quarantine" if case.waiting is None else "delete"
     if case.queue == FAILING and case.noun == STRATEGY.noun:
         return "retire"
-    named: dict[str, Name] = {DUPLICATES: "merge", REPEATED: "keep", STALE: "retire", NEVER: "retire"}
-    return named.get(case.queue)
+    name_by_queue: dict[str, Name] = {DUPLICATES: "merge", REPEATED: "keep", STALE: "retire", NEVER: "retire"}
+    return name_by_queue.get(case.queue)

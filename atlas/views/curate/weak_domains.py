@@ -20,4 +20,4 @@ def weak_domain_rows(health: Health) -> list[RateRow]:
     """Return the domains that are clearly below the average, worst first, or else those with the lowest rates."""
     listed = (health.failing or health.domains)[:MAX_LISTED]
     average = health.rate.share
-    return [rate_row(each, str(each.number), is_weak=each.is_failing, average=average) for each in listed]
+    return [rate_row(domain, str(domain.number), is_weak=domain.is_failing, average=average) for domain in listed]

@@ -63,12 +63,12 @@ class WithdrawRequest:
 
 def withdrawal_view(plan: Withdrawal, n_total: int) -> PlanView:
     """Return the view of a withdrawal: its records, and the tasks whose contexts would contain them now."""
-    n, reach = len(plan.records), plan.reach
-    share = n / n_total if n_total else 0.0
+    n_records, reach = len(plan.records), plan.reach
+    share = n_records / n_total if n_total else 0.0
     return PlanView(
         title="Delete with what came from it",
-        headline=f"{deletion_words(n, n_total, 'record')}.",
-        button=f"Delete {counted(n, 'record')}",
+        headline=f"{deletion_words(n_records, n_total, 'record')}.",
+        button=f"Delete {counted(n_records, 'record')}",
         notes=(
             f"{counted(len(plan.uses), 'use')} of these by attempts are recorded, and the attempts stay.",
             f"Searches returned these {counted(reach.n_retrieved, 'time')}.",
@@ -77,9 +77,9 @@ def withdrawal_view(plan: Withdrawal, n_total: int) -> PlanView:
         rows=tuple(_rows(plan)),
         subject="Record or task",
         caption="What would be deleted, and tasks whose contexts would contain it now",
-        undo=undo_of_removals(n, "record"),
+        undo=undo_of_removals(n_records, "record"),
         is_deletion=True,
-        n_going=n,
+        n_going=n_records,
         share=share,
     )
 
@@ -87,7 +87,7 @@ def withdrawal_view(plan: Withdrawal, n_total: int) -> PlanView:
 def _rows(plan: Withdrawal) -> Iterator[PlanRow]:
     titles = {record.id: record.title for record in plan.records}
     for record in plan.records:
-        why = f"{record.relation} {titles.get(record.source, record.source)}" if record.source else "requested"
-        yield PlanRow(id=record.id, title=record.title, goes=True, why=why)
+        reason = f"{record.relation} {titles.get(record.source, record.source)}" if record.source else "requested"
+        yield PlanRow(id=record.id, title=record.title, goes=True, why=reason)
     for task in plan.reach.tasks:
         yield PlanRow(id="", title=task.title, goes=False, why=f"would contain {len(task.ids):,} of these")

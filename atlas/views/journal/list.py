@@ -87,7 +87,7 @@ def entry_rows(
         hits: The hits of the search that found the entries, by id. None without a search.
     """
     marks, now = memory.journal.marks([entry.id for entry in entries]), memory.storage.ledger.clock.now()
-    fixes = fix_texts(memory, {entry.id: _fixes(entry) for entry in entries if entry.entry_type == CRASH})
+    fixes = fix_texts(memory, {entry.id: _fix_ids(entry) for entry in entries if entry.entry_type == CRASH})
     solved = solved_texts(memory, [entry.id for entry in entries])
     promotions = promotion_texts(memory, {entry.id: promotions_of(entry) for entry in entries})
     writers = writers_of(memory, {entry.id: entry.metadata.get(AGENT) for entry in entries})
@@ -103,8 +103,8 @@ def entry_rows(
             promotion=promotions.get(entry.id, ""),
             links=_with_age(fixes.get(entry.id, ""), entry.created_at, now) or solved.get(entry.id, ""),
             created_at=entry.created_at.astimezone(UTC) if entry.created_at else None,
-            marks=_marks(entry.tier, marks.get(entry.id, NO_MARKS)),
-            state=_state(entry.tier, marks.get(entry.id, NO_MARKS), fixes.get(entry.id)),
+            marks=_marks_line(entry.tier, marks.get(entry.id, NO_MARKS)),
+            state=_row_state(entry.tier, marks.get(entry.id, NO_MARKS), fixes.get(entry.id)),
             **ranking(hits or {}, entry.id),
         )
         for entry in entries
@@ -112,68 +112,72 @@ def entry_rows(
 
 
 def light_rows(memory: MemorySystem, rows: Sequence[Mapping[str, Any]]) -> tuple[EntryRow, ...]:
-    """Return lines for rows of the store, without their whole content."""
+    """Return lines for entries as the store lists them, which is without their whole content."""
     marks, now = memory.journal.marks([row["id"] for row in rows]), memory.storage.ledger.clock.now()
     listed = {row["id"]: row["metadata"] for row in rows}
-    crashes = {each: found.get("fixed_by", ()) for each, found in listed.items() if found["entry_type"] == CRASH}
+    crashes = {
+        entry_id: fields.get("fixed_by", ()) for entry_id, fields in listed.items() if fields["entry_type"] == CRASH
+    }
     fixes, solved = fix_texts(memory, crashes), solved_texts(memory, [*listed])
-    promotions = promotion_texts(memory, {each: _texts(found.get(PROMOTIONS)) for each, found in listed.items()})
-    writers = writers_of(memory, {each: found.get(f"{METADATA}{AGENT}") for each, found in listed.items()})
+    promoted_to = {entry_id: _texts_in(fields.get(PROMOTIONS)) for entry_id, fields in listed.items()}
+    promotions = promotion_texts(memory, promoted_to)
+    writers = writers_of(memory, {entry_id: fields.get(f"{METADATA}{AGENT}") for entry_id, fields in listed.items()})
     return tuple(
         EntryRow(
             id=entry_id,
-            entry_type=type_word(found["entry_type"]),
-            generation=found["generation"],
-            content=found["title"],
-            importance=found["importance"],
-            tier=state_word(found["tier"]),
+            entry_type=type_word(fields["entry_type"]),
+            generation=fields["generation"],
+            content=fields["title"],
+            importance=fields["importance"],
+            tier=state_word(fields["tier"]),
             writer=writers.get(entry_id, ""),
             promotion=promotions.get(entry_id, ""),
-            links=_with_age(fixes.get(entry_id, ""), stored_instant(found), now) or solved.get(entry_id, ""),
-            created_at=stored_instant(found),
-            marks=_marks(found["tier"], marks.get(entry_id, NO_MARKS)),
-            state=_state(found["tier"], marks.get(entry_id, NO_MARKS), fixes.get(entry_id)),
+            links=_with_age(fixes.get(entry_id, ""), stored_instant(fields), now) or solved.get(entry_id, ""),
+            created_at=stored_instant(fields),
+            marks=_marks_line(fields["tier"], marks.get(entry_id, NO_MARKS)),
+            state=_row_state(fields["tier"], marks.get(entry_id, NO_MARKS), fixes.get(entry_id)),
         )
-        for entry_id, found in listed.items()
+        for entry_id, fields in listed.items()
     )
 
 
-def _texts(value: Any) -> list[str]:
-    return [each for each in value if isinstance(each, str)] if isinstance(value, list | tuple) else []
+def _texts_in(value: Any) -> list[str]:
+    return [text for text in value if isinstance(text, str)] if isinstance(value, list | tuple) else []
 
 
 def count_with_crashes(memory: MemorySystem, query: Query) -> Count:
-    """Return the number of entries, with how many crashes among them have no fix, unless all entries are such.
+    """Return the number of entries that pass the filter, and how many crashes among them have no fix.
 
-    The note on them is what they are, or the days of a whole journal, and their order.
+    That sentence is left out if there are none, or if all entries are such. The note names the filter of fixes, or the
+    days of the whole journal, and the order of the list.
     """
     fixes = query.values.get("fixes")
-    note = str(fixes).lower() if fixes in (NOT_FIXED, FIXED) else "" if query.where else _days(memory)
+    note = str(fixes).lower() if fixes in (NOT_FIXED, FIXED) else "" if query.where else _days_text(memory)
     note = " · ".join(filter(None, [note, order_text(JOURNAL, query)]))
-    count, crashes = memory.journal.count, conjunction(query.where, {"entry_type": CRASH})
-    n, n_crashes = count(query.where), count(crashes)
-    n_open = n_crashes - count(conjunction(crashes, HAS_FIX))
-    have = "has" if n_open == 1 else "have"
-    if not 0 < n_open < n:
-        return Count(n, note=note)
-    sentence = f"{n_open:,} of {counted(n_crashes, 'crash')} {have} no fix yet"
-    return Count(n, note=note, narrowing=Narrowing(sentence, "fixes", NOT_FIXED))
+    count_entries, crashes = memory.journal.count, conjunction(query.where, {"entry_type": CRASH})
+    n_entries, n_crashes = count_entries(query.where), count_entries(crashes)
+    n_open = n_crashes - count_entries(conjunction(crashes, HAS_FIX))
+    verb = "has" if n_open == 1 else "have"
+    if not 0 < n_open < n_entries:
+        return Count(n_entries, note=note)
+    sentence = f"{n_open:,} of {counted(n_crashes, 'crash')} {verb} no fix yet"
+    return Count(n_entries, note=note, narrowing=Narrowing(sentence, "fixes", NOT_FIXED))
 
 
-def _days(memory: MemorySystem) -> str:
-    """Return `31 Aug 2026 to 18 Nov 2026`, or an empty string without a known time."""
-    ends = (
+def _days_text(memory: MemorySystem) -> str:
+    """Return the first and the last day: `31 Aug 2026 to 18 Nov 2026`, or an empty string without a known time."""
+    times = (
         stored_instant(row["metadata"])
-        for is_last in (False, True)
-        for row in memory.journal.browse(descending=is_last, limit=1)
+        for is_latest in (False, True)
+        for row in memory.journal.browse(descending=is_latest, limit=1)
     )
-    return " to ".join(dict.fromkeys(day_text(end) for end in ends if end))
+    return " to ".join(dict.fromkeys(day_text(time) for time in times if time))
 
 
 def writers_of(memory: MemorySystem, agents: Mapping[str, Any]) -> dict[str, str]:
-    """Return who wrote entries, by id, empty if they do not differ in it.
+    """Return the writers of entries, by id, or nothing if all have the same writer.
 
-    An import does not record who wrote its entries, unless they name their agent.
+    The person who imported entries is not their writer, so an imported entry has one only if it names its agent.
 
     Args:
         agents: The agents that the entries name, by the id of the entry, or None.
@@ -185,30 +189,36 @@ def writers_of(memory: MemorySystem, agents: Mapping[str, Any]) -> dict[str, str
 
 
 def conjunction(first: Mapping[str, Any], second: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the filter that both conditions hold, of which the first may be empty."""
+    """Return the filter for entries that meet both conditions. The first may be empty."""
     return {"$and": [dict(first), dict(second)]} if first else dict(second)
 
 
-def _marks(tier: str, marks: Marks) -> str:
+def _marks_line(tier: str, marks: Marks) -> str:
     """Return the marks of an entry, after its state if prompts leave it out."""
     return ", ".join(filter(None, ["" if tier in PROMPT_TIERS else state_word(tier), marks_text(marks)]))
 
 
-def _state(tier: str, marks: Marks, fix: str | None) -> RowState:
-    """Return whether an entry is archived, or a crash without a fix, given the text of its fix."""
+def _row_state(tier: str, marks: Marks, fix: str | None) -> RowState:
+    """Return how a row is drawn: retired if it is archived, as a problem if its text says that it has no fix."""
     return row_state(marks, is_problem=fix == NO_FIX, is_retired=tier == TIERS[-1])
 
 
-def _with_age(fix: str, at: datetime | None, now: datetime) -> str:
-    """Return the text of a crash's fix, and behind `✗ no fix yet` the days since that of the crash, in UTC."""
-    n_days = (now.astimezone(UTC).date() - at.astimezone(UTC).date()).days if fix == NO_FIX and at else 0
+def _with_age(fix: str, crashed_at: datetime | None, now: datetime) -> str:
+    """Return the text on a crash's fix. If there is no fix yet, the days since the crash are added, in UTC."""
+    if fix != NO_FIX or crashed_at is None:
+        return fix
+    n_days = (now.astimezone(UTC).date() - crashed_at.astimezone(UTC).date()).days
     return f"{fix} · {counted(n_days, 'day')}" if n_days > 0 else fix
 
 
 def fix_texts(memory: MemorySystem, fixes: Mapping[str, Sequence[str]]) -> dict[str, str]:
-    """Return `✓ fixed 2 Nov 2026` or `✗ no fix yet` of crashes, by id, given the ids of their fixes."""
-    every = {fix for ids in fixes.values() for fix in ids}
-    times = memory.journal.column("created_at", {"id": {"$in": [*every]}}) if every else {}
+    """Return `✓ fixed 2 Nov 2026` or `✗ no fix yet` for each crash, by its id.
+
+    Args:
+        fixes: Ids of the fixes of each crash, by its id.
+    """
+    fix_ids = {fix for ids in fixes.values() for fix in ids}
+    times = memory.journal.column("created_at", {"id": {"$in": [*fix_ids]}}) if fix_ids else {}
     fixed_at = {
         crash_id: [stored_instant(times, fix) for fix in ids if fix in times] for crash_id, ids in fixes.items()
     }
@@ -219,24 +229,24 @@ def fix_texts(memory: MemorySystem, fixes: Mapping[str, Sequence[str]]) -> dict[
 
 
 def solved_texts(memory: MemorySystem, entry_ids: Sequence[str]) -> dict[str, str]:
-    """Return `✓ fixes the crash of 26 Oct 2026` of entries that fixed one, by id, or how many they fixed."""
+    """Return `✓ fixes the crash of 26 Oct 2026`, or `✓ fixes 2 crashes`, for each entry that fixed any, by its id."""
     solved: dict[str, list[datetime]] = {entry_id: [] for entry_id in entry_ids}
     for row in memory.journal.browse({"entry_type": CRASH, "fixed_by": {"$in": [*entry_ids]}}):
         for entry_id in solved.keys() & row["metadata"]["fixed_by"]:
             solved[entry_id].append(stored_instant(row["metadata"]))
     return {
-        entry_id: f"✓ fixes the crash of {day_text(ends[0])}" if len(ends) == 1 else f"✓ fixes {len(ends):,} crashes"
-        for entry_id, ends in solved.items()
-        if ends
+        entry_id: f"✓ fixes the crash of {day_text(times[0])}" if len(times) == 1 else f"✓ fixes {len(times):,} crashes"
+        for entry_id, times in solved.items()
+        if times
     }
 
 
 def fix_of(memory: MemorySystem, entry: JournalEntry) -> str:
     """Return `✓ fixed 2 Nov 2026` or `✗ no fix yet` of a crash, and nothing of another entry."""
-    return fix_texts(memory, {entry.id: _fixes(entry)})[entry.id] if entry.entry_type == CRASH else ""
+    return fix_texts(memory, {entry.id: _fix_ids(entry)})[entry.id] if entry.entry_type == CRASH else ""
 
 
-def _fixes(entry: JournalEntry) -> list[str]:
+def _fix_ids(entry: JournalEntry) -> list[str]:
     return [link.target_id for link in entry.links if link.type == "fixed_by"]
 
 

@@ -14,7 +14,7 @@ from atlas.views.curate.review import (
     WaitingRow,
     accept,
     may_review,
-    waiting,
+    review_queue,
     words_of,
 )
 from atlas.views.kinds.experience import EXPERIENCE
@@ -39,8 +39,8 @@ COLUMNS = {
 
 def draw_review(memory: MemorySystem) -> None:
     """Draw the pending records with filters by key and time, and the buttons that accept and reject them."""
-    writer, since = _draw_filters(waiting(memory))
-    found = waiting(memory, writer, since)
+    writer, since = _draw_filters(review_queue(memory))
+    found = review_queue(memory, writer, since)
     if not found.rows:
         st.info("Nothing of this key, or since this time, waits for review.", icon=":material/check:")
         return

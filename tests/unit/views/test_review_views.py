@@ -13,7 +13,7 @@ from atlas.core.errors import PlanOutdated
 from atlas.infra.actor import Actor, Role, acting
 from atlas.testing import HashEmbedder
 from atlas.views.curate.queues import REVIEW, TITLES, tabs
-from atlas.views.curate.review import RejectRequest, accept, n_waiting, waiting, words_of
+from atlas.views.curate.review import RejectRequest, accept, n_waiting, review_queue, words_of
 from tests.support.records import attempt
 
 
@@ -36,14 +36,14 @@ def titles(found) -> list[str]:
 
 
 def test_it_lists_what_waits_of_every_kind_by_its_writer(memory):
-    found = waiting(memory)
+    found = review_queue(memory)
     assert n_waiting(memory) == len(found.rows) == 4
     assert found.n_by_writer == {"crawler": 3, "intern": 1}
     assert words_of(found.rows) == "2 experiences, 1 strategy and 1 entry"
-    assert titles(waiting(memory, "intern")) == ["Join two tables"]
-    assert waiting(memory, "intern").n_by_writer == found.n_by_writer
-    assert waiting(memory, since=datetime.now(UTC) + timedelta(hours=1)).rows == ()
-    assert len(waiting(memory, since=datetime.now(UTC) - timedelta(hours=1)).rows) == 4
+    assert titles(review_queue(memory, "intern")) == ["Join two tables"]
+    assert review_queue(memory, "intern").n_by_writer == found.n_by_writer
+    assert review_queue(memory, since=datetime.now(UTC) + timedelta(hours=1)).rows == ()
+    assert len(review_queue(memory, since=datetime.now(UTC) - timedelta(hours=1)).rows) == 4
 
 
 def test_the_tab_is_there_where_anything_waits():
@@ -53,26 +53,26 @@ def test_the_tab_is_there_where_anything_waits():
 
 
 def test_all_of_a_key_are_accepted_as_one_operation(memory):
-    operation = accept(memory, waiting(memory, "crawler").rows)
-    assert titles(waiting(memory)) == ["Join two tables"]
+    operation = accept(memory, review_queue(memory, "crawler").rows)
+    assert titles(review_queue(memory)) == ["Join two tables"]
     assert memory.operation(operation).counts == {"marked": 3}
     memory.undo(operation)
     assert n_waiting(memory) == 4
 
 
 def test_all_of_a_key_are_rejected_as_one_operation(memory):
-    plan = RejectRequest(rows=waiting(memory, "crawler").rows).propose(memory)
+    plan = RejectRequest(rows=review_queue(memory, "crawler").rows).propose(memory)
     assert plan.view.button == "Reject 1 experience, 1 strategy and 1 entry"
     assert {row.why for row in plan.view.rows} == {"written by crawler"}
     operation = plan.apply(memory)
-    assert titles(waiting(memory)) == ["Join two tables"]
+    assert titles(review_queue(memory)) == ["Join two tables"]
     assert len(memory.experience) == 2
     memory.undo(operation)
     assert n_waiting(memory) == 4
 
 
 def test_what_was_accepted_meanwhile_is_not_rejected(memory):
-    rows = waiting(memory).rows
+    rows = review_queue(memory).rows
     plan = RejectRequest(rows=rows).propose(memory)
     accept(memory, rows[:1])
     with pytest.raises(PlanOutdated, match="Reload the list"):
@@ -81,7 +81,7 @@ def test_what_was_accepted_meanwhile_is_not_rejected(memory):
 
 
 def test_what_was_changed_since_it_was_looked_at_is_not_accepted(memory):
-    rows = waiting(memory, "intern").rows
+    rows = review_queue(memory, "intern").rows
     with acting(Actor("intern", Role.WRITER, is_reviewed=True)):
         memory.experience.edit(rows[0].id, feedback="something else altogether")
     with pytest.raises(PlanOutdated):
