@@ -58,9 +58,11 @@ class ContextView:
 
 def quota_sentence(purpose: str) -> str:
     """Return `It begins with 1 directive, 2 crash logs …`."""
-    named = [counted(n, type_word(name)) for name, n in QUOTAS[purpose].items()]
-    first = "what is about the task" if purpose == FOR_TASK else "the latest"
-    return f"It begins with {first}: up to {', '.join(named)}; where there is room, the entries of most value follow."
+    quotas = [counted(count, type_word(entry_type)) for entry_type, count in QUOTAS[purpose].items()]
+    beginning = "what is about the task" if purpose == FOR_TASK else "the latest"
+    return (
+        f"It begins with {beginning}: up to {', '.join(quotas)}; where there is room, the entries of most value follow."
+    )
 
 
 def context_view(memory: MemorySystem, query: ContextQuery) -> ContextView:
@@ -69,7 +71,7 @@ def context_view(memory: MemorySystem, query: ContextQuery) -> ContextView:
     Raises:
         InvalidInput: It has neither a limit nor a token budget.
     """
-    entries = _entries_of(memory, query)
+    entries = _context_entries(memory, query)
     rows = entry_rows(memory, entries)
     sizes = [estimate_tokens(entry.content) for entry in entries]
     n_tokens = sum(sizes)
@@ -84,7 +86,7 @@ def context_view(memory: MemorySystem, query: ContextQuery) -> ContextView:
     )
 
 
-def _entries_of(memory: MemorySystem, query: ContextQuery) -> list[JournalEntry]:
+def _context_entries(memory: MemorySystem, query: ContextQuery) -> list[JournalEntry]:
     journal, bounds = memory.journal, {"limit": query.limit, "token_budget": query.token_budget}
     if query.purpose == FOR_TASK:
         return journal.context_for_task(query.task, **bounds, count_retrieval=False)

@@ -22,15 +22,15 @@ class TurnView:
 
     id: str
     conversation: str
-    when: str
+    time: str
     """Trusted text."""
 
-    said: Text | None
-    answered: Text | None
+    user_text: Text | None
+    response: Text | None
     is_live: bool
     """True if it is in the agent's window."""
 
-    why: str = ""
+    reason: str = ""
     """The reason why it was found, or empty in a conversation."""
 
 
@@ -53,11 +53,11 @@ def conversation_view(memory: MemorySystem, name: str, n_shown: int = MORE) -> C
     turns = conversations.turns(name, n_shown)
     minutes = conversations.ttl.total_seconds() / 60
     rule = f"the last {conversations.max_turns} turns, as long as they are no older than {minutes:g} minutes"
-    now = f"{counted(len(live), 'turn')} now" if live else "none now"
+    reminded = f"{counted(len(live), 'turn')} now" if live else "none now"
     return ConversationView(
-        turns=tuple(_turn(turn, live) for turn in reversed(turns)),
+        turns=tuple(_turn_view(turn, live) for turn in reversed(turns)),
         n_earlier=conversations.count({"conversation": name}) - len(turns),
-        window=f"An agent is reminded of {rule}: {now}.",
+        window=f"An agent is reminded of {rule}: {reminded}.",
     )
 
 
@@ -67,16 +67,16 @@ def found_turns(memory: MemorySystem, text: str, name: str | None) -> tuple[Turn
     result = memory.conversations.retrieve(text, MAX_FOUND, where=where, count_retrieval=False)
     names = {hit.item.conversation for hit in result.hits}
     live = {turn.id for conversation in names for turn in memory.conversations.window(conversation)}
-    return tuple(_turn(hit.item, live, explain(hit)) for hit in result.hits)
+    return tuple(_turn_view(hit.item, live, explain(hit)) for hit in result.hits)
 
 
-def _turn(turn: Turn, live: Collection[str], why: str = "") -> TurnView:
+def _turn_view(turn: Turn, reminded_ids: Collection[str], reason: str = "") -> TurnView:
     return TurnView(
         id=turn.id,
         conversation=turn.conversation,
-        when=utc_time_text(turn.created_at),
-        said=text_of(turn.user_text),
-        answered=text_of(turn.response),
-        is_live=turn.id in live,
-        why=why,
+        time=utc_time_text(turn.created_at),
+        user_text=text_of(turn.user_text),
+        response=text_of(turn.response),
+        is_live=turn.id in reminded_ids,
+        reason=reason,
     )

@@ -122,14 +122,14 @@ def entry_detail(memory: MemorySystem, entry_id: str) -> EntryDetail | None:
         colour=COLOURS.get(entry.entry_type, ""),
         fix=fix_of(memory, entry),
         facts=_facts(entry),
-        usage=_usage(entry, usage),
+        usage=_usage_facts(entry, usage),
         uses=uses_of(memory, JOURNAL, entry.id),
-        worth=tuple(_worth(entry, usage, memory.journal.types)),
+        worth=tuple(_worth_sentences(entry, usage, memory.journal.types)),
         metadata=as_json(entry.metadata),
         marks=memory.journal.marks([entry_id]).get(entry_id, NO_MARKS),
         editable=EditableEntry.of(entry),
-        before=_adjacent(memory, entry, is_before=True),
-        after=_adjacent(memory, entry, is_before=False),
+        before=_neighbours(memory, entry, is_before=True),
+        after=_neighbours(memory, entry, is_before=False),
         why_not_promoted=why_not_promoted(memory, entry),
         became=promoted_records(memory, entry),
     )
@@ -166,7 +166,7 @@ def _facts(entry: JournalEntry) -> tuple[Fact, ...]:
     )
 
 
-def _usage(entry: JournalEntry, usage: Usage) -> tuple[Fact, ...]:
+def _usage_facts(entry: JournalEntry, usage: Usage) -> tuple[Fact, ...]:
     retrieved = f"{usage.n_retrieved:,}×"
     if usage.last_retrieved_at:
         retrieved += f", last {utc_time_text(usage.last_retrieved_at)}"
@@ -179,35 +179,36 @@ def _usage(entry: JournalEntry, usage: Usage) -> tuple[Fact, ...]:
     )
 
 
-def _worth(entry: JournalEntry, usage: Usage, types: EntryTypes) -> list[str]:
-    kind = types.of(entry.entry_type)
-    computed = importance_of(kind, entry.content, entry.metadata)
-    sentences = [f"Entries of this type start at {kind.importance:.2f}. What this one says makes it {computed:.2f}."]
-    if abs(computed - entry.importance) >= 0.005:
+def _worth_sentences(entry: JournalEntry, usage: Usage, types: EntryTypes) -> list[str]:
+    entry_type = types.of(entry.entry_type)
+    estimate = importance_of(entry_type, entry.content, entry.metadata)
+    sentences = [
+        f"Entries of this type start at {entry_type.importance:.2f}. What this one says makes it {estimate:.2f}."
+    ]
+    if abs(estimate - entry.importance) >= 0.005:
         sentences.append(f"It was set to {entry.importance:.2f} when it was written, imported or edited.")
-    now = adjust_by_feedback(entry.importance, usage)
+    adjusted = adjust_by_feedback(entry.importance, usage)
     if usage.n_uses:
-        sentences.append(f"The outcomes of the tasks that it was used for make it {now:.2f}.")
-    if kind.half_life_days is None:
+        sentences.append(f"The outcomes of the tasks that it was used for make it {adjusted:.2f}.")
+    if entry_type.half_life_days is None:
         sentences.append("Entries of this type are never forgotten.")
     elif entry.created_at is not None:
         recency = recency_of(entry, types, datetime.now(UTC))
-        half_life = f"half of it is left after {kind.half_life_days:g} days"
-        sentences.append(f"Age leaves {percent(recency)} of that ({half_life}): {now * recency:.2f}.")
+        half_life = f"half of it is left after {entry_type.half_life_days:g} days"
+        sentences.append(f"Age leaves {percent(recency)} of that ({half_life}): {adjusted * recency:.2f}.")
     return sentences
 
 
-def _adjacent(memory: MemorySystem, entry: JournalEntry, *, is_before: bool) -> tuple[EntryRow, ...]:
+def _neighbours(memory: MemorySystem, entry: JournalEntry, *, is_before: bool) -> tuple[EntryRow, ...]:
     """Return the entries just before or after this one. Entries of the same time are in the order of adding."""
     if entry.created_at is None:
         return ()
-    at = sortable_time(entry.created_at)
-    beyond = {"created_at": {"$lt" if is_before else "$gt": at}}
-    farther = [
-        row["metadata"]["created_at"] for row in memory.journal.browse(beyond, descending=is_before, limit=AROUND)
-    ]
-    between = {"created_at": {"$gte": min([at, *farther]), "$lte": max([at, *farther])}}
-    rows = memory.journal.browse(between, descending=False)
+    time = sortable_time(entry.created_at)
+    side = {"created_at": {"$lt" if is_before else "$gt": time}}
+    neighbours = memory.journal.browse(side, descending=is_before, limit=AROUND)
+    neighbour_times = [row["metadata"]["created_at"] for row in neighbours]
+    window = {"created_at": {"$gte": min([time, *neighbour_times]), "$lte": max([time, *neighbour_times])}}
+    rows = memory.journal.browse(window, descending=False)
     ids = [row["id"] for row in rows]
     index = ids.index(entry.id) if entry.id in ids else 0
     return light_rows(memory, rows[max(0, index - AROUND) : index] if is_before else rows[index + 1 :][:AROUND])

@@ -23,9 +23,9 @@ def writers(settings: Settings) -> dict[bool, str]:
 
 def made_caption(plan: CompactPlan) -> str:
     """Return the time, the kept entries and the cost of a plan. It may contain a type's name, which is untrusted."""
-    at = stored_time_text(plan.made_at)
-    kept_settings = ", ".join(_kept_texts(plan.keep_recent, plan.keep_types, plan.max_entries))
-    return f"Planned{f' {at}' if at else ''}, keeping {kept_settings}{f'; {plan.spent}' if plan.spent else ''}."
+    time = stored_time_text(plan.made_at)
+    kept = ", ".join(_kept_texts(plan.keep_recent, plan.keep_types, plan.max_entries))
+    return f"Planned{f' {time}' if time else ''}, keeping {kept}{f'; {plan.spent}' if plan.spent else ''}."
 
 
 def why_outdated(memory: MemorySystem, plan: CompactPlan) -> str:
@@ -58,4 +58,4 @@ def _is_applied(memory: MemorySystem, plan: CompactPlan) -> bool:
 def _kept_texts(keep_recent: int, keep_types: Mapping[str, int], max_entries: int | None) -> list[str]:
     recent = f"the latest {counted(keep_recent, 'entry')}" if keep_recent else "none for being recent"
     cap = [f"at most {counted(max_entries, 'entry')}"] if max_entries else []
-    return [recent, *(f"the latest {n:,} of type {name}" for name, n in keep_types.items()), *cap]
+    return [recent, *(f"the latest {count:,} of type {entry_type}" for entry_type, count in keep_types.items()), *cap]

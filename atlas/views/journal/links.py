@@ -117,13 +117,13 @@ def entry_links(memory: MemorySystem, entry_id: str, depth: int = 1) -> EntryLin
         NotFound: It does not exist.
     """
     graph, entry = memory.journal.linked(entry_id, depth), memory.journal.get(entry_id)
-    nearest = sorted(graph.entries, key=lambda other: graph.depths[other.id])[:SHOWN]
+    nearest = sorted(graph.entries, key=lambda neighbour: graph.depths[neighbour.id])[:SHOWN]
     linked = [entry, *nearest] if entry is not None and nearest else []
     rows = {row.id: row for row in entry_rows(memory, linked)}
-    colours = {each.id: COLOURS.get(each.entry_type, "") for each in linked}
+    colours = {shown.id: COLOURS.get(shown.entry_type, "") for shown in linked}
     return EntryLinks(
-        direct=tuple(_direct(edge, entry_id, rows) for edge in graph.edges if _other_end(edge, entry_id) in rows),
-        thread=tuple(_thread(rows, colours, graph, entry_id)),
+        direct=tuple(_direct_link(edge, entry_id, rows) for edge in graph.edges if _other_end(edge, entry_id) in rows),
+        thread=tuple(_thread_lines(rows, colours, graph, entry_id)),
         n_hidden=len(graph.entries) - len(nearest),
     )
 
@@ -148,12 +148,12 @@ def suggested_links(memory: MemorySystem) -> tuple[SuggestedLink, ...]:
     )
 
 
-def candidates(memory: MemorySystem, entry_id: str, text: str, by: str = BEST_MATCH) -> tuple[EntryRow, ...]:
+def candidates(memory: MemorySystem, entry_id: str, text: str, search_by: str = BEST_MATCH) -> tuple[EntryRow, ...]:
     """Return candidate entries for a link, by id or by text."""
     entry_with_id = memory.journal.get(text.strip()) if text.strip() else None
     if entry_with_id is not None:
         entries = [entry_with_id]
-    elif by == BEST_MATCH:
+    elif search_by == BEST_MATCH:
         hits = memory.journal.retrieve(text, CANDIDATES + 1, count_retrieval=False, with_buried=True, threshold=0.0)
         entries = [hit.item for hit in hits.hits]
     else:
@@ -162,13 +162,13 @@ def candidates(memory: MemorySystem, entry_id: str, text: str, by: str = BEST_MA
 
 
 def _other_end(edge: Edge, entry_id: str) -> str:
-    """Return the other end of an entry's link, or an empty string for a link among others."""
+    """Return the id at the other end of a link of this entry, or an empty string if the link is not of this entry."""
     if entry_id == edge.source_id:
         return edge.target_id
     return edge.source_id if entry_id == edge.target_id else ""
 
 
-def _direct(edge: Edge, entry_id: str, rows: dict[str, EntryRow]) -> DirectLink:
+def _direct_link(edge: Edge, entry_id: str, rows: dict[str, EntryRow]) -> DirectLink:
     return DirectLink(
         source_id=edge.source_id,
         type=edge.type,
@@ -178,15 +178,15 @@ def _direct(edge: Edge, entry_id: str, rows: dict[str, EntryRow]) -> DirectLink:
     )
 
 
-def _thread(
+def _thread_lines(
     rows: Mapping[str, EntryRow], colours: Mapping[str, str], graph: LinkGraph, entry_id: str
 ) -> Iterator[ThreadLine]:
-    """Yield each entry below the entry that it follows from, repeated if it follows from several."""
-    by_time = sorted(rows, key=lambda i: (rows[i].generation, str(rows[i].created_at or ""), i))
+    """Yield each entry below the entry that it follows from, and again if it follows from several."""
+    by_time = sorted(rows, key=lambda row_id: (rows[row_id].generation, str(rows[row_id].created_at or ""), row_id))
     following: dict[str, dict[str, str]] = defaultdict(dict)
     for edge in graph.edges:
         if edge.source_id in rows and edge.target_id in rows:
-            earlier, later = _in_order(edge, by_time)
+            earlier, later = _earlier_and_later(edge, by_time)
             following[earlier].setdefault(later, THREAD_WORDS[edge.type])
     followers = set(chain.from_iterable(following.values()))
     visited: set[str] = set()
@@ -206,13 +206,17 @@ def _thread(
             for later in sorted(following[branch_id], key=by_time.index):
                 yield from branch(later, depth + 1, following[branch_id][later])
 
-    for first in (*(i for i in by_time if i not in followers), *by_time):  # in a circle all follow
-        if first not in visited:
-            yield from branch(first, 0, "")
+    unpreceded = [row_id for row_id in by_time if row_id not in followers]
+    for first_id in (*unpreceded, *by_time):  # in a circle all follow
+        if first_id not in visited:
+            yield from branch(first_id, 0, "")
 
 
-def _in_order(edge: Edge, by_time: Sequence[str]) -> tuple[str, str]:
-    """Return the ends of a link as a thread orders them: the cause, the crash, or of related entries the older one."""
+def _earlier_and_later(edge: Edge, by_time: Sequence[str]) -> tuple[str, str]:
+    """Return the ids of a link's two entries, first the one that stands above the other in a thread.
+
+    That is the cause, the crash that was fixed, or of related entries the older one.
+    """
     ends = (edge.source_id, edge.target_id)
     if edge.type == "related":
         earlier, later = sorted(ends, key=by_time.index)

@@ -43,7 +43,7 @@ class PromoteRequest:
         """
         promotion = memory.plan_promotion(self.id)
         n_before = _kind_of(promotion).records(memory).count()
-        return PromoteProposal(promotion=promotion, view=_view(promotion, n_before))
+        return PromoteProposal(promotion=promotion, view=_promotion_view(promotion, n_before))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -58,7 +58,7 @@ class PromoteProposal:
     @property
     def done_sentence(self) -> str:
         """`Promoted 2 entries to an experience`."""
-        return f"Promoted {_n_entries(self.promotion)} to {_article(_kind_of(self.promotion))}"
+        return f"Promoted {_entries_text(self.promotion)} to {_with_article(_kind_of(self.promotion))}"
 
     @property
     def parts(self) -> tuple[Part, ...]:
@@ -117,10 +117,12 @@ def promotion_texts(memory: MemorySystem, promotions: Mapping[str, Sequence[str]
     existing = dict[str, Kind]()
     for kind in (EXPERIENCE, STRATEGY):
         prefix = f"{kind.noun}:"
-        ids = [name.removeprefix(prefix) for each in promotions.values() for name in each if name.startswith(prefix)]
+        ids = [name.removeprefix(prefix) for names in promotions.values() for name in names if name.startswith(prefix)]
         existing |= {f"{prefix}{record_id}": kind for record_id in kind.records(memory).titles(ids)}
-    became = {entry_id: [existing[name] for name in each if name in existing] for entry_id, each in promotions.items()}
-    return {entry_id: f"became {_article(kinds[0])}" for entry_id, kinds in became.items() if kinds}
+    became = {
+        entry_id: [existing[name] for name in names if name in existing] for entry_id, names in promotions.items()
+    }
+    return {entry_id: f"became {_with_article(kinds[0])}" for entry_id, kinds in became.items() if kinds}
 
 
 def made_of(memory: MemorySystem, kind: Kind, record_id: str) -> tuple[RecordLink, ...]:
@@ -135,15 +137,15 @@ def _kind_of(promotion: Promotion) -> Kind:
     return EXPERIENCE if isinstance(promotion.becomes, Experience) else STRATEGY
 
 
-def _article(kind: Kind) -> str:
+def _with_article(kind: Kind) -> str:
     return f"{'an' if kind is EXPERIENCE else 'a'} {kind.noun}"
 
 
-def _n_entries(promotion: Promotion) -> str:
+def _entries_text(promotion: Promotion) -> str:
     return counted(len(promotion.entries), "entry")
 
 
-def _view(promotion: Promotion, n_before: int) -> PlanView:
+def _promotion_view(promotion: Promotion, n_before: int) -> PlanView:
     """Return the view of a promotion.
 
     Args:
@@ -152,18 +154,19 @@ def _view(promotion: Promotion, n_before: int) -> PlanView:
     kind = _kind_of(promotion)
     is_experience = kind is EXPERIENCE
     if is_experience:
-        source = "A crash and its fix"
+        subject = "A crash and its fix"
         note = "No attempt was run, so its outcome is unknown until tasks use it."
     else:
-        source = "A reflection"
+        subject = "A reflection"
         note = "It starts without uses. Attempts that use it count from then on."
-    first, *fixes = promotion.entries
-    rows = [_row(first, "the crash" if is_experience else "the reflection"), *(_row(fix, "its fix") for fix in fixes)]
-    task = [] if promotion.task is None else [_row(promotion.task, "the task that it was about", goes=False)]
+    source_entry, *fixes = promotion.entries
+    source_row = _plan_row(source_entry, "the crash" if is_experience else "the reflection")
+    rows = [source_row, *(_plan_row(fix, "its fix") for fix in fixes)]
+    task = [] if promotion.task is None else [_plan_row(promotion.task, "the task that it was about", goes=False)]
     return PlanView(
         title="Promote",
-        headline=f"{source} would become {_article(kind)}.",
-        button=f"Promote to {_article(kind)}",
+        headline=f"{subject} would become {_with_article(kind)}.",
+        button=f"Promote to {_with_article(kind)}",
         notes=(note,),
         rows=(*rows, *task),
         subject=JOURNAL.noun.capitalize(),
@@ -173,5 +176,5 @@ def _view(promotion: Promotion, n_before: int) -> PlanView:
     )
 
 
-def _row(entry: JournalEntry, why: str, *, goes: bool = True) -> PlanRow:
-    return PlanRow(id=entry.id, title=title_of(entry.content), goes=goes, why=why)
+def _plan_row(entry: JournalEntry, reason: str, *, goes: bool = True) -> PlanRow:
+    return PlanRow(id=entry.id, title=title_of(entry.content), goes=goes, why=reason)

@@ -22,10 +22,12 @@ PICKED = "Sentences picked from its entries"
 def delete_view(memory: MemorySystem, ids: Sequence[str]) -> PlanView:
     """Return the view of a plan that deletes entries. Entries that are already deleted are left out."""
     titles = memory.journal.titles(ids)
-    going = {entry_id: titles[entry_id] for entry_id in ids if entry_id in titles}
-    links_to_them = {"$or": [{link_type: {"$in": list(going)}} for link_type in LINK_TYPES]}
-    linking = light_rows(memory, [row for row in memory.journal.browse(links_to_them) if row["id"] not in going])
-    return _delete_view(going, linking, memory.journal.count(), len(ids))
+    deleted_titles = {entry_id: titles[entry_id] for entry_id in ids if entry_id in titles}
+    links_to_them = {"$or": [{link_type: {"$in": list(deleted_titles)}} for link_type in LINK_TYPES]}
+    linking = light_rows(
+        memory, [row for row in memory.journal.browse(links_to_them) if row["id"] not in deleted_titles]
+    )
+    return _delete_view(deleted_titles, linking, memory.journal.count(), len(ids))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -124,7 +126,7 @@ def _archiving_view(plan: CompactPlan, before: Mapping[str, int]) -> PlanView:
             "Entries that are search only no longer go into prompts. Archived ones are found only on request.",
             *(f"A summary was not written by the model: {problem}" for problem in plan.problems),
         ),
-        rows=(*map(_evicted_row, plan.evictions), *map(_row, plan.moves)),
+        rows=(*map(_evicted_row, plan.evictions), *map(_move_row, plan.moves)),
         subject=JOURNAL.noun.capitalize(),
         caption="Which entries would go or move, and why",
         figures=_tier_figures(plan, before),
@@ -166,12 +168,12 @@ def compact_headline(plan: CompactPlan) -> str:
     return f"{moving}{deleted}{written}.{'' if plan.evictions else ' Nothing is deleted.'}"
 
 
-def _all_stay(n: int) -> str:
-    return "the one entry stays where it is." if n == 1 else f"all {n:,} entries stay where they are."
+def _all_stay(n_entries: int) -> str:
+    return "the one entry stays where it is." if n_entries == 1 else f"all {n_entries:,} entries stay where they are."
 
 
-def _share(n: int, n_total: int) -> float:
-    return n / n_total if n_total else 0.0
+def _share(n_moved: int, n_total: int) -> float:
+    return n_moved / n_total if n_total else 0.0
 
 
 def kept_sentences(plan: CompactPlan) -> tuple[tuple[str, int], ...]:
@@ -180,11 +182,11 @@ def kept_sentences(plan: CompactPlan) -> tuple[tuple[str, int], ...]:
 
 
 def _evicted_row(eviction: Eviction) -> PlanRow:
-    why = f"{state_word(eviction.tier)} → deleted: {eviction.reason}"
-    return PlanRow(id=eviction.id, title=eviction.title, goes=True, why=why)
+    reason = f"{state_word(eviction.tier)} → deleted: {eviction.reason}"
+    return PlanRow(id=eviction.id, title=eviction.title, goes=True, why=reason)
 
 
-def _row(move: Move) -> PlanRow:
+def _move_row(move: Move) -> PlanRow:
     return PlanRow(
         id=move.id,
         title=move.title,

@@ -41,10 +41,10 @@ class GateView:
     name: str
     label: str
     is_on: bool
-    what: str
+    effect: str
     """The effect of the gate: `Entries of fewer than 3 different words are refused`."""
 
-    why: str
+    reason: str
     """The sentence on who decided it."""
 
     is_overridden: bool
@@ -58,7 +58,7 @@ class RefusedView:
     id: str
     entry_type: str
     generation: int
-    when: str
+    time: str
     text: Text
     reason: str
     """Contains no text of entries."""
@@ -97,8 +97,8 @@ def _gate_view(gate: Gate) -> GateView:
         name=gate.name,
         label=NAMES[gate.name],
         is_on=gate.is_on,
-        what=f"{STOPPED[gate.name]} are {'refused' if gate.is_on else 'accepted'}",
-        why=reasons[gate.source],
+        effect=f"{STOPPED[gate.name]} are {'refused' if gate.is_on else 'accepted'}",
+        reason=reasons[gate.source],
         is_overridden=gate.source == "caller",
     )
 
@@ -107,26 +107,26 @@ def refused_listing(memory: MemorySystem, limit: int = SHOWN) -> RefusedListing:
     """Return how much the gates refused, and the latest entries of it."""
     refusals = memory.journal.rejected(limit)
     titles = memory.journal.titles([refused.refusal.like_id for refused in refusals.latest if refused.refusal.like_id])
-    n, n_shown = refusals.n_total, len(refusals.latest)
+    n_refused, n_shown = refusals.n_total, len(refusals.latest)
     return RefusedListing(
-        n=n,
+        n=n_refused,
         by_gate=tuple((GATES.get(gate, gate), count) for gate, count in refusals.by_gate.items()),
         entries=tuple(
             RefusedView(
                 id=refused.id,
                 entry_type=type_word(refused.entry_type),
                 generation=refused.generation,
-                when=utc_time_text(datetime.fromisoformat(refused.refused_at)),
+                time=utc_time_text(datetime.fromisoformat(refused.refused_at)),
                 text=Text(refused.content),
-                reason=_reason(refused.refusal),
+                reason=_short_reason(refused.refusal),
                 like_id=refused.refusal.like_id if refused.refusal.like_id in titles else "",
             )
             for refused in refusals.latest
         ),
-        caption=f"The latest {n_shown:,} of {counted(n, 'refused entry')}" if n > n_shown else "",
+        caption=f"The latest {n_shown:,} of {counted(n_refused, 'refused entry')}" if n_refused > n_shown else "",
     )
 
 
-def _reason(refusal: Refusal) -> str:
+def _short_reason(refusal: Refusal) -> str:
     """Return the reason, with the id as short as the pages show it."""
     return refusal.reason.replace(refusal.like_id, refusal.like_id[:8]) if refusal.like_id else refusal.reason

@@ -53,17 +53,17 @@ def _draw_turns(memory: MemorySystem, name: str) -> None:
 def _draw_turn(turn: TurnView, *, with_name: bool = False) -> None:
     with st.container(border=True, gap="xsmall"):
         with st.container(horizontal=True, vertical_alignment="center"):
-            st.caption(turn.when)
+            st.caption(turn.time)
             if turn.is_live:
                 st.badge("reminded of now", icon=":material/visibility:", color="green")
             if with_name:
                 st.text(turn.conversation)
-        for who, text in (("person", turn.said), ("agent", turn.answered)):
+        for speaker, text in (("person", turn.user_text), ("agent", turn.response)):
             if text is not None:
-                st.caption(who)
-                draw_prose(text, key=f"journal_turn_{turn.id}_{who}")
-        if turn.why:
-            st.caption(turn.why)
+                st.caption(speaker)
+                draw_prose(text, key=f"journal_turn_{turn.id}_{speaker}")
+        if turn.reason:
+            st.caption(turn.reason)
 
 
 def _show_more(key: str) -> None:

@@ -55,7 +55,7 @@ def _draw_gate(memory: MemorySystem, gate: GateView) -> None:
                   args=(memory, gate.name, not gate.is_on, sentence),
                   help=READ_ONLY if memory.storage.read_only else why or "For everyone who writes to this store.",
                   )  # fmt: skip
-        st.text(f"{gate.what}. {gate.why}")
+        st.text(f"{gate.effect}. {gate.reason}")
 
 
 def _switch(memory: MemorySystem, name: str, is_on: bool, sentence: str) -> None:
@@ -82,7 +82,7 @@ def _draw_refused(memory: MemorySystem, refused: RefusedView) -> None:
             if refused.like_id:
                 st.page_link("pages/journal.py", label="Open the entry that it repeats", icon=":material/open_in_new:",
                              query_params={"id": refused.like_id})  # fmt: skip
-            st.text(f"{refused.entry_type}, round {refused.generation:,}, {refused.when}: {refused.reason}")
+            st.text(f"{refused.entry_type}, round {refused.generation:,}, {refused.time}: {refused.reason}")
 
 
 def _accept(memory: MemorySystem, refused_id: str) -> None:

@@ -404,7 +404,7 @@ def test_a_conversation_marks_what_an_agent_is_reminded_of(memory, clock):
         clock.advance(timedelta(minutes=3))
         memory.conversations.add(f"Question {number}", f"Answer {number}", "main")
     shown = conversation_view(memory, "main", 6)
-    assert [(turn.said.whole, turn.is_live) for turn in shown.turns] == [
+    assert [(turn.user_text.whole, turn.is_live) for turn in shown.turns] == [
         ("Question 2", False),
         ("Question 3", False),
         ("Question 4", True),
@@ -414,7 +414,7 @@ def test_a_conversation_marks_what_an_agent_is_reminded_of(memory, clock):
     ]
     assert shown.n_earlier == 2
     assert shown.window.endswith("no older than 10 minutes: 4 turns now.")
-    assert found_turns(memory, "Question 3 Answer 3", "main")[0].said.whole == "Question 3"
+    assert found_turns(memory, "Question 3 Answer 3", "main")[0].user_text.whole == "Question 3"
     assert found_turns(memory, "Question 3 Answer 3", "other") == ()
 
 
@@ -436,8 +436,8 @@ def test_each_gate_says_whether_it_is_on_and_who_says_so(memory):
     memory.journal.keep_repetitions = True
     noise, repetitions = gate_views(memory)
     assert (noise.is_on, noise.is_overridden) == (False, False)
-    assert noise.what == "Entries of fewer than 3 different words are accepted"
-    assert noise.why == "Switched off for everyone who writes to this store."
+    assert noise.effect == "Entries of fewer than 3 different words are accepted"
+    assert noise.reason == "Switched off for everyone who writes to this store."
     assert (repetitions.is_on, repetitions.is_overridden) == (False, True)
     assert repetitions.why == "ATLAS_KEEP_REPETITIONS is set here and overrides the store's setting."
 
