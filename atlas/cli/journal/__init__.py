@@ -253,7 +253,7 @@ def _gates(options: argparse.Namespace, settings: Settings) -> int:
         for name, switch in switches.items():
             memory.journal.switch_gate(name, switch == "on")
         for gate in gate_views(memory):
-            print(f"{gate.label:11}  {'on' if gate.is_on else 'off':3}  {gate.what}. {gate.why}")
+            print(f"{gate.label:11}  {'on' if gate.is_on else 'off':3}  {gate.effect}. {gate.reason}")
     return 0
 
 

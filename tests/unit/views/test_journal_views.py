@@ -439,7 +439,7 @@ def test_each_gate_says_whether_it_is_on_and_who_says_so(memory):
     assert noise.effect == "Entries of fewer than 3 different words are accepted"
     assert noise.reason == "Switched off for everyone who writes to this store."
     assert (repetitions.is_on, repetitions.is_overridden) == (False, True)
-    assert repetitions.why == "ATLAS_KEEP_REPETITIONS is set here and overrides the store's setting."
+    assert repetitions.reason == "ATLAS_KEEP_REPETITIONS is set here and overrides the store's setting."
 
 
 def test_the_history_tells_of_entries(memory):
