@@ -7,8 +7,6 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-import numpy as np
-
 from atlas.maps.map import UNCLUSTERED, MemoryMap
 from atlas.views.kinds.experience import EXPERIENCE
 from atlas.views.kinds.filters import Values, where_of, without_empty
@@ -21,9 +19,6 @@ AWAITED = (
     "The scope names a domain, but there is no map yet that says what it holds. Until then nothing can be done "
     "with all that is in scope."
 )
-
-LEAST_STRENGTH = 0.75
-"""Strength of membership, in [0, 1], from which an experience is shown with its domain."""
 
 MAX_OPTIONS = 300
 """The most frequent values of a field that a box offers. A link may name any other one."""
@@ -116,13 +111,12 @@ def members(memory_map: MemoryMap | None, domains: Sequence[int]) -> list[str]:
 
 
 def domain_names(memory_map: MemoryMap | None, ids: Sequence[str]) -> dict[str, str]:
-    """Return the name of the domain of each of these experiences, without those at its edge and outliers."""
+    """Return the name of the domain of each of these experiences, without those in no domain."""
     if memory_map is None:
         return {}
     wanted = set(ids)
     names = {domain.number: domain.name for domain in memory_map.domains}
-    labels = np.where(memory_map.strengths >= LEAST_STRENGTH, memory_map.labels, UNCLUSTERED).tolist()
-    labelled = zip(memory_map.ids, labels, strict=True)
+    labelled = zip(memory_map.ids, memory_map.labels.tolist(), strict=True)
     return {record_id: names[label] for record_id, label in labelled if record_id in wanted and label in names}
 
 
