@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import date
 
@@ -41,11 +41,17 @@ def recent(memory: MemorySystem, days: Sequence[Day], today: date) -> Recent | N
     last = today if is_current else newest
     since = date.fromordinal(max(1, last.toordinal() - N_DAYS + 1))
     where = where_of(EXPERIENCE.filters, {"since": since, "until": last})
-    agents = memory.experience.values("agent_id", where)
-    attempts = counted(memory.experience.count(where), "attempt") + (
-        f" by {counted(len(agents), 'agent')}" if agents else ""
-    )
+    attempts = _attempts_text(memory.experience.count(where), memory.experience.values("agent_id", where))
     n_strategies = memory.strategies.count({"created_at": where["created_at"]})
     strategies = f", {counted(n_strategies, 'new strategy')}" if n_strategies else ""
     when = f"Last {N_DAYS} days" if is_current else f"{N_DAYS} days to {day_text(newest)}"
     return Recent(f"{when}: {attempts}{strategies}", since)
+
+
+def _attempts_text(n_attempts: int, n_by_agent: Mapping[str, int]) -> str:
+    """Return `24 attempts by 3 agents`, or `24 attempts, 7 of them by 1 agent` if the others name none."""
+    n_named = sum(n_by_agent.values())
+    agents = f"by {counted(len(n_by_agent), 'agent')}"
+    if not n_named:
+        return counted(n_attempts, "attempt")
+    return f"{counted(n_attempts, 'attempt')}{f', {n_named:,} of them' if n_named < n_attempts else ''} {agents}"

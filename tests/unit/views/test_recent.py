@@ -34,6 +34,14 @@ def test_the_last_seven_days_end_today(memory):
     assert sentence(memory, *times, today=date(2026, 3, 8)) == ("Last 7 days: 2 attempts by 1 agent", date(2026, 3, 2))
 
 
+def test_attempts_that_name_no_agent_are_told_apart(memory):
+    today = datetime(2026, 3, 8, 9, tzinfo=UTC)
+    memory.experience.store_many(attempt(f"Bake {n}", at=today) for n in range(3))
+    assert sentence(memory, datetime(2026, 3, 8, 9), today=date(2026, 3, 8))[0] == (
+        "Last 7 days: 4 attempts, 1 of them by 1 agent"
+    )
+
+
 def test_in_an_idle_store_they_end_with_the_newest_attempt(memory):
     found = sentence(memory, datetime(2026, 3, 8, 9), today=date(2026, 9, 1))
     assert found == ("7 days to 8 Mar 2026: 1 attempt by 1 agent", date(2026, 3, 2))
