@@ -166,7 +166,7 @@ def test_what_tasks_need_is_unticked_and_goes_once_it_is_ticked(dashboard: Dashb
         "All", "43 → 41", "50% of 30 (likely 33–67%)", "54% of 28 (likely 36–71%)",
     ]  # fmt: skip
     (rows,) = plan_tables(app)
-    assert (rows["id"][0], list(rows["facts"][0])) == (alike[0], ["kept: best for 1 task"])
+    assert (rows["id"][0], list(rows["facts"][0])) == (alike[0], ["stays: best for 1 task"])
     assert (app.button(key="plan_apply").label, bool(app.button(key="plan_apply").proto.shortcut)) == (
         "Delete 2 experiences", True,
     )  # fmt: skip

@@ -50,7 +50,7 @@ class PlanLine(Row):
     """The words after its title that similar tasks do not share, or empty if there are none."""
 
     advice: str
-    """`kept: best for 2 tasks`, or `keep: …` if it is still ticked for removal, or empty if no task needs it."""
+    """`stays: best for 2 tasks`, or `goes, though best for 2 tasks`, or empty if no task needs it."""
 
     why: str = ""
 
@@ -139,7 +139,8 @@ def shared_text(rows: Sequence[PlanRow]) -> str:
 
 
 def _advice(n_tasks: int, *, is_kept: bool) -> str:
-    return f"{'kept' if is_kept else 'keep'}: best for {counted(n_tasks, 'task')}" if n_tasks else ""
+    best = f"best for {counted(n_tasks, 'task')}"
+    return "" if not n_tasks else f"stays: {best}" if is_kept else f"goes, though {best}"
 
 
 def effect_rows(

@@ -62,10 +62,10 @@ def offer_of(title: str, *kept: str) -> Offer:
 def test_the_records_that_tasks_need_come_first_in_a_table_of_removals():
     rows = [row("a", "Mend a shoe"), row("b", "Boil an egg")]
     lines = plan_lines(offer_of("Delete", "b"), first_rows(offer_of("Delete", "b"), rows, 9))
-    assert [(line.id, line.advice) for line in lines] == [("b", "kept: best for 2 tasks"), ("a", "")]
+    assert [(line.id, line.advice) for line in lines] == [("b", "stays: best for 2 tasks"), ("a", "")]
     assert [column.name for column in plan_columns(lines, "Task")] == ["outcomes", "title"]
     (first,) = plan_lines(offer_of("Delete"), first_rows(offer_of("Delete"), rows, 1))
-    assert first.advice == "keep: best for 2 tasks"
+    assert first.advice == "goes, though best for 2 tasks"
 
 
 def test_a_merge_keeps_its_order_and_gives_its_reasons():
