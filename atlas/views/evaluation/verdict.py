@@ -357,13 +357,15 @@ def _fine(first: Estimate | None, answered: Estimate | None) -> str:
 
 def _answering(evaluation: OwnEvaluation, strictness: float) -> tuple[str, str, str]:
     """Return the finding on a search that answers many off-topic questions, and should not be stricter yet."""
+    answered = _rates(evaluation, strictness)[2]
+    finding = f"Search answers {percent(_mean(answered, 0.0))} of off-topic questions."
     now = measured_step(evaluation, strictness)
     if now is None:
-        return "Search answers many off-topic questions.", "", ""
+        return finding, "", ""
     if n_missing := n_judgements_missing(evaluation):
         queries = f"{n_missing} queries" if n_missing == ENOUGH_JUDGED else f"{n_missing} more"
         advice = f"Judge {queries} to learn whether it should be stricter."
-        return "Search answers many off-topic questions.", advice, JUDGED
+        return finding, advice, JUDGED
     finding = f"Keep strictness {strictness:g}: {_limit(evaluation, strictness, now)}."
     return (finding if _finds_judged(evaluation, strictness) else f"{finding} {TO_FIND_MORE}"), "", ""
 

@@ -83,7 +83,7 @@ OFTEN_RIGHT = "Search finds the right memory first for nearly all of the attempt
             0.0,
             0.64,
             f"{OFTEN_RIGHT}, and answers about two thirds of the off-topic questions.",
-            "Search answers many off-topic questions.",
+            "Search answers 64% of off-topic questions.",
             "",
         ),
         (
@@ -279,7 +279,7 @@ def test_with_few_judged_queries_the_advice_is_to_judge_more(measured, n_judged,
     judged = verdict(found, 1.0)
     assert judged.headline == f"{OFTEN_RIGHT}, and answers two thirds of the off-topic questions."
     assert trade_off(found, 1.0) is None
-    assert judged.finding == "Search answers many off-topic questions."
+    assert judged.finding == "Search answers 65% of off-topic questions."
     assert judged.advice == f"Judge {queries} to learn whether it should be stricter."
     row = search_row(found, 1.0)
     assert (row.severity, row.detail, row.parameters) == (
