@@ -19,6 +19,9 @@ BAR_COLOUR = "rgba(138, 148, 158, 0.45)"
 LEAST_KNOWN = 5
 """Least number of known outcomes of a period whose rate is drawn. The rate of fewer jumps by chance."""
 
+LEAST_SIDE = 0.05
+"""Smallest share of all outcomes that each side of a comparison needs, as imports have the same day."""
+
 N_LAST = 4
 """Number of periods that the sentence compares with the earlier ones."""
 
@@ -107,7 +110,10 @@ def trend_verdict(trend: Trend) -> str:
         `clustered_rate` for each side, and `difference_interval`. Tasks on both sides only make the interval wider.
     """
     comparison = trend.comparison
-    if comparison is None or min(comparison.latest.rate.n_known, comparison.earlier.rate.n_known) < FEW_KNOWN:
+    if comparison is None:
+        return ""
+    numbers = (comparison.latest.rate.n_known, comparison.earlier.rate.n_known)
+    if min(numbers) < max(FEW_KNOWN, LEAST_SIDE * sum(numbers)):
         return ""
     latest, earlier = comparison.latest.clustered, comparison.earlier.clustered
     (low, high), difference = difference_interval(latest, earlier), latest.mean - earlier.mean

@@ -242,3 +242,8 @@ def test_there_is_no_trend_in_one_period(memory):
     for days, is_enough in ((days_of(1, succeeded=9), False), (days_of(2, succeeded=4), False),
                             (days_of(2, succeeded=5), True)):  # fmt: skip
         assert is_drawn(timeline(days, TODAY)) == is_enough
+
+
+def test_a_side_with_hardly_any_of_the_outcomes_is_not_judged():
+    assert verdict_of(alone(380, 20), alone(1, 18)) == ""
+    assert verdict_of(alone(380, 20), alone(1, 29)).startswith("Yes: ")
