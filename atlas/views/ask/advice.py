@@ -14,12 +14,15 @@ from atlas.views.kinds.titles import task_title
 from atlas.views.kinds.uses import worse_than
 from atlas.views.kinds.verdicts import FAILING, WORKS
 from atlas.views.shared.rates import record_of
-from atlas.views.shared.wording import first_sentences, shortened
+from atlas.views.shared.wording import attempts_text, first_sentences, shortened
 from atlas.views.strategies.steps import steps_of
 from atlas.views.trace.ending import is_code
 
 MIN_RELEVANCE_SHARE = 1 / 3
 """Least relevance of advice, as a share of that of the best hit. Less relevant hits are about something else."""
+
+CLOSE_TASK_SHARE = 0.8
+"""Least relevance of an attempt that is advised, as a share of that of the nearest attempt, which may have failed."""
 
 TEXT_CHARACTERS, TITLE_CHARACTERS = 240, 70
 
@@ -78,6 +81,8 @@ def advice_of(memory: MemorySystem, answer: Answer) -> Advice | None:
 
 def _candidates(part: Part, least: float, worse: Collection[str]) -> Iterator[tuple[tuple[int, ...], Part, RankedHit]]:
     """Yield a sort key, the memory and the hit of what can be advised."""
+    if part.name == "experience" and part.hits:
+        least = max(least, CLOSE_TASK_SHARE * max(hit.hit.relevance for hit in part.hits))
     for hit in part.hits:
         preference = _preference(hit.hit.item, worse)
         is_close = hit.hit.relevance >= least and not part.is_weak(hit)
@@ -120,21 +125,14 @@ def _advice(memory: MemorySystem, part: Part, hit: RankedHit) -> Advice:
     for parameter in card.parameters:
         text = text.replace(f"{{{parameter}}}", parameter)
     brief = first_sentences(" ".join(text.split()), TEXT_CHARACTERS)
+    named = f"{views.kind.noun.capitalize()} “{shortened(' '.join(name.split()), TITLE_CHARACTERS)}”"
     return Advice(
         memory=part.name,
         place=hit.place,
         heading=heading,
         strength=part.strength(hit),
         text=brief,
-        source=", ".join(
-            filter(
-                None,
-                [
-                    f"{views.kind.noun.capitalize()} “{shortened(' '.join(name.split()), TITLE_CHARACTERS)}”",
-                    card.outcome,
-                ],
-            )
-        ),
+        source=", ".join(filter(None, [named, card.outcome or attempts_text(hit.hit.outcomes)])),
     )
 
 

@@ -60,6 +60,15 @@ def test_a_strong_match_of_another_memory_goes_before_a_medium_strategy_that_is_
     assert advice(memory).memory == "strategies", "it is proven"
 
 
+def test_where_the_nearest_attempts_failed_one_that_succeeded_at_another_task_gives_no_advice(memory):
+    memory.experience.store(
+        attempt("refund the cancelled hotel of a guest who was ill", solution="Paid the fare back.")
+    )
+    assert advice(memory).heading == WORKED
+    memory.experience.store(attempt(REFUND, False, solution="", feedback="The fare rules were not read."))
+    assert (advice(memory).heading, advice(memory).text) == (FAILED, "The fare rules were not read.")
+
+
 def test_steps_without_full_stops_are_parted_by_semicolons(memory):
     memory.strategies.add(strategy("calls", suggestion="1. get_user(id=id)\n2. cancel(id=id)"))
     assert advice(memory).text == "get_user(id=id); cancel(id=id)"
