@@ -96,7 +96,7 @@ class MeasureRow:
     n_tasks: int
     is_less_better: bool = False
     share_verbatim: float = 0.0
-    """Number of attempts whose text equals the text of another attempt at the same task."""
+    """Share of attempts whose text equals the text of another attempt at the same task."""
 
     note: str = ""
     """Rates of empty results of the current search, wrong and right ones, or empty for attempts as queries."""
@@ -133,15 +133,16 @@ class Prospects:
 
 def prospects(memory: MemorySystem) -> Prospects:
     """Return a sentence on the measurements that the attempts and judged queries of a store permit."""
-    live = {"marks.buried": False}
-    n_of = {task: n for task, n in memory.experience.values("task_id", live).items() if task and n > 1}
-    outcomes = memory.experience.values("outcome", live)
-    n_known = outcomes.get("succeeded", 0) + outcomes.get("failed", 0)
+    visible = {"marks.buried": False}
+    n_by_task = {task_id: n for task_id, n in memory.experience.values("task_id", visible).items() if task_id and n > 1}
+    outcomes = memory.experience.values("outcome", visible)
+    n_outcomes = outcomes.get("succeeded", 0) + outcomes.get("failed", 0)
     n_judged = _n_judged(memory)
+    sentences = [_attempts_sentence(n_by_task, n_outcomes, n_judged), _judged_sentence(n_judged)]
     return Prospects(
-        sentence=" ".join(filter(None, [_attempts_sentence(n_of, n_known, n_judged), _judged_sentence(n_judged)])),
+        sentence=" ".join(filter(None, sentences)),
         hint="" if memory.storage.judgements.state() else UNJUDGED,
-        can_run=bool(n_of or n_known or n_judged),
+        can_run=bool(n_by_task or n_outcomes or n_judged),
     )
 
 
@@ -157,23 +158,24 @@ def _judged_sentence(n_judged: int) -> str:
     return f"{counted(n_judged, 'judged query')} with an experience that was judged right." if n_judged else ""
 
 
-def _attempts_sentence(n_of: Mapping[str, int], n_known: int, n_judged: int) -> str:
-    if not n_of and not n_known:
-        nothing = "" if n_judged else ": there is nothing to measure yet"
-        return f"No task was tried more than once, and no outcome is known{nothing}."
-    if not n_of:
+def _attempts_sentence(n_by_task: Mapping[str, int], n_outcomes: int, n_judged: int) -> str:
+    if not n_by_task and not n_outcomes:
+        hint = "" if n_judged else ": there is nothing to measure yet"
+        return f"No task was tried more than once, and no outcome is known{hint}."
+    if not n_by_task:
         return (
-            "No task was tried more than once (by its id), so it cannot be measured "
-            f"whether other attempts are found, only whether the hits predict the {counted(n_known, 'known outcome')}."
+            "No task was tried more than once (by its id), so it cannot be measured whether other attempts are found, "
+            f"only whether the hits predict the {counted(n_outcomes, 'known outcome')}."
         )
-    few = "" if len(n_of) >= MIN_GROUPS else f" These are too few tasks for intervals, which need {MIN_GROUPS}."
+    n_tasks = len(n_by_task)
+    warning = "" if n_tasks >= MIN_GROUPS else f" These are too few tasks for intervals, which need {MIN_GROUPS}."
     return (
-        f"{counted(sum(n_of.values()), 'attempt')} at {counted(len(n_of), 'task')} that {_was(len(n_of))} "
-        f"tried more than once, and {counted(n_known, 'known outcome')}.{few}"
+        f"{counted(sum(n_by_task.values()), 'attempt')} at {counted(n_tasks, 'task')} that {_was_or_were(n_tasks)} "
+        f"tried more than once, and {counted(n_outcomes, 'known outcome')}.{warning}"
     )
 
 
-def _was(n: int) -> str:
+def _was_or_were(n: int) -> str:
     return "was" if n == 1 else "were"
 
 
@@ -194,7 +196,7 @@ def simpler_searches(evaluation: OwnEvaluation, strictness: float) -> list[Searc
     Empty if that was not measured.
 
     Args:
-        strictness: The present strictness, at which agents search. The nearest measured one tells.
+        strictness: The present strictness, at which agents search. The figures are those of the nearest measured one.
     """
     by_search = measure_row(evaluation, "hit@1")
     if by_search is None:
@@ -220,6 +222,7 @@ def simpler_searches(evaluation: OwnEvaluation, strictness: float) -> list[Searc
 
 
 def _off_topic_text(evaluation: OwnEvaluation, setting: str, strictness: float) -> str:
+    """Return the share of off-topic questions that agents' searches answer, or an empty string for other searches."""
     rate = off_topic_rate(evaluation, strictness) if setting.startswith(NOW) else None
     return percent(rate.mean) if rate is not None else ""
 
@@ -228,7 +231,7 @@ def off_topic_rate(evaluation: OwnEvaluation, strictness: float | None = None) -
     """Return the share of off-topic questions that the search for agents answers, or None if it was not measured.
 
     Args:
-        strictness: The present strictness, of which the nearest measured one tells, or None for that of the
+        strictness: The present strictness, which selects the nearest measured one, or None for that of the
             measurement.
     """
     step = None if strictness is None else measured_step(evaluation, strictness)
@@ -246,7 +249,7 @@ def measured_step(evaluation: OwnEvaluation, strictness: float) -> StrictnessSte
 def rate_interval(rate: Estimate, n_groups: int) -> Interval | None:
     """Return the likely range of a rate, or None if there are too few groups.
 
-    Where no group differs, sampling the groups again shows no range, so it is computed.
+    A rate of 0 or 1 has no spread between groups that sampling could show, so its range is computed.
     """
     if rate.interval is None or rate.mean not in (0.0, 1.0):
         return rate.interval
@@ -265,9 +268,9 @@ def _difference_text(difference: Estimate | None) -> str:
     if difference.interval.low <= 0 <= difference.interval.high:
         return "no clear difference"
     n_points = max(1, round(100 * abs(difference.mean)))
-    low, high = sorted(100 * abs(end) for end in (difference.interval.low, difference.interval.high))
+    smallest, largest = sorted(100 * abs(end) for end in (difference.interval.low, difference.interval.high))
     noun, comparison = "point" if n_points == 1 else "points", "less" if difference.mean < 0 else "more"
-    return f"{n_points}{NO_BREAK}{noun} {comparison} (likely {max(1, round(low))}–{max(1, round(high))})"
+    return f"{n_points}{NO_BREAK}{noun} {comparison} (likely {max(1, round(smallest))}–{max(1, round(largest))})"
 
 
 def measures_on(evaluation: OwnEvaluation, task_name: str) -> list[str]:
@@ -276,12 +279,12 @@ def measures_on(evaluation: OwnEvaluation, task_name: str) -> list[str]:
 
 
 def meaning(measure: str, task_name: str) -> str:
-    """Return the results of one measure on the queries of a task."""
+    """Return what one measure means for the queries of a task."""
     return JUDGED_MEANINGS[measure] if task_name == JUDGED_TASK else MEANINGS[measure]
 
 
 def table_rows(evaluation: OwnEvaluation, task_name: str = OWN_ATTEMPTS) -> list[dict[str, str]]:
-    """Return all measures as texts, with one row for each search method, after a row for chance."""
+    """Return all measures as texts, in one row for each way to search, after a row for chance."""
     by_measure = {
         measure: by_search for measure in MEASURES if (by_search := measure_row(evaluation, measure, task_name))
     }
@@ -305,11 +308,11 @@ def measured_caption(memory: MemorySystem, evaluation: OwnEvaluation) -> str:
 
     A measurement that came with the sample data is older than the store.
     """
-    at = datetime.fromisoformat(evaluation.measured_at)
-    first = memory.history(1, max(0, memory.count_operations() - 1))
-    is_older = bool(first) and at < first[0].created_at
-    when = f"Measured {utc_time_text(at)}{', when the sample data were made,' if is_older else ''}"
-    return f"{when} with {evaluation.report.model}{_profile_in_use(evaluation)}."
+    measured_at = datetime.fromisoformat(evaluation.measured_at)
+    first_operations = memory.history(1, max(0, memory.count_operations() - 1))
+    is_older = bool(first_operations) and measured_at < first_operations[0].created_at
+    time = f"Measured {utc_time_text(measured_at)}{', when the sample data were made,' if is_older else ''}"
+    return f"{time} with {evaluation.report.model}{_profile_in_use(evaluation)}."
 
 
 def why_outdated(memory: MemorySystem, evaluation: OwnEvaluation) -> str:
@@ -327,7 +330,7 @@ def why_outdated(memory: MemorySystem, evaluation: OwnEvaluation) -> str:
 
 
 def is_outdated(memory: MemorySystem, evaluation: OwnEvaluation) -> bool:
-    """Return whether its figures are not of these searches: the store was replaced, or other weights are in use."""
+    """Return whether a measurement is of other searches: the store was replaced, or other weights are in use."""
     weights = usable_profiles(memory).get(memory.storage.profiles.in_use().name)
     return _is_of_another_store(memory, evaluation) or weights != evaluation.profiles.get(evaluation.in_use)
 
@@ -338,17 +341,17 @@ def _is_of_another_store(memory: MemorySystem, evaluation: OwnEvaluation) -> boo
 
 
 def is_unreadable(evaluation: OwnEvaluation) -> bool:
-    """Return whether no measure of it can be shown, as of a file that another version wrote."""
+    """Return whether a measurement has nothing to show, such as one in a file of another version."""
     return not any(measures_on(evaluation, task_name) for task_name in QUERIES)
 
 
 def _retrieval_row(evaluation: OwnEvaluation, measure: str, task_name: str) -> MeasureRow | None:
     task = next((task for task in evaluation.report.tasks if task.name == task_name), None)
-    now = next((row for row in task.rows if row.name == FUSED_ROW), None) if task else None
-    if task is None or now is None:
+    fused = next((row for row in task.rows if row.name == FUSED_ROW), None) if task else None
+    if task is None or fused is None:
         return None
     differences = {
-        **{name: _negated(by[measure]) for name, by in now.differences.items()},
+        **{name: _negated(estimates[measure]) for name, estimates in fused.differences.items()},
         **{row.name: row.differences[FUSED_ROW][measure] for row in task.rows if FUSED_ROW in row.differences},
     }
     values = {row.name: row.estimates[measure] for row in task.rows}
@@ -367,16 +370,16 @@ def _retrieval_row(evaluation: OwnEvaluation, measure: str, task_name: str) -> M
 
 def _judged_note(evaluation: OwnEvaluation, task: TaskResult) -> str:
     """Return a sentence on the rates of wrongly and rightly empty results."""
-    now = next((row for row in task.rows if row.name == AGENT), None)
-    if now is None:
+    agent_row = next((row for row in task.rows if row.name == AGENT), None)
+    if agent_row is None:
         return ""
-    wrongly = f"An agent wrongly gets nothing for {percent(now.estimates[EMPTY_SHARE].mean)} of them."
-    wrong = off_topic_result(evaluation, ONLY_WRONG)
-    if wrong is None:
-        return wrongly
-    rightly = percent(1.0 - wrong.told_something[AGENT].mean)
-    more = counted(wrong.n_queries, "more query")
-    return f"{wrongly} Of {more} with only wrong hits, it rightly gets nothing for {rightly}."
+    sentence = f"An agent wrongly gets nothing for {percent(agent_row.estimates[EMPTY_SHARE].mean)} of them."
+    wrong_only = off_topic_result(evaluation, ONLY_WRONG)
+    if wrong_only is None:
+        return sentence
+    rightly = percent(1.0 - wrong_only.told_something[AGENT].mean)
+    queries = counted(wrong_only.n_queries, "more query")
+    return f"{sentence} Of {queries} with only wrong hits, it rightly gets nothing for {rightly}."
 
 
 def off_topic_result(evaluation: OwnEvaluation, source: str = BUNDLED_QUERIES) -> ForeignResult | None:
@@ -418,12 +421,12 @@ def _measured_rows(
         key=lambda name: (name != AGENT, name != FUSED_ROW, not name.startswith("profile "), name in SETTINGS),
     )
     return tuple(
-        MeasuredRow(setting=_setting(evaluation, name), value=values[name], difference=differences.get(name))
+        MeasuredRow(setting=_setting_label(evaluation, name), value=values[name], difference=differences.get(name))
         for name in order
     )
 
 
-def _setting(evaluation: OwnEvaluation, name: str) -> str:
+def _setting_label(evaluation: OwnEvaluation, name: str) -> str:
     if name == AGENT:
         return f"{NOW}{_profile_in_use(evaluation)}"
     if name == FUSED_ROW:
@@ -440,5 +443,5 @@ def _profile_in_use(evaluation: OwnEvaluation) -> str:
 
 def _negated(estimate: Estimate) -> Estimate:
     interval = estimate.interval
-    turned = type(interval)(-interval.high, -interval.low) if interval else None
-    return Estimate(mean=-estimate.mean, interval=turned)
+    mirrored = type(interval)(-interval.high, -interval.low) if interval else None
+    return Estimate(mean=-estimate.mean, interval=mirrored)

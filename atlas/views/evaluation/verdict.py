@@ -165,40 +165,44 @@ def verdict(evaluation: OwnEvaluation, strictness: float) -> Verdict | None:
     Args:
         strictness: The present strictness. The figures are those of the nearest measured one.
     """
-    first, nothing, answered = _rates(evaluation, strictness)
-    if first is None and answered is None:
+    first_right, found_nothing, off_topic_answered = _rates(evaluation, strictness)
+    if first_right is None and off_topic_answered is None:
         return None
-    finding, advice, part = _finding(evaluation, strictness)
-    headline = _headline(first, _judged_rate(evaluation, strictness), nothing, answered)
-    return Verdict(headline=headline, finding=finding, advice=advice, part=part)
+    finding, advice, tab = _finding_advice_and_tab(evaluation, strictness)
+    headline = _headline(first_right, _judged_rate(evaluation, strictness), found_nothing, off_topic_answered)
+    return Verdict(headline=headline, finding=finding, advice=advice, part=tab)
 
 
 def _headline(
-    own: Estimate | None, judged: Estimate | None, nothing: Estimate | None, answered: Estimate | None
+    own_right: Estimate | None,
+    judged_right: Estimate | None,
+    found_nothing: Estimate | None,
+    off_topic_answered: Estimate | None,
 ) -> str:
-    """Return the figures in words. Own attempts, which are easier, count only without judged queries."""
-    parts = list[str]()
-    if judged is not None:
-        parts.append(f"finds the right memory first for {share_in_words(judged.mean)} of the judged queries")
-    elif own is not None:
-        parts.append(
-            f"finds the right memory first for {share_in_words(own.mean)} of the attempts that are looked up again"
+    """Return the figures in words. Without judged queries, those of own attempts, which are easier to find."""
+    clauses = list[str]()
+    if judged_right is not None:
+        clauses.append(f"finds the right memory first for {share_in_words(judged_right.mean)} of the judged queries")
+    elif own_right is not None:
+        clauses.append(
+            f"finds the right memory first for {share_in_words(own_right.mean)} "
+            "of the attempts that are looked up again"
         )
-    if nothing is not None and nothing.mean > MUCH_HIDDEN:
-        parts.append(f"finds nothing for {share_in_words(nothing.mean)} of the attempts")
-    if answered is not None:
-        parts.append(f"answers {share_in_words(answered.mean)} of the off-topic questions")
-    return f"Search {_joined(parts)}."
+    if found_nothing is not None and found_nothing.mean > MUCH_HIDDEN:
+        clauses.append(f"finds nothing for {share_in_words(found_nothing.mean)} of the attempts")
+    if off_topic_answered is not None:
+        clauses.append(f"answers {share_in_words(off_topic_answered.mean)} of the off-topic questions")
+    return f"Search {_joined_clauses(clauses)}."
 
 
-def _joined(parts: Sequence[str]) -> str:
-    """Return clauses with a comma before each further one."""
-    *before, last = parts
-    return f"{', '.join(before)}, and {last}" if before else last
+def _joined_clauses(clauses: Sequence[str]) -> str:
+    """Return clauses as a list in words, with a comma before each but the first."""
+    *earlier, final = clauses
+    return f"{', '.join(earlier)}, and {final}" if earlier else final
 
 
 def n_judgements_missing(evaluation: OwnEvaluation) -> int:
-    """Return how many more judged queries show whether a stricter search hides right hits. 0 if there are enough."""
+    """Return how many more judged queries are needed to tell whether a stricter search hides right hits."""
     n_judged = max((step.n_judged for step in evaluation.report.strictness), default=0)
     return max(0, ENOUGH_JUDGED - n_judged)
 
@@ -218,102 +222,109 @@ def stricter(evaluation: OwnEvaluation, strictness: float) -> Stricter | None:
     None if searches answer few of them or hide much already, if too few queries were judged, or if no stricter search
     leaves clearly more of them unanswered without hiding much.
     """
-    now = measured_step(evaluation, strictness)
-    if now is None or now.found_nothing.mean > MUCH_HIDDEN or now.foreign_answered.mean <= MANY_ANSWERED:
+    present = measured_step(evaluation, strictness)
+    if present is None or present.found_nothing.mean > MUCH_HIDDEN or present.foreign_answered.mean <= MANY_ANSWERED:
         return None
-    if now.judged_right is None or n_judgements_missing(evaluation):
+    if present.judged_right is None or n_judgements_missing(evaluation):
         return None
-    better = [
+    candidates = [
         step
-        for step in _clearly_stricter(evaluation, strictness, now)
-        if step.first_right.mean >= now.first_right.mean - GIVEN_UP
-        and _mean(step.judged_right, 0.0) >= now.judged_right.mean - GIVEN_UP
+        for step in _clearly_stricter(evaluation, strictness, present)
+        if step.first_right.mean >= present.first_right.mean - GIVEN_UP
+        and _mean_or(step.judged_right, 0.0) >= present.judged_right.mean - GIVEN_UP
         and step.found_nothing.mean <= MUCH_HIDDEN
     ]
-    if not better:
+    if not candidates:
         return None
-    best = min(better, key=lambda step: (step.foreign_answered.mean, step.strictness))
+    best = min(candidates, key=lambda step: (step.foreign_answered.mean, step.strictness))
     return Stricter(
         strictness=best.strictness,
-        off_topic=_change(now.foreign_answered, best.foreign_answered),
-        first_right=_change(now.first_right, best.first_right),
-        judged_right=_change(now.judged_right, best.judged_right),
+        off_topic=_change_text(present.foreign_answered, best.foreign_answered),
+        first_right=_change_text(present.first_right, best.first_right),
+        judged_right=_change_text(present.judged_right, best.judged_right),
     )
 
 
-def _clearly_stricter(evaluation: OwnEvaluation, strictness: float, now: StrictnessStep) -> list[StrictnessStep]:
+def _clearly_stricter(evaluation: OwnEvaluation, strictness: float, present: StrictnessStep) -> list[StrictnessStep]:
     """Return the stricter steps that answer clearly fewer off-topic questions, the least strict first."""
-    most = now.foreign_answered.mean - WORTHWHILE
+    limit = present.foreign_answered.mean - WORTHWHILE
     return [
         step
         for step in evaluation.report.strictness
-        if step.strictness > strictness and step.foreign_answered.mean <= most
+        if step.strictness > strictness and step.foreign_answered.mean <= limit
     ]
 
 
-def _change(now: Estimate, then: Estimate | None) -> str:
-    return f"{percent(now.mean)} → {percent(_mean(then, 0.0))}"
+def _change_text(present: Estimate, stricter_rate: Estimate | None) -> str:
+    """Return two rates as `65% → 14%`."""
+    return f"{percent(present.mean)} → {percent(_mean_or(stricter_rate, 0.0))}"
 
 
 def figures(evaluation: OwnEvaluation, strictness: float) -> list[FigureRow]:
-    """Return the figures behind the verdict. Empty results are one if many.
+    """Return the figures behind the verdict. That of empty results is among them only if it is high.
 
     Args:
         strictness: As of `verdict`.
     """
-    first, nothing, answered = _rates(evaluation, strictness)
-    own, step = _task(evaluation, OWN_ATTEMPTS), measured_step(evaluation, strictness)
+    first_right, found_nothing, off_topic_answered = _rates(evaluation, strictness)
+    own_task, step = _task(evaluation, OWN_ATTEMPTS), measured_step(evaluation, strictness)
     rows = list[FigureRow]()
-    if own is not None and first is not None:
-        note = f"{own.n_queries:,} of {own.n_records:,}: those at tasks tried more than once"
-        found = _found_row(OWN_RIGHT, first, own.n_queries, own.n_groups, noun="attempt", note=note, task=own)
-        rows.append(replace(found, given=_given(evaluation, OWN_ATTEMPTS, strictness)))
+    if own_task is not None and first_right is not None:
+        note = f"{own_task.n_queries:,} of {own_task.n_records:,}: those at tasks tried more than once"
+        row = _first_hit_row(
+            OWN_RIGHT, first_right, own_task.n_queries, own_task.n_groups, noun="attempt", note=note, task=own_task
+        )
+        rows.append(replace(row, given=_share_in_block(evaluation, OWN_ATTEMPTS, strictness)))
     if step is not None and step.judged_right is not None:
-        judged, n = _task(evaluation, JUDGED_TASK), step.n_judged
-        found = _found_row(JUDGED_RIGHT, step.judged_right, n, n, noun="query", note=JUDGED_NOTE, task=judged)
-        rows.append(replace(found, given=_given(evaluation, JUDGED_TASK, strictness)))
+        judged_task, n = _task(evaluation, JUDGED_TASK), step.n_judged
+        row = _first_hit_row(JUDGED_RIGHT, step.judged_right, n, n, noun="query", note=JUDGED_NOTE, task=judged_task)
+        rows.append(replace(row, given=_share_in_block(evaluation, JUDGED_TASK, strictness)))
     questions = off_topic_result(evaluation)
-    if answered is not None and questions is not None:
+    if off_topic_answered is not None and questions is not None:
         n = questions.n_queries
-        mark = GOOD if answered.mean <= GOOD_TO else POOR if answered.mean > POOR_ABOVE else FAIR
-        rows.append(_row(OFF_TOPIC_ANSWERED, answered, n, n, noun="question", note=OFF_TOPIC_NOTE, mark=mark))
-    if own is not None and nothing is not None and nothing.mean > MUCH_HIDDEN:
-        n, n_groups = own.n_queries, own.n_groups
-        rows.append(_row(NOTHING_FOUND, nothing, n, n_groups, noun="attempt", note=NOTHING_NOTE, mark=POOR))
+        mark = GOOD if off_topic_answered.mean <= GOOD_TO else POOR if off_topic_answered.mean > POOR_ABOVE else FAIR
+        rows.append(
+            _figure_row(OFF_TOPIC_ANSWERED, off_topic_answered, n, n, noun="question", note=OFF_TOPIC_NOTE, mark=mark)
+        )
+    if own_task is not None and found_nothing is not None and found_nothing.mean > MUCH_HIDDEN:
+        n, n_groups = own_task.n_queries, own_task.n_groups
+        rows.append(
+            _figure_row(NOTHING_FOUND, found_nothing, n, n_groups, noun="attempt", note=NOTHING_NOTE, mark=POOR)
+        )
     return rows
 
 
-def _given(evaluation: OwnEvaluation, task_name: str, strictness: float) -> str:
-    """Return for how many queries a context block of the usual size has a right record.
+def _share_in_block(evaluation: OwnEvaluation, task_name: str, strictness: float) -> str:
+    """Return the share of queries whose context block of the usual size has a right record.
 
-    Empty if that was not measured at this strictness. Only a report with judged queries tells at which it was.
+    Empty if that was not measured at this strictness. Only reports with judged queries record the strictness.
     """
     missed, blocks = evaluation.report.missed, evaluation.report.blocks
     if missed is None or missed.strictness != strictness:
         return ""
-    shares = [each.in_block for each in blocks if (each.task, each.budget_tokens) == (task_name, BUDGET_TOKENS)]
+    shares = [block.in_block for block in blocks if (block.task, block.budget_tokens) == (task_name, BUDGET_TOKENS)]
     return percent(shares[0].mean) if shares else ""
 
 
-def _found_row(
-    label: str, rate: Estimate, n: int, n_groups: int, *, noun: str, note: str, task: TaskResult | None
+def _first_hit_row(
+    label: str, rate: Estimate, n_queries: int, n_groups: int, *, noun: str, note: str, task: TaskResult | None
 ) -> FigureRow:
     """Return a row that shows how often the first hit is right, beside the same rate of a keyword search."""
     mark = GOOD if rate.mean >= GOOD_FROM else POOR if rate.mean < POOR_BELOW else FAIR
     keyword_row = next((row for row in task.rows if row.name == KEYWORDS), None) if task is not None else None
     by_keywords = percent(keyword_row.estimates["hit@1"].mean) if keyword_row is not None else ""
-    return _row(label, rate, n, n_groups, noun=noun, note=note, mark=mark, by_keywords=by_keywords)
+    return _figure_row(label, rate, n_queries, n_groups, noun=noun, note=note, mark=mark, by_keywords=by_keywords)
 
 
-def _row(
-    label: str, rate: Estimate, n: int, n_groups: int, *, noun: str, note: str, mark: str, by_keywords: str = ""
+def _figure_row(
+    label: str, rate: Estimate, n_queries: int, n_groups: int, *, noun: str, note: str, mark: str, by_keywords: str = ""
 ) -> FigureRow:
     interval = rate_interval(rate, n_groups)
     return FigureRow(
         id=label,
         label=label,
         rate=Meter(rate.mean, percent(rate.mean), colour=COLOURS[label]),
-        counts=f"{round(rate.mean * n):,} of {counted(n, noun)}",
+        counts=f"{round(rate.mean * n_queries):,} of {counted(n_queries, noun)}",
         interval=interval_text(interval) or "too few to tell",
         mark=mark if interval is not None else "",
         note=note,
@@ -322,116 +333,133 @@ def _row(
 
 
 def nearby_sentence(evaluation: OwnEvaluation, strictness: float) -> str:
-    """Return the strictness that the figures are of, or an empty string if they are of the present one."""
+    """Return a sentence with the measured strictness, or an empty string if that is the present one."""
     step = measured_step(evaluation, strictness)
     if step is None or step.strictness == strictness:
         return ""
     return f"The figures are of strictness {step.strictness:g}, the nearest one that was measured."
 
 
-def _finding(evaluation: OwnEvaluation, strictness: float) -> tuple[str, str, str]:
-    """Return the finding, the advice and where to follow it. Where both ends are bad, no strictness mends it."""
-    first, nothing, answered = _rates(evaluation, strictness)
-    answers_many = _mean(answered, 0.0) > MANY_ANSWERED
-    if _mean(nothing, 0.0) > MUCH_HIDDEN:
+def _finding_advice_and_tab(evaluation: OwnEvaluation, strictness: float) -> tuple[str, str, str]:
+    """Return the finding, the advice, and the tab of the page to follow it on, or empty texts for the last two.
+
+    No strictness helps a search that both finds nothing for many attempts and answers many off-topic questions.
+    """
+    first_right, found_nothing, off_topic_answered = _rates(evaluation, strictness)
+    answers_many = _mean_or(off_topic_answered, 0.0) > MANY_ANSWERED
+    if _mean_or(found_nothing, 0.0) > MUCH_HIDDEN:
         if answers_many:
             return "Search cannot tell well what this store holds from what it does not.", "", ""
         return "Search hides too much of what this store holds.", LESS_STRICT, ""
     if answers_many and stricter(evaluation, strictness) is not None:
         return "Search answers too many off-topic questions.", STRICTER, ""
-    if _mean(first, 1.0) < MANY_FOUND:
+    if _mean_or(first_right, 1.0) < MANY_FOUND:
         return "Search often misses the right memory.", OTHER_WEIGHTS, PROFILES
     if answers_many:
-        return _answering(evaluation, strictness)
+        return _finding_if_many_answered(evaluation, strictness)
     if not _finds_judged(evaluation, strictness):
         return "Search often misses what was judged right.", OTHER_WEIGHTS, PROFILES
-    return f"Keep strictness {strictness:g}: search finds {_fine(first, answered)}.", "", ""
+    return (
+        f"Keep strictness {strictness:g}: search finds {_findings_of_good_search(first_right, off_topic_answered)}.",
+        "",
+        "",
+    )
 
 
-def _fine(first: Estimate | None, answered: Estimate | None) -> str:
-    """Return what a good search finds, as far as it was measured."""
-    if first is None:
+def _findings_of_good_search(first_right: Estimate | None, off_topic_answered: Estimate | None) -> str:
+    """Return what a search without faults finds, as a clause, as far as it was measured."""
+    if first_right is None:
         return "little that is off topic"
-    return "the right memories" if answered is None else "the right memories, and little that is off topic"
+    return "the right memories" if off_topic_answered is None else "the right memories, and little that is off topic"
 
 
-def _answering(evaluation: OwnEvaluation, strictness: float) -> tuple[str, str, str]:
-    """Return the finding on a search that answers many off-topic questions, and should not be stricter yet."""
-    answered = _rates(evaluation, strictness)[2]
-    finding = f"Search answers {percent(_mean(answered, 0.0))} of off-topic questions."
-    now = measured_step(evaluation, strictness)
-    if now is None:
+def _finding_if_many_answered(evaluation: OwnEvaluation, strictness: float) -> tuple[str, str, str]:
+    """Return the finding, advice and tab for a search that answers many off-topic questions.
+
+    No stricter search is advised for it yet.
+    """
+    off_topic_answered = _rates(evaluation, strictness)[2]
+    finding = f"Search answers {percent(_mean_or(off_topic_answered, 0.0))} of off-topic questions."
+    present = measured_step(evaluation, strictness)
+    if present is None:
         return finding, "", ""
     if n_missing := n_judgements_missing(evaluation):
         queries = f"{n_missing} queries" if n_missing == ENOUGH_JUDGED else f"{n_missing} more"
         advice = f"Judge {queries} to learn whether it should be stricter."
         return finding, advice, JUDGED
-    finding = f"Keep strictness {strictness:g}: {_limit(evaluation, strictness, now)}."
+    finding = f"Keep strictness {strictness:g}: {_why_not_stricter(evaluation, strictness, present)}."
     return (finding if _finds_judged(evaluation, strictness) else f"{finding} {TO_FIND_MORE}"), "", ""
 
 
-def _limit(evaluation: OwnEvaluation, strictness: float, now: StrictnessStep) -> str:
+def _why_not_stricter(evaluation: OwnEvaluation, strictness: float, present: StrictnessStep) -> str:
     """Return why no stricter search is advised, as a clause."""
-    if not _clearly_stricter(evaluation, strictness, now):
+    if not _clearly_stricter(evaluation, strictness, present):
         return "no stricter search answers clearly fewer off-topic questions"
-    if now.strictness == strictness and _loses_none_judged(evaluation, now):
+    if present.strictness == strictness and _loses_judged_hits_if_stricter(evaluation, present):
         return "any stricter search would lose right hits of judged queries"
     return "each search that answers clearly fewer off-topic questions hides too much"
 
 
-def _loses_none_judged(evaluation: OwnEvaluation, now: StrictnessStep) -> bool:
-    """Return whether a step has as many right first hits of judged queries as any, and each stricter one fewer."""
-    right = _mean(now.judged_right, 0.0)
-    steps = [(step.strictness > now.strictness, _mean(step.judged_right, 0.0)) for step in evaluation.report.strictness]
-    return all(other < right if is_stricter else other <= right for is_stricter, other in steps)
+def _loses_judged_hits_if_stricter(evaluation: OwnEvaluation, present: StrictnessStep) -> bool:
+    """Return whether no step has more right first hits of judged queries, and each stricter one has fewer."""
+    present_rate = _mean_or(present.judged_right, 0.0)
+    for step in evaluation.report.strictness:
+        rate = _mean_or(step.judged_right, 0.0)
+        if rate > present_rate or (step.strictness > present.strictness and rate == present_rate):
+            return False
+    return True
 
 
 def trade_off(evaluation: OwnEvaluation, strictness: float) -> TradeOff | None:
-    """Return what the next clearly stricter search would answer and lose.
+    """Return what the next clearly stricter search would answer, and which right hits it would lose.
 
     None where searches answer few off-topic questions, a stricter search is advised, or too few queries were judged.
     """
-    now = measured_step(evaluation, strictness)
-    if now is None or now.foreign_answered.mean <= MANY_ANSWERED or n_judgements_missing(evaluation):
+    present = measured_step(evaluation, strictness)
+    if present is None or present.foreign_answered.mean <= MANY_ANSWERED or n_judgements_missing(evaluation):
         return None
-    then = next(iter(_clearly_stricter(evaluation, strictness, now)), None)
-    if then is None or stricter(evaluation, strictness) is not None:
+    stricter_step = next(iter(_clearly_stricter(evaluation, strictness, present)), None)
+    if stricter_step is None or stricter(evaluation, strictness) is not None:
         return None
-    own = _task(evaluation, OWN_ATTEMPTS)
-    n_judged = _n_fewer(now.judged_right, then.judged_right, now.n_judged)
-    n_own = _n_fewer(now.first_right, then.first_right, own.n_queries if own is not None else 0)
-    nothing = f"nothing would be found for {percent(then.found_nothing.mean)} of attempts"
-    parts = [
-        f"off-topic answers would fall to {percent(then.foreign_answered.mean)}",
-        f"{n_judged} more of {now.n_judged:,} judged queries would be wrong" if n_judged else "",
-        f"{n_own} more of {counted(own.n_queries, 'own attempt')} would be wrong" if own is not None and n_own else "",
-        nothing if then.found_nothing.mean > MUCH_HIDDEN else "",
+    own_task = _task(evaluation, OWN_ATTEMPTS)
+    n_judged_lost = _n_lost(present.judged_right, stricter_step.judged_right, present.n_judged)
+    n_own_lost = _n_lost(
+        present.first_right, stricter_step.first_right, own_task.n_queries if own_task is not None else 0
+    )
+    nothing_clause = f"nothing would be found for {percent(stricter_step.found_nothing.mean)} of attempts"
+    clauses = [
+        f"off-topic answers would fall to {percent(stricter_step.foreign_answered.mean)}",
+        f"{n_judged_lost} more of {present.n_judged:,} judged queries would be wrong" if n_judged_lost else "",
+        f"{n_own_lost} more of {counted(own_task.n_queries, 'own attempt')} would be wrong"
+        if own_task is not None and n_own_lost
+        else "",
+        nothing_clause if stricter_step.found_nothing.mean > MUCH_HIDDEN else "",
     ]
-    sentence = f"At {then.strictness:g}, {_joined([*filter(None, parts)])}."
-    return TradeOff(strictness=then.strictness, sentence=sentence)
+    sentence = f"At {stricter_step.strictness:g}, {_joined_clauses([*filter(None, clauses)])}."
+    return TradeOff(strictness=stricter_step.strictness, sentence=sentence)
 
 
-def _n_fewer(now: Estimate | None, then: Estimate | None, n: int) -> int:
-    """Return of how many of `n` searches the first hit is right now, but not then. 0 if too few to matter."""
-    lost = _mean(now, 0.0) - _mean(then, 0.0)
-    return round(n * lost) if lost > GIVEN_UP else 0
+def _n_lost(present: Estimate | None, stricter_rate: Estimate | None, n_queries: int) -> int:
+    """Return in how many searches a stricter one would lose a right first hit. 0 if too few to matter."""
+    lost = _mean_or(present, 0.0) - _mean_or(stricter_rate, 0.0)
+    return round(n_queries * lost) if lost > GIVEN_UP else 0
 
 
 def _finds_judged(evaluation: OwnEvaluation, strictness: float) -> bool:
-    """Return whether the first hit is right for most judged queries, or too few were judged."""
-    return _mean(_judged_rate(evaluation, strictness), 1.0) >= MANY_FOUND
+    """Return whether the first hit is right for most judged queries. True if too few were judged."""
+    return _mean_or(_judged_rate(evaluation, strictness), 1.0) >= MANY_FOUND
 
 
-def _mean(rate: Estimate | None, absent: float) -> float:
-    return absent if rate is None else rate.mean
+def _mean_or(rate: Estimate | None, default: float) -> float:
+    return default if rate is None else rate.mean
 
 
 def _rates(evaluation: OwnEvaluation, strictness: float) -> tuple[Estimate | None, Estimate | None, Estimate | None]:
-    """Return how often the first hit is right, nothing is found, and an off-topic question is answered."""
+    """Return the rates of right first hits, of searches without hits, and of off-topic questions with hits."""
     step = measured_step(evaluation, strictness)
     if step is None:
-        own = _task(evaluation, OWN_ATTEMPTS)
-        return _agent_rate(own, "hit@1"), _agent_rate(own, EMPTY_SHARE), off_topic_rate(evaluation)
+        own_task = _task(evaluation, OWN_ATTEMPTS)
+        return _agent_rate(own_task, "hit@1"), _agent_rate(own_task, EMPTY_SHARE), off_topic_rate(evaluation)
     return step.first_right, step.found_nothing, step.foreign_answered
 
 
