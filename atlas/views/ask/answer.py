@@ -243,14 +243,14 @@ def counts(memory: MemorySystem) -> dict[str, int]:
 
 
 def hits_for(memory: MemorySystem, text: str, configuration: Configuration) -> MemoryQueryResult:
-    """Return the hits of the memories for a task. They do not count as retrieved or used."""
+    """Return the hits of the memories for a task, without counting them as retrieved."""
     names = [name for name in SECTIONS if name not in configuration.off]
     ranked = memory.ranked_with(configuration.weights, names)
-    return ranked.query_sync(_task(text), configuration.k, **configuration.choice, count_retrieval=False)
+    return ranked.query_sync(_task_of(text), configuration.k, **configuration.choice, count_retrieval=False)
 
 
 def block_of(memory: MemorySystem, result: MemoryQueryResult, budget_tokens: int) -> ContextBlock:
-    """Return the context block of hits that an agent would be given."""
+    """Return the context block that an agent would be given for these hits."""
     return build_context(result, memory.token_counter, budget_tokens)
 
 
@@ -264,10 +264,12 @@ def answered(
     """
     places, reasons, forms = places_of(block), reasons_of(block), forms_of(block)
     return Answer(
-        parts=tuple(_part(name, result, places, reasons, forms, configuration, n_records[name]) for name in SECTIONS),
+        parts=tuple(
+            _memory_part(name, result, places, reasons, forms, configuration, n_records[name]) for name in SECTIONS
+        ),
         block=block,
         block_sentence=_block_sentence(block),
-        left_out=tuple(_left_out(result, reasons)),
+        left_out=tuple(_hits_left_out(result, reasons)),
     )
 
 
@@ -285,19 +287,20 @@ def block_as_json(answer: Answer) -> dict[str, Any]:
 
 
 def compared(left: Answer, right: Answer) -> tuple[Answer, Answer]:
-    """Return two answers, whose hits are marked by how they differ from the other side."""
-    return _against(left, right), _against(right, left)
+    """Return two answers again, with each hit marked by its move against the other answer."""
+    return _marked_against(left, right), _marked_against(right, left)
 
 
 def agents_call(configuration: Configuration, budget_tokens: int, in_use: RankingWeights) -> str:
-    """Return the code with which an agent gets the same block, or why it cannot.
+    """Return a sentence with the call by which an agent gets the same block, or on why it cannot get it.
 
     Args:
         in_use: The weights that searches rank with.
     """
-    arguments = {"budget_tokens": (budget_tokens, BUDGET_TOKENS), "k": (configuration.k, DEFAULT_K)}
-    named = {name: value for name, (value, usual) in arguments.items() if value != usual} | configuration.choice
-    call = f"build_context({', '.join(['task', *(f'{name}={value!r}' for name, value in named.items())])})"
+    arguments_and_defaults = {"budget_tokens": (budget_tokens, BUDGET_TOKENS), "k": (configuration.k, DEFAULT_K)}
+    given = {name: value for name, (value, default) in arguments_and_defaults.items() if value != default}
+    given |= configuration.choice
+    call = f"build_context({', '.join(['task', *(f'{name}={value!r}' for name, value in given.items())])})"
     if configuration.off:
         return "No agent gets exactly this, because memories are left out here."
     if configuration.weights != in_use:
@@ -314,12 +317,12 @@ def block_difference(left: Answer, right: Answer) -> str:
 def settings_differing(left: Configuration, right: Configuration) -> str:
     """Return `The configurations differ in hits of each memory and success.`, or that they do not differ."""
     weights = [knob.label for knob in knobs() if getattr(left.weights, knob.name) != getattr(right.weights, knob.name)]
-    named = {
+    is_different = {
         "Hits per memory": left.k != right.k,
         "Memories left out": {*left.off} != {*right.off},
         "Different hits first": left.is_diverse != right.is_diverse,
     }
-    differing = [*(name for name, is_other in named.items() if is_other), *weights]
+    differing = [*(name for name in is_different if is_different[name]), *weights]
     if not differing:
         return "A and B are the same configuration."
     return f"A and B differ in: {', '.join(name.lower() for name in differing)}."
@@ -327,36 +330,39 @@ def settings_differing(left: Configuration, right: Configuration) -> str:
 
 def difference_sentence(left: Answer, right: Answer) -> str:
     """Return the overlap of two answers, in hits and in blocks."""
-    found = [{(part.name, hit.id) for part in side.parts for hit in part.hits} for side in (left, right)]
-    shown_records = [
+    hits = [{(part.name, hit.id) for part in side.parts for hit in part.hits} for side in (left, right)]
+    shown_hits = [
         {(name, record_id) for name, ids in side.block.shown.items() for record_id in ids} for side in (left, right)
     ]
-    return f"Hits: {_overlap(found)} Blocks: {_overlap(shown_records)}"
+    return f"Hits: {_overlap_sentence(hits)} Blocks: {_overlap_sentence(shown_hits)}"
 
 
-def _overlap(sides: list[set[tuple[str, str]]]) -> str:
+def _overlap_sentence(sides: list[set[tuple[str, str]]]) -> str:
+    """Return `3 memories in both, 1 only in A, 2 only in B.`, for the memories and ids of records of A and B."""
     left, right = sides
     if left == right:
-        return f"the same {_memories(len(left))} in A and B." if left else "none in A or B."
-    return f"{_memories(len(left & right))} in both, {len(left - right):,} only in A, {len(right - left):,} only in B."
+        return f"the same {_counted_memories(len(left))} in A and B." if left else "none in A or B."
+    n_shared, n_left, n_right = len(left & right), len(left - right), len(right - left)
+    return f"{_counted_memories(n_shared)} in both, {n_left:,} only in A, {n_right:,} only in B."
 
 
-def _against(side: Answer, other: Answer) -> Answer:
-    ranks = {(part.name, hit.id): hit for part in other.parts for hit in part.hits}
-    return replace(side, parts=tuple(_part_against(part, ranks) for part in side.parts))
+def _marked_against(side: Answer, other_side: Answer) -> Answer:
+    """Return one side again, with each hit marked by its move against the other side."""
+    other_hits = {(part.name, hit.id): hit for part in other_side.parts for hit in part.hits}
+    return replace(side, parts=tuple(_part_marked_against(part, other_hits) for part in side.parts))
 
 
-def _part_against(part: Part, other: Mapping[tuple[str, str], RankedHit]) -> Part:
+def _part_marked_against(part: Part, other_hits: Mapping[tuple[str, str], RankedHit]) -> Part:
     hits = []
     for hit in part.hits:
-        twin = other.get((part.name, hit.id))
-        is_otherwise = twin is not None and twin.is_shown != hit.is_shown
-        move = move_of(hit.rank, twin.rank) if twin else ONLY_HERE
-        hits.append(replace(hit, move=move, is_shown_otherwise=is_otherwise))
+        other_hit = other_hits.get((part.name, hit.id))
+        is_shown_otherwise = other_hit is not None and other_hit.is_shown != hit.is_shown
+        move = move_of(hit.rank, other_hit.rank) if other_hit else ONLY_HERE
+        hits.append(replace(hit, move=move, is_shown_otherwise=is_shown_otherwise))
     return replace(part, hits=tuple(hits))
 
 
-def _part(
+def _memory_part(
     name: str,
     result: MemoryQueryResult,
     places: Mapping[Key, int],
@@ -375,7 +381,7 @@ def _part(
     return Part(
         name=name,
         hits=tuple(hits),
-        sentence=_sentence(name, result, configuration, absence),
+        sentence=_hits_sentence(name, result, configuration, absence),
         absence=absence,
         hidden=hidden_text(result.n_hidden.get(name, 0), n_shown=len(hits), most=configuration.k),
         level=result.thresholds.get(name, 0.0),
@@ -394,12 +400,12 @@ def _absence(name: str, result: MemoryQueryResult, configuration: Configuration,
     return "not relevant" if result.n_hidden.get(name, 0) else "nothing found"
 
 
-def _sentence(name: str, result: MemoryQueryResult, configuration: Configuration, absence: Absence | None) -> str:
+def _hits_sentence(name: str, result: MemoryQueryResult, configuration: Configuration, absence: Absence | None) -> str:
     match absence:
         case None:
-            n = len(result.hits[name])
-            hidden = hidden_text(result.n_hidden.get(name, 0), n_shown=n, most=configuration.k)
-            return ", ".join(filter(None, [f"{n:,} found", hidden]))
+            n_found = len(result.hits[name])
+            hidden = hidden_text(result.n_hidden.get(name, 0), n_shown=n_found, most=configuration.k)
+            return ", ".join(filter(None, [f"{n_found:,} found", hidden]))
         case "left out":
             return "Left out here."
         case "failed":
@@ -412,7 +418,7 @@ def _sentence(name: str, result: MemoryQueryResult, configuration: Configuration
             return f"Nothing reaches the level of {result.thresholds[name]:.2f}."
 
 
-def _left_out(result: MemoryQueryResult, reasons: Mapping[Key, str]) -> Iterator[LeftOut]:
+def _hits_left_out(result: MemoryQueryResult, reasons: Mapping[Key, str]) -> Iterator[LeftOut]:
     hits = {(name, hit.item.id): hit for name, hits in result.hits.items() for hit in hits}
     for (name, record_id), reason in reasons.items():
         hit = hits[name, record_id]
@@ -421,21 +427,21 @@ def _left_out(result: MemoryQueryResult, reasons: Mapping[Key, str]) -> Iterator
 
 
 def _block_sentence(block: ContextBlock) -> str:
-    n = sum(map(len, block.shown.values()))
+    n_shown = sum(map(len, block.shown.values()))
     if not block.text:
         if not block.n_left_out:
             return "The block is empty: no memory is relevant to the task, so an agent is told nothing."
         return f"The block is empty: none of the {block.n_left_out:,} memories found fits into the budget."
     n_shortened = sum(map(len, block.shortened.values()))
     shortened = f" ({n_shortened:,} shortened)" if n_shortened else ""
-    left = f", {block.n_left_out:,} left out" if block.n_left_out else ""
-    return f"{_memories(n)}{shortened} in {block.n_tokens:,} of {block.budget_tokens:,} tokens{left}"
+    omitted = f", {block.n_left_out:,} left out" if block.n_left_out else ""
+    return f"{_counted_memories(n_shown)}{shortened} in {block.n_tokens:,} of {block.budget_tokens:,} tokens{omitted}"
 
 
-def _memories(n: int) -> str:
+def _counted_memories(n: int) -> str:
     return "1 memory" if n == 1 else f"{n:,} memories"
 
 
-def _task(text: str) -> Task:
+def _task_of(text: str) -> Task:
     """Return a task for a typed text."""
     return Task(id="", domain="", description=text)

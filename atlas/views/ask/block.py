@@ -73,9 +73,11 @@ def reasons_of(block: ContextBlock) -> dict[Key, str]:
     places = places_of(block)
     reasons = dict[Key, str]()
     for omission in block.omitted:
-        other = places.get((omission.memory, omission.repeats))
+        repeated_place = places.get((omission.memory, omission.repeats))
         if omission.id:
-            reasons[omission.memory, omission.id] = f"repeats hit {other}" if other else omission.sentence
+            reasons[omission.memory, omission.id] = (
+                f"repeats hit {repeated_place}" if repeated_place else omission.sentence
+            )
     return reasons
 
 
@@ -83,6 +85,6 @@ def _numbered(pieces: list[tuple[Key, list[str]]]) -> tuple[BlockPiece, ...]:
     numbered, place = list[BlockPiece](), 0
     for (memory, record_id), lines in pieces:
         place += bool(record_id)
-        at = place if record_id else 0
-        numbered.append(BlockPiece(text="\n".join(lines), memory=memory, id=record_id, place=at))
+        piece_place = place if record_id else 0
+        numbered.append(BlockPiece(text="\n".join(lines), memory=memory, id=record_id, place=piece_place))
     return tuple(numbered)

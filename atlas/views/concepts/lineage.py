@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import chain
 
 from atlas.core.types import CodeConcept
 from atlas.memory.concepts import ConceptUses
@@ -13,8 +14,8 @@ from atlas.views.charts.palette import GREY, PALETTE
 from atlas.views.lists.queries import Row
 from atlas.views.shared.wording import shortened
 
-DRAWN = 12
-"""Concepts of each kind that the picture shows."""
+MAX_DRAWN = 12
+"""Limit of the concepts that the picture shows for each relation."""
 
 LABEL_CHARACTERS = 36
 
@@ -23,10 +24,10 @@ CALLS, CALLED_BY, COMPOSED_OF, PART_OF = "it calls", "calls it", "composed of", 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Relation(Row):
-    """Another concept that this one has to do with. Name and description are untrusted text."""
+    """Another concept to which one has a relation. Name and description are untrusted text."""
 
     how: str
-    """Trusted text."""
+    """The relation, such as `it calls`, as trusted text."""
 
     name: str
     description: str
@@ -49,26 +50,32 @@ class Lineage:
 
 def lineage_of(memory: MemorySystem, concept: CodeConcept, uses: ConceptUses) -> Lineage:
     """Return the concepts that a concept calls, is called by, was composed of or is part of, in that order."""
-    kinds = {CALLS: concept.calls, CALLED_BY: uses.called_by, COMPOSED_OF: concept.composed_of, PART_OF: uses.part_of}
-    related_by_kind = {how: memory.concepts.get_many(list(ids)) for how, ids in kinds.items()}
-    named = {*concept.calls, *concept.composed_of}
-    relations = tuple(_relation(how, other) for how, related in related_by_kind.items() for other in related)
-    n_hidden = sum(max(0, len(related) - DRAWN) for related in related_by_kind.values())
+    ids_by_relation = {
+        CALLS: concept.calls,
+        CALLED_BY: uses.called_by,
+        COMPOSED_OF: concept.composed_of,
+        PART_OF: uses.part_of,
+    }
+    related = {relation: memory.concepts.get_many(list(ids)) for relation, ids in ids_by_relation.items()}
+    drawn = {relation: concepts[:MAX_DRAWN] for relation, concepts in related.items()}
+    relations = tuple(_relation(relation, other) for relation, concepts in related.items() for other in concepts)
+    referenced_ids = {*concept.calls, *concept.composed_of}
+    stored_ids = {other.id for other in (*related[CALLS], *related[COMPOSED_OF])}
+    n_hidden = sum(len(related[relation]) - len(drawn[relation]) for relation in related)
     return Lineage(
         relations=relations,
-        n_missing=len(named - {other.id for other in (*related_by_kind[CALLS], *related_by_kind[COMPOSED_OF])}),
-        dot="\n".join(_dot(concept, {how: related[:DRAWN] for how, related in related_by_kind.items()}))
-        if relations
-        else "",
+        n_missing=len(referenced_ids - stored_ids),
+        dot="\n".join(_dot_lines(concept, drawn)) if relations else "",
         caption=_caption(n_hidden) if relations else _empty_caption(concept),
     )
 
 
 def quoted(name: str) -> str:
     """Return a name as a DOT string: one line of printable characters, all escapes removed."""
-    plain = "".join(character if character.isprintable() else " " for character in name[: 4 * LABEL_CHARACTERS])
-    plain = " ".join(plain.split())
-    entities = shortened(plain, LABEL_CHARACTERS).replace("&", "&amp;")  # Graphviz would read others
+    printable = "".join(character if character.isprintable() else " " for character in name[: 4 * LABEL_CHARACTERS])
+    entities = shortened(" ".join(printable.split()), LABEL_CHARACTERS).replace(
+        "&", "&amp;"
+    )  # Graphviz would read others
     return '"' + entities.replace("\\", "\\\\").replace('"', '\\"') + '"'
 
 
@@ -82,19 +89,17 @@ def _empty_caption(concept: CodeConcept) -> str:
     return "Calls are read from Python code only, and no calls are recorded for this concept."
 
 
-def _relation(how: str, other: CodeConcept) -> Relation:
-    return Relation(id=other.id, how=how, name=other.name, description=" ".join(other.description[:400].split()))
+def _relation(relation: str, neighbour: CodeConcept) -> Relation:
+    description = " ".join(neighbour.description[:400].split())
+    return Relation(id=neighbour.id, how=relation, name=neighbour.name, description=description)
 
 
-def _dot(concept: CodeConcept, related_by_kind: dict[str, Sequence[CodeConcept]]) -> Iterator[str]:
-    """Return a picture from left to right: callers, the concept, its callees. Parts it was composed of are dashed."""
-    numbers = {concept.id: 0}
-    for related in related_by_kind.values():
-        for other in related:
-            numbers.setdefault(other.id, len(numbers))
-    named = {concept.id: concept.name} | {
-        other.id: other.name for related in related_by_kind.values() for other in related
-    }
+def _dot_lines(concept: CodeConcept, neighbours_by_relation: Mapping[str, Sequence[CodeConcept]]) -> Iterator[str]:
+    """Return the lines of a picture, from left to right: callers, the concept, callees. Composition is dashed."""
+    numbers, names = {concept.id: 0}, {concept.id: concept.name}
+    for neighbour in chain.from_iterable(neighbours_by_relation.values()):
+        numbers.setdefault(neighbour.id, len(numbers))
+        names[neighbour.id] = neighbour.name
     yield "digraph {"
     yield 'graph [rankdir=LR, bgcolor="transparent", pad=0.1, nodesep=0.15]'
     yield (
@@ -102,12 +107,12 @@ def _dot(concept: CodeConcept, related_by_kind: dict[str, Sequence[CodeConcept]]
         'fontname="sans-serif", fontsize=11, height=0.3, margin="0.12,0.05"]'
     )
     yield f'edge [color="{GREY}", arrowsize=0.6]'
-    for other_id, number in numbers.items():
+    for concept_id, number in numbers.items():
         colour = f', color="{PALETTE[0]}", fillcolor="{PALETTE[0]}"' if number == 0 else ""
-        yield f"n{number} [label={quoted(named[other_id])}{colour}]"
-    for how, related in related_by_kind.items():
-        for other in related:
-            number = numbers[other.id]
-            ends = f"n{number} -> n0" if how in (CALLED_BY, PART_OF) else f"n0 -> n{number}"
-            yield ends + (" [style=dashed]" if how in (COMPOSED_OF, PART_OF) else "")
+        yield f"n{number} [label={quoted(names[concept_id])}{colour}]"
+    for relation, neighbours in neighbours_by_relation.items():
+        for neighbour in neighbours:
+            number = numbers[neighbour.id]
+            ends = f"n{number} -> n0" if relation in (CALLED_BY, PART_OF) else f"n0 -> n{number}"
+            yield ends + (" [style=dashed]" if relation in (COMPOSED_OF, PART_OF) else "")
     yield "}"

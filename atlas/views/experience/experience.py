@@ -106,10 +106,10 @@ class ExperienceDetail:
     """All attempts at the same task in the order of time, with this one, empty if it is the only one."""
 
     n_more_attempts: int
-    """Attempts beyond those."""
+    """Number of further attempts at the task, which are not listed."""
 
     ending: str
-    """How it ended, in one line of untrusted text with its source, or empty if nothing tells it."""
+    """How it ended, in one line of untrusted text with its source, or empty if that is unknown."""
 
     facts: tuple[Fact, ...]
     """The facts that are shown first."""
@@ -138,16 +138,16 @@ class ExperienceDetail:
     @property
     def counterpart(self) -> Attempt | None:
         """The latest of the listed attempts that succeeded where this one failed, or the reverse, if there is one."""
-        other = {"failed": "succeeded", "succeeded": "failed"}.get(self.outcome)
-        return next((attempt for attempt in reversed(self.attempts) if attempt.outcome == other), None)
+        opposite = {"failed": "succeeded", "succeeded": "failed"}.get(self.outcome)
+        return next((attempt for attempt in reversed(self.attempts) if attempt.outcome == opposite), None)
 
     @property
     def place(self) -> str:
         """`Attempt 2 of 3`, or `Attempts at this task` if it is none of the listed ones."""
-        number = next((n for n, attempt in enumerate(self.attempts, start=1) if attempt.id == self.id), None)
-        if number is None:
+        ids = [attempt.id for attempt in self.attempts]
+        if self.id not in ids:
             return "Attempts at this task"
-        return f"Attempt {number:,} of {len(self.attempts) + self.n_more_attempts:,}"
+        return f"Attempt {ids.index(self.id) + 1:,} of {len(self.attempts) + self.n_more_attempts:,}"
 
 
 def experience_detail(
@@ -187,7 +187,7 @@ def experience_detail(
         background=parts_of(
             ("Given with the task", as_json(experience.task.context)),
             ("Judged by", as_json(_verification(experience))),
-            ("From the source", as_json(_rest_of(experience.metadata))),
+            ("From the source", as_json(_other_metadata(experience.metadata))),
         ),
         steps=experience.steps,
         used=tuple(_used_records(memory, experience.trajectory_id)),
@@ -201,29 +201,34 @@ def _used_records(memory: MemorySystem, attempt_id: str) -> Iterator[RecordLink]
         records = kind.records(memory)
         titles = records.titles([record_id for collection, record_id in used if collection == records.collection_name])
         results = _results_of(memory, kind, [*titles]) if titles else {}
-        yield from (RecordLink(kind, each, title, results.get(each, "")) for each, title in titles.items())
+        yield from (
+            RecordLink(kind, record_id, title, results.get(record_id, "")) for record_id, title in titles.items()
+        )
 
 
 def _results_of(memory: MemorySystem, kind: Kind, ids: Sequence[str]) -> Mapping[str, str]:
-    """Return how records of a kind went, by id: the outcome of an attempt, else the uses that succeeded."""
+    """Return the outcomes of experiences by id, or the number of successful uses of other records."""
     if kind is EXPERIENCE:
         outcomes = memory.experience.column("outcome", {"id": {"$in": list(ids)}})
-        return {each: outcome_with_sign(outcome) for each, outcome in outcomes.items() if outcome in OUTCOMES}
+        return {record_id: outcome_with_sign(outcome) for record_id, outcome in outcomes.items() if outcome in OUTCOMES}
     usage = kind.records(memory).usage(ids) if kind.shows_uses else {}
     return {
-        each: f"{record_of(use.n_successes, use.n_uses).tries} succeeded" for each, use in usage.items() if use.n_uses
+        record_id: f"{record_of(counts.n_successes, counts.n_uses).tries} succeeded"
+        for record_id, counts in usage.items()
+        if counts.n_uses
     }
 
 
 def _attempts(memory: MemorySystem, experience: Experience) -> tuple[tuple[Attempt, ...], int]:
     """Return the attempts at an experience's task, oldest first, and how many more there are."""
-    same = _same_task(experience)
-    n_attempts = memory.experience.count(same) if experience.task.id else 0
+    same_task = _same_task(experience)
+    n_attempts = memory.experience.count(same_task) if experience.task.id else 0
     if n_attempts < 2:
         return (), 0
-    rows = memory.experience.browse(same, order_by="created_at", descending=False, limit=MAX_ATTEMPTS)
-    users = ids_with_memory(memory, rows)
-    return tuple(_attempt(row["id"], row["metadata"], row["id"] in users) for row in rows), n_attempts - len(rows)
+    rows = memory.experience.browse(same_task, order_by="created_at", descending=False, limit=MAX_ATTEMPTS)
+    ids_using_memory = ids_with_memory(memory, rows)
+    attempts = tuple(_attempt(row["id"], row["metadata"], row["id"] in ids_using_memory) for row in rows)
+    return attempts, n_attempts - len(rows)
 
 
 def _same_task(experience: Experience) -> dict[str, str]:
@@ -233,25 +238,25 @@ def _same_task(experience: Experience) -> dict[str, str]:
 
 
 def _latest_title(memory: MemorySystem, experience: Experience) -> str:
-    """Return the title of the latest attempt at an experience's task, by which lists name the task."""
+    """Return the title of the latest other attempt at an experience's task. Empty if this one is the latest."""
     rows = memory.experience.browse(_same_task(experience), order_by="created_at", descending=True, limit=1)
     latest = memory.experience.get_many([row["id"] for row in rows if row["id"] != experience.id])
     return Text(latest[0].task.description).headline.title if latest else ""
 
 
 def _headline(task: Text, title: str) -> Headline:
-    """Return the headline of a task, with another title if there is one, and then the whole text below it."""
-    own = task.headline
-    return own if title in ("", own.title) else Headline(title=title, rest=task.whole.strip())
+    """Return the headline of a task. With a different title, the whole text of the task stands below that title."""
+    own_headline = task.headline
+    return own_headline if title in ("", own_headline.title) else Headline(title=title, rest=task.whole.strip())
 
 
 def _attempt(experience_id: str, metadata: Mapping[str, Any], has_memory: bool) -> Attempt:
-    at, outcome = stored_instant(metadata).astimezone(UTC), outcome_of(metadata)
-    label = f"{SIGNS[outcome]} {day_text(at)}{' with memory' if has_memory else ''}"
-    return Attempt(experience_id, outcome, label, f"{SIGNS[outcome]} {at.day} {at:%b}")
+    created_at, outcome = stored_instant(metadata).astimezone(UTC), outcome_of(metadata)
+    label = f"{SIGNS[outcome]} {day_text(created_at)}{' with memory' if has_memory else ''}"
+    return Attempt(experience_id, outcome, label, f"{SIGNS[outcome]} {created_at.day} {created_at:%b}")
 
 
-def _rest_of(metadata: Mapping[str, Any]) -> dict[str, Any]:
+def _other_metadata(metadata: Mapping[str, Any]) -> dict[str, Any]:
     return {name: value for name, value in metadata.items() if name not in SHOWN_ELSEWHERE}
 
 
@@ -285,12 +290,12 @@ def _more_facts(experience: Experience, usage: Usage) -> tuple[Fact, ...]:
 
 def _given_text(metadata: Mapping[str, Any]) -> str:
     """Return `4 records of the memory` that the attempt was given, or an empty string."""
-    n = metadata.get(SHOWN_RECORDS)
-    return f"{counted(n, 'record')} of the memory" if isinstance(n, int) and n > 0 else ""
+    n_given = metadata.get(SHOWN_RECORDS)
+    return f"{counted(n_given, 'record')} of the memory" if isinstance(n_given, int) and n_given > 0 else ""
 
 
 def _partial_score(experience: Experience) -> str:
-    """Return `0.50 of 1, as reported`, or an empty string for a score that the outcome says already."""
+    """Return `0.50 of 1, as reported`, or an empty string for a score that repeats the outcome."""
     score, success = experience.outcome.partial_score, experience.outcome.success
     return (
         "" if score is None or (success is not None and score == float(success)) else f"{score:.2f} of 1, as reported"
@@ -309,8 +314,8 @@ def _tokens(metadata: Mapping[str, Any]) -> str:
     """Return `4,823 read, 177 written` if the attempt's source recorded it, or an empty string."""
     tokens = metadata.get("tokens")
     counts = tokens if isinstance(tokens, Mapping) else {}
-    named = {"read": counts.get("input"), "written": counts.get("output")}
-    return ", ".join(f"{n:,} {name}" for name, n in named.items() if isinstance(n, int) and n)
+    counts_by_name = {"read": counts.get("input"), "written": counts.get("output")}
+    return ", ".join(f"{count:,} {name}" for name, count in counts_by_name.items() if isinstance(count, int) and count)
 
 
 def _price(metadata: Mapping[str, Any]) -> str:
@@ -319,8 +324,8 @@ def _price(metadata: Mapping[str, Any]) -> str:
 
 
 def _retrieval_text(usage: Usage) -> str:
-    last = f", last {utc_time_text(usage.last_retrieved_at)}" if usage.last_retrieved_at else ""
-    return f"{counted(usage.n_retrieved, 'time')}{last}" if usage.n_retrieved else "never"
+    last_time = f", last {utc_time_text(usage.last_retrieved_at)}" if usage.last_retrieved_at else ""
+    return f"{counted(usage.n_retrieved, 'time')}{last_time}" if usage.n_retrieved else "never"
 
 
 def _uses_text(usage: Usage) -> str:
@@ -329,5 +334,5 @@ def _uses_text(usage: Usage) -> str:
 
 def _verification(experience: Experience) -> dict[str, object]:
     spec, details = experience.task.verification, experience.outcome.verification_details
-    named = {"method": spec.method, "parameters": spec.parameters, "details": details}
-    return {name: value for name, value in named.items() if value}
+    values = {"method": spec.method, "parameters": spec.parameters, "details": details}
+    return {name: value for name, value in values.items() if value}

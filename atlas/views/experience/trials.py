@@ -27,21 +27,23 @@ TaskKey = tuple[str, str]
 
 
 def task_page(memory: MemorySystem, query: Query, page: int = 1) -> Listing[ExperienceRow]:
-    """Return one page of the list of tasks, counted from 1. A line shows the task's first attempt in the list's order.
+    """Return one page of the list of tasks, by its number from 1. Each row shows a task's first attempt in the order.
 
-    Attempts outside the filter are not counted in their task's line.
+    A row counts only the attempts that pass the filter.
     """
-    first = [attempts[0] for attempts in grouped_ids(memory, query)]
-    shown, count = on_page(first, page), count_with_rate(memory, query)
+    row_ids = [attempts[0] for attempts in grouped_ids(memory, query)]
+    shown, count = on_page(row_ids, page), count_with_rate(memory, query)
     n_all = memory.experience.count() if query.where else count.n
-    is_grouped = len(first) < count.n
-    among = listed_caption(count.n, n_all, ATTEMPT if is_grouped else EXPERIENCE.noun, is_narrow=bool(query.where))
-    tasks = f"{counted(len(first), 'task')}, a row each" if is_grouped else ""
+    is_grouped = len(row_ids) < count.n
+    scope_caption = listed_caption(
+        count.n, n_all, ATTEMPT if is_grouped else EXPERIENCE.noun, is_narrow=bool(query.where)
+    )
+    tasks = f"{counted(len(row_ids), 'task')}, a row each" if is_grouped else ""
     return Listing(
-        rows=_rows_of(memory, query.where, shown),
-        n=len(first),
+        rows=_task_rows(memory, query.where, shown),
+        n=len(row_ids),
         n_records=count.n,
-        caption=" · ".join(filter(None, [tasks, among, count.note])),
+        caption=" · ".join(filter(None, [tasks, scope_caption, count.note])),
     )
 
 
@@ -54,51 +56,60 @@ def grouped_ids(memory: MemorySystem, query: Query) -> list[list[str]]:
     tasks, domains = experiences.column("task_id", where), experiences.column("domain", where)
     keys = experiences.column(order.key, where)
     ids = experiences.ids(where)
-    with_key = sorted((each for each in ids if each in keys), key=keys.__getitem__, reverse=order.is_descending)
+    ids_with_key = [record_id for record_id in ids if record_id in keys]
+    ids_without_key = [record_id for record_id in ids if record_id not in keys]
     attempts: dict[TaskKey, list[str]] = defaultdict(list)
-    for each in [*with_key, *(each for each in ids if each not in keys)]:
-        task = (domains.get(each, ""), tasks[each]) if tasks.get(each) else ("", each)
-        attempts[task].append(each)
+    for record_id in [*sorted(ids_with_key, key=keys.__getitem__, reverse=order.is_descending), *ids_without_key]:
+        task = (domains.get(record_id, ""), tasks[record_id]) if tasks.get(record_id) else ("", record_id)
+        attempts[task].append(record_id)
     return list(attempts.values())
 
 
-def _rows_of(memory: MemorySystem, where: Mapping[str, Any], ids: Sequence[str]) -> tuple[ExperienceRow, ...]:
+def _task_rows(memory: MemorySystem, where: Mapping[str, Any], ids: Sequence[str]) -> tuple[ExperienceRow, ...]:
     stored = memory.experience.browse({"id": {"$in": list(ids)}})
     rows = {row.id: row for row in stored_rows(memory, stored)}
-    tasks = {row["id"]: _key_of(row["metadata"]) for row in stored if row["metadata"].get("task_id")}
+    tasks = {row["id"]: _task_key(row["metadata"]) for row in stored if row["metadata"].get("task_id")}
     attempts = _attempts(memory, where, sorted({task_id for _, task_id in tasks.values()}))
-    users = ids_with_memory(memory, chain.from_iterable(attempts.values()))
-    of_row = {record_id: attempts[key] for record_id, key in tasks.items()}
-    return tuple(_with_attempts(rows[each], of_row.get(each, ()), users) for each in ids if each in rows)
+    ids_using_memory = ids_with_memory(memory, chain.from_iterable(attempts.values()))
+    attempts_by_row = {record_id: attempts[key] for record_id, key in tasks.items()}
+    return tuple(
+        _with_attempts(rows[record_id], attempts_by_row.get(record_id, ()), ids_using_memory)
+        for record_id in ids
+        if record_id in rows
+    )
 
 
-def _key_of(metadata: Mapping[str, Any]) -> TaskKey:
+def _task_key(metadata: Mapping[str, Any]) -> TaskKey:
     return metadata.get("domain", ""), metadata["task_id"]
 
 
 def _attempts(
     memory: MemorySystem, where: Mapping[str, Any], task_ids: Sequence[str]
 ) -> Mapping[TaskKey, Sequence[Mapping[str, Any]]]:
-    """Return the attempts at tasks as the store lists them, oldest first, by task."""
+    """Return the records of attempts at tasks, oldest first, by task."""
     at_tasks = {"task_id": {"$in": list(task_ids)}}
-    found = memory.experience.browse({"$and": [dict(where), at_tasks]} if where else at_tasks, descending=False)
+    records = memory.experience.browse({"$and": [dict(where), at_tasks]} if where else at_tasks, descending=False)
     attempts: dict[TaskKey, list[Mapping[str, Any]]] = defaultdict(list)
-    for row in found:
-        attempts[_key_of(row["metadata"])].append(row)
+    for row in records:
+        attempts[_task_key(row["metadata"])].append(row)
     return attempts
 
 
-def _with_attempts(row: ExperienceRow, attempts: Sequence[Mapping[str, Any]], users: Collection[str]) -> ExperienceRow:
+def _with_attempts(
+    row: ExperienceRow, attempts: Sequence[Mapping[str, Any]], ids_using_memory: Collection[str]
+) -> ExperienceRow:
     if len(attempts) < 2:
         return row
     ids = tuple(attempt["id"] for attempt in attempts)
-    others = [attempt["metadata"] for attempt in attempts if attempt["id"] != row.id]
-    agents = dict.fromkeys(other.get("agent_id", "") for other in others)
+    other_attempts = [attempt["metadata"] for attempt in attempts if attempt["id"] != row.id]
+    agents = dict.fromkeys(attempt.get("agent_id", "") for attempt in other_attempts)
     times = {attempt["id"]: attempt["metadata"].get("created_at") for attempt in attempts}
     return replace(
         row,
-        history=history_text([outcome_of(other) for other in others], is_last=times.get(row.id) == times[ids[-1]]),
-        memory=memory_text(sum(each in users for each in ids), len(ids)),
-        other_agents=tuple(each for each in agents if each and each != row.agent) if row.agent else (),
+        history=history_text(
+            [outcome_of(attempt) for attempt in other_attempts], is_last=times.get(row.id) == times[ids[-1]]
+        ),
+        memory=memory_text(sum(attempt_id in ids_using_memory for attempt_id in ids), len(ids)),
+        other_agents=tuple(agent for agent in agents if agent and agent != row.agent) if row.agent else (),
         attempt_ids=ids,
     )
