@@ -30,7 +30,7 @@ LEFT_PIXELS, RIGHT_PIXELS = 44, 220
 LABEL_GAP = 0.1
 """Least distance of two labels, as a share of the chart's height."""
 
-BESIDE = 0.06
+LABEL_DISTANCE = 0.06
 """Distance of a value from its curve, as a share of the chart's height."""
 
 TOP = 1.07
@@ -60,7 +60,7 @@ Curves = Mapping[str, Mapping[float, float]]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ChangeRow:
-    """A query that is answered otherwise, as a line of a table."""
+    """A query whose hits change with the strictness, as a row of a table."""
 
     query: str
     """Untrusted text, as the best hit is."""
@@ -72,7 +72,7 @@ class ChangeRow:
 
 
 def measured_curves(evaluation: OwnEvaluation | None) -> Curves:
-    """Return how a measured store answers by strictness, empty if that was not measured."""
+    """Return the measured curves of a store, empty if they were not measured."""
     steps = evaluation.report.strictness if evaluation is not None else ()
     if not steps:
         return {}
@@ -85,28 +85,28 @@ def measured_curves(evaluation: OwnEvaluation | None) -> Curves:
 
 
 def calibrated_curves(memory: MemorySystem) -> Curves:
-    """Return the costs of the level of experiences by strictness, empty before it was set."""
+    """Return the costs of the relevance threshold of experiences by strictness, empty before it was set."""
     steps = [round(step * STEP, 2) for step in range(round(MOST / STEP) + 1)]
     costs = {strictness: memory.experience.level_costs(strictness) for strictness in steps}
-    known = {strictness: each for strictness, each in costs.items() if each is not None}
-    if not known:
+    measured = {strictness: costs_at for strictness, costs_at in costs.items() if costs_at is not None}
+    if not measured:
         return {}
     return {
-        NOTHING_FOUND: {strictness: each.own_hidden for strictness, each in known.items()},
-        OFF_TOPIC_ANSWERED: {strictness: each.foreign_shown for strictness, each in known.items()},
+        NOTHING_FOUND: {strictness: costs_at.own_hidden for strictness, costs_at in measured.items()},
+        OFF_TOPIC_ANSWERED: {strictness: costs_at.foreign_shown for strictness, costs_at in measured.items()},
     }
 
 
 def curves_chart(curves: Curves, before: float, after: float) -> Chart:
-    """Return the curves, a dotted line at the present strictness and a full one at another, each with its values."""
+    """Return a chart of the curves, with a dotted line at the present strictness and a solid one at a new one."""
     end = max(MOST, before, after)
-    above: Chart = {"y": 1.0, "yref": "paper", "yanchor": "bottom", "showarrow": False}
-    labels, lines = [{**above, "x": before, "text": f"now: {before:g}"}], [_line(before, "dot")]
-    labels += _values(curves, before, end, is_left=True)
+    top_label: Chart = {"y": 1.0, "yref": "paper", "yanchor": "bottom", "showarrow": False}
+    labels, lines = [{**top_label, "x": before, "text": f"now: {before:g}"}], [_vertical_line(before, "dot")]
+    labels += _value_labels(curves, before, end, is_left=True)
     if after != before:
-        labels.append({**above, "x": after, "text": f"{after:g}"})
-        labels += _values(curves, after, end, is_left=False)
-        lines.append(_line(after, "solid"))
+        labels.append({**top_label, "x": after, "text": f"{after:g}"})
+        labels += _value_labels(curves, after, end, is_left=False)
+        lines.append(_vertical_line(after, "solid"))
     return {
         "data": [
             {
@@ -130,21 +130,23 @@ def curves_chart(curves: Curves, before: float, after: float) -> Chart:
     }  # fmt: skip
 
 
-def _values(curves: Curves, at: float, end: float, *, is_left: bool) -> list[Chart]:
-    """Return the value of each curve at a strictness, below it on the left of the line or above it on the right.
+def _value_labels(curves: Curves, strictness: float, end: float, *, is_left: bool) -> list[Chart]:
+    """Return a label with the value of each curve at a strictness.
 
-    The curves fall, so there is room on these sides.
+    Labels on the left are below the curves, and those on the right above: the curves fall, so there is room.
 
     Args:
         end: Strictness at the end of the chart.
     """
-    is_left = at > MARGIN and (is_left or at > end - MARGIN)
-    shares = {name: shares[min(shares, key=lambda each: abs(each - at))] for name, shares in curves.items()}
+    is_left = strictness > MARGIN and (is_left or strictness > end - MARGIN)
+    shares = {
+        name: shares[min(shares, key=lambda measured: abs(measured - strictness))] for name, shares in curves.items()
+    }
     heights = _heights_below(shares) if is_left else _heights_above(shares)
-    side: Chart = {"xanchor": "right", "xshift": -4} if is_left else {"xanchor": "left", "xshift": 4}
+    anchor: Chart = {"xanchor": "right", "xshift": -4} if is_left else {"xanchor": "left", "xshift": 4}
     return [
-        {**side, "x": at, "y": heights[name], "yanchor": "middle", "showarrow": False,
-         "text": _marked(name, percent(share))}
+        {**anchor, "x": strictness, "y": heights[name], "yanchor": "middle", "showarrow": False,
+         "text": _with_colour_square(name, percent(share))}
         for name, share in shares.items()
     ]  # fmt: skip
 
@@ -154,47 +156,47 @@ def _end_labels(curves: Curves) -> list[Chart]:
     ends = {name: list(shares.values())[-1] for name, shares in curves.items() if shares}
     return [
         {"x": 1.0, "xref": "paper", "xanchor": "left", "xshift": 8, "y": height, "yanchor": "middle",
-         "text": _marked(name, name), "showarrow": False}
-        for name, height in _apart(ends).items()
+         "text": _with_colour_square(name, name), "showarrow": False}
+        for name, height in _without_overlap(ends).items()
     ]  # fmt: skip
 
 
-def _marked(name: str, text: str) -> str:
-    """Return a text behind a square in the colour of a measure. The text has that of the theme, which is legible."""
+def _with_colour_square(name: str, text: str) -> str:
+    """Return a text after a square in the colour of a measure. The text keeps the legible colour of the theme."""
     return f'<span style="color: {COLOURS[name]}">■</span> {text}'
 
 
 def _heights_below(shares: Mapping[str, float]) -> dict[str, float]:
-    return _apart({name: share - BESIDE for name, share in shares.items()})
+    return _without_overlap({name: share - LABEL_DISTANCE for name, share in shares.items()})
 
 
 def _heights_above(shares: Mapping[str, float]) -> dict[str, float]:
-    upside_down = _apart({name: TOP - share - BESIDE for name, share in shares.items()})
-    return {name: TOP - height for name, height in upside_down.items()}
+    depths = _without_overlap({name: TOP - share - LABEL_DISTANCE for name, share in shares.items()})
+    return {name: TOP - height for name, height in depths.items()}
 
 
-def _apart(heights: Mapping[str, float]) -> dict[str, float]:
-    """Return a height from 0 for each label, moved down where it would cover a higher label."""
-    moved, highest = dict[str, float](), TOP
+def _without_overlap(heights: Mapping[str, float]) -> dict[str, float]:
+    """Return the heights of labels, each from 0 and moved down where it would cover a higher label."""
+    placed, highest = dict[str, float](), TOP
     for index, (name, height) in enumerate(sorted(heights.items(), key=lambda item: -item[1])):
         lowest = LABEL_GAP * (len(heights) - 1 - index)  # leaves room for the labels below it
-        moved[name] = min(max(height, lowest), highest)
-        highest = moved[name] - LABEL_GAP
-    return moved
+        placed[name] = min(max(height, lowest), highest)
+        highest = placed[name] - LABEL_GAP
+    return placed
 
 
 def plan_sentence(plan: StrictnessPlan) -> str:
-    """Return the change, and how many queries of the store it answers otherwise."""
+    """Return the change, and how many queries would find nothing, something again, or another number of hits."""
     if plan.after == plan.before:
-        return f"Strictness is {_named(plan.before)}."
-    losing = sum(not query.n_after for query in plan.changed)
-    gaining = sum(not query.n_before for query in plan.changed)
-    others = len(plan.changed) - losing - gaining
-    asked = counted(plan.n_queries, "query")
-    change = f"Strictness {_named(plan.before)} → {_named(plan.after)}"
+        return f"Strictness is {_strictness_text(plan.before)}."
+    n_losing = sum(not query.n_after for query in plan.changed)
+    n_gaining = sum(not query.n_before for query in plan.changed)
+    n_others = len(plan.changed) - n_losing - n_gaining
+    queries = counted(plan.n_queries, "query")
+    change = f"Strictness {_strictness_text(plan.before)} → {_strictness_text(plan.after)}"
     return (
-        f"{change}. Of {asked} of this store, {losing} would find nothing any more, {gaining} would find something "
-        f"again, {others} would find more or less."
+        f"{change}. Of {queries} of this store, {n_losing} would find nothing any more, {n_gaining} would find "
+        f"something again, {n_others} would find more or less."
     )
 
 
@@ -209,8 +211,8 @@ def loss_sentences(plan: StrictnessPlan) -> tuple[str, str]:
 
 
 def cost_lines(costs: Mapping[str, LevelCosts]) -> tuple[str, ...]:
-    """Return the level of each memory, and its costs on both sides."""
-    return tuple(f"{name.capitalize()}: {level_text(each)}" for name, each in costs.items())
+    """Return a line for each memory, with its level and the costs of that level."""
+    return tuple(f"{name.capitalize()}: {level_text(level_costs)}" for name, level_costs in costs.items())
 
 
 def change_line(query: ChangedQuery) -> str:
@@ -225,8 +227,8 @@ def change_rows(changed: Sequence[ChangedQuery]) -> list[ChangeRow]:
             query=shortened(query.query, QUERY_CHARACTERS),
             best=shortened(query.best, QUERY_CHARACTERS),
             relevance=round(query.relevance, 2),
-            before=_hits(query.n_before),
-            after=_hits(query.n_after),
+            before=_hits_text(query.n_before),
+            after=_hits_text(query.n_after),
         )
         for query in changed
     ]
@@ -234,17 +236,19 @@ def change_rows(changed: Sequence[ChangedQuery]) -> list[ChangeRow]:
 
 def change_sentence(plan: StrictnessPlan) -> str:
     """Return a description of the change, for the bar with Undo."""
-    return f"Changed the strictness of all searches from {_named(plan.before)} to {_named(plan.after)}"
+    return (
+        f"Changed the strictness of all searches from {_strictness_text(plan.before)} to {_strictness_text(plan.after)}"
+    )
 
 
-def _hits(n: int) -> str:
-    return counted(n, "hit") if n else "nothing"
+def _hits_text(n_hits: int) -> str:
+    return counted(n_hits, "hit") if n_hits else "nothing"
 
 
-def _named(strictness: float) -> str:
+def _strictness_text(strictness: float) -> str:
     return f"{strictness:g} (as measured)" if strictness == DEFAULT_STRICTNESS else f"{strictness:g}"
 
 
-def _line(strictness: float, dash: str) -> Chart:
-    across = {"xref": "x", "yref": "paper", "x0": strictness, "x1": strictness, "y0": 0, "y1": 1}
-    return {"type": "line", **across, "line": {"color": GREY, "dash": dash, "width": 1}}
+def _vertical_line(strictness: float, dash: str) -> Chart:
+    vertical = {"xref": "x", "yref": "paper", "x0": strictness, "x1": strictness, "y0": 0, "y1": 1}
+    return {"type": "line", **vertical, "line": {"color": GREY, "dash": dash, "width": 1}}

@@ -55,7 +55,7 @@ def prune_plan_view(plan: PrunePlan, unticked: Collection[str] = ()) -> PlanView
         share_sentence=f"{share_words(n_going, plan.n_total, 'experience')}{protected if n_going else ''}",
         button=button,
         outcome_heading=_outcome_heading(button, outcomes, n_going),
-        rule=_rule(plan),
+        rule=_rule_text(plan),
         notes=tuple(_prune_notes(plan)),
         undo=undo_of_removals(n_going, "experience"),
         rows=tuple(_prune_row(decision) for decision in (*plan.removals, *plan.saved)),
@@ -68,12 +68,12 @@ def prune_plan_view(plan: PrunePlan, unticked: Collection[str] = ()) -> PlanView
     )
 
 
-def _outcome_heading(button: str, outcomes: Counter[str], n: int) -> str:
+def _outcome_heading(button: str, outcomes: Counter[str], n_deleted: int) -> str:
     """Return `Delete 9 failed experiences`, or `Delete 12 experiences: 2 succeeded, 10 failed`."""
     for outcome, adjective in (("succeeded", "successful"), ("failed", "failed")):
-        if n and outcomes[outcome] == n:
-            return button.replace(f" {n:,} ", f" {n:,} {adjective} ", 1)
-    return ": ".join(filter(None, (button, outcomes_text(outcomes)))) if n else ""
+        if n_deleted and outcomes[outcome] == n_deleted:
+            return button.replace(f" {n_deleted:,} ", f" {n_deleted:,} {adjective} ", 1)
+    return ": ".join(filter(None, (button, outcomes_text(outcomes)))) if n_deleted else ""
 
 
 def merge_plan_view(plan: MergePlan, n_gone: int = 0) -> PlanView:
@@ -88,7 +88,7 @@ def merge_plan_view(plan: MergePlan, n_gone: int = 0) -> PlanView:
 
 
 def refine_plan_view(plan: RefinePlan) -> PlanView:
-    """Return the view of a refinement, with a row and a reason for each removed record."""
+    """Return the view of a refinement, with a row and a reason for each removed or kept record."""
     merged, dropped = len(plan.merged), len(plan.dropped)
     return PlanView(
         title="Refine",
@@ -124,9 +124,9 @@ def _refine_rows(plan: RefinePlan) -> Iterator[PlanRow]:
             outcome=experience.outcome,
         )
     for kept_id, *other_ids in plan.groups:
-        stays = by_id[kept_id]
-        yield PlanRow(id=kept_id, title=stays.title, goes=False, why=f"stays: {stays.reason}", outcome=stays.outcome)
-        for experience in (by_id[other] for other in other_ids):
+        kept = by_id[kept_id]
+        yield PlanRow(id=kept_id, title=kept.title, goes=False, why=f"stays: {kept.reason}", outcome=kept.outcome)
+        for experience in (by_id[record_id] for record_id in other_ids):
             why = f"merged into {kept_id[:8]}: {experience.reason}"
             yield PlanRow(id=experience.id, title=experience.title, goes=True, why=why, outcome=experience.outcome)
 
@@ -134,9 +134,9 @@ def _refine_rows(plan: RefinePlan) -> Iterator[PlanRow]:
 def _prune_notes(plan: PrunePlan) -> Iterator[str]:
     yield from gone_notes(plan.n_gone)
     for criterion, count in plan.missing.items():
-        lack, so = MISSING[criterion]
-        is_single = count == 1
-        yield f"{count:,} {'has' if is_single else 'have'} {lack}, so {so} {'it' if is_single else 'them'}."
+        missing_value, consequence = MISSING[criterion]
+        verb, object = ("has", "it") if count == 1 else ("have", "them")
+        yield f"{count:,} {verb} {missing_value}, so {consequence} {object}."
 
 
 def has_rule(plan: PrunePlan) -> bool:
@@ -144,20 +144,22 @@ def has_rule(plan: PrunePlan) -> bool:
     return bool(plan.criteria.enabled_values())
 
 
-def _rule(plan: PrunePlan) -> str:
-    """Return the rule that chose the experiences, how many match, and what it spares. Empty if a person chose them."""
-    n = len(plan.removals) + len(plan.saved)
-    if not n or not has_rule(plan):
+def _rule_text(plan: PrunePlan) -> str:
+    """Return the rule of a plan, the number of matches and the exceptions. Empty if a person chose the records."""
+    n_matching = len(plan.removals) + len(plan.saved)
+    if not n_matching or not has_rule(plan):
         return ""
-    used, is_tagged = plan.criteria.enabled_values(), plan.criteria.tag is not None
-    parts = [clause.format(_limit_text(name, used[name])) for name, clause in CLAUSES.items() if name in used]
-    chosen = "has the tag" if is_tagged else "was chosen"
-    if parts:
-        chosen = (f"{chosen}, and " if is_tagged else "") + " or ".join(parts)
-    among = f", among the {plan.n_judged:,} chosen" if parts and not is_tagged and plan.n_judged != plan.n_total else ""
-    spared = ", and the best of each group of similar ones" if plan.criteria.keep_diverse else ""
-    match = "matches" if n == 1 else "match"
-    return f"Rule: delete what {chosen}{among}. {n:,} {match}. Pinned ones stay{spared}."
+    limits, is_tagged = plan.criteria.enabled_values(), plan.criteria.tag is not None
+    clauses = [clause.format(_limit_text(name, limits[name])) for name, clause in CLAUSES.items() if name in limits]
+    condition = "has the tag" if is_tagged else "was chosen"
+    if clauses:
+        condition = (f"{condition}, and " if is_tagged else "") + " or ".join(clauses)
+    scope = (
+        f", among the {plan.n_judged:,} chosen" if clauses and not is_tagged and plan.n_judged != plan.n_total else ""
+    )
+    exception = ", and the best of each group of similar ones" if plan.criteria.keep_diverse else ""
+    verb = "matches" if n_matching == 1 else "match"
+    return f"Rule: delete what {condition}{scope}. {n_matching:,} {verb}. Pinned ones stay{exception}."
 
 
 def _limit_text(criterion: str, limit: float) -> str:
@@ -167,11 +169,11 @@ def _limit_text(criterion: str, limit: float) -> str:
 
 
 def _prune_row(decision: PruneDecision) -> PlanRow:
-    why = "; ".join(decision.reasons)
+    reason = "; ".join(decision.reasons)
     if decision.saved_because:
-        why += f"; protected: {decision.saved_because}"
+        reason += f"; protected: {decision.saved_because}"
     return PlanRow(
-        id=decision.id, title=decision.title, goes=not decision.saved_because, why=why, outcome=decision.outcome
+        id=decision.id, title=decision.title, goes=not decision.saved_because, why=reason, outcome=decision.outcome
     )
 
 
@@ -186,5 +188,5 @@ def _merge_rows(group: MergeGroup) -> Iterator[PlanRow]:
         outcome=group.merged.outcome.label,
     )
     for removed in group.removed:
-        why = f"into {group.kept_id[:8]}"
-        yield PlanRow(id=removed.id, title=removed.title, goes=True, why=why, outcome=removed.outcome)
+        target = f"into {group.kept_id[:8]}"
+        yield PlanRow(id=removed.id, title=removed.title, goes=True, why=target, outcome=removed.outcome)

@@ -33,10 +33,10 @@ class PruneRequest:
     """As arguments of `plan_prune`."""
 
     among: tuple[str, ...] | None = None
-    """Only these may go, and without a criterion all of them do. None is the whole store."""
+    """Ids of the only experiences that may be deleted, None for the whole store. Without a criterion, all are."""
 
     kept: tuple[str, ...] = ()
-    """These stay."""
+    """Ids of experiences that stay."""
 
     def keep_records(self, ids: Sequence[str]) -> PruneRequest:
         """Return the request with further experiences to keep."""
@@ -49,10 +49,12 @@ class PruneRequest:
     def propose(self, memory: MemorySystem) -> PruneProposal:
         """Return the current plan, measured."""
         plan = memory.with_loss(memory.experience.plan_prune(self.criteria, self.among, self.kept))
-        going = tuple(decision.id for decision in plan.removals)
-        view = _with_figures(memory, prune_plan_view(plan, self.kept), going)
-        view = replace(view, rows=_dated(memory, view.rows), notes=(*_learned_notes(memory, going), *view.notes))
-        return PruneProposal(plan=plan, view=view, removed_ids=going)
+        removed_ids = tuple(decision.id for decision in plan.removals)
+        view = _with_figures(memory, prune_plan_view(plan, self.kept), removed_ids)
+        view = replace(
+            view, rows=_rows_with_times(memory, view.rows), notes=(*_learned_notes(memory, removed_ids), *view.notes)
+        )
+        return PruneProposal(plan=plan, view=view, removed_ids=removed_ids)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -172,42 +174,42 @@ def criteria_of(
         max_count: How many to keep.
         keep_diverse: Whether the best of each group of similar experiences stays.
     """
-    named = {
+    values = {
         "min_success_rate": None if min_percent is None else min_percent / 100,
         "max_age_days": max_age_days,
         "never_retrieved_days": never_retrieved_days,
         "max_count": max_count,
     }
-    used = {name: value for name, value in named.items() if value is not None}
-    return {**used, KEEP_DIVERSE: True} if used and keep_diverse else used
+    criteria = {name: value for name, value in values.items() if value is not None}
+    return {**criteria, KEEP_DIVERSE: True} if criteria and keep_diverse else criteria
 
 
-def _dated(memory: MemorySystem, rows: Sequence[PlanRow]) -> tuple[PlanRow, ...]:
-    """Return the rows with the times of the attempts."""
+def _rows_with_times(memory: MemorySystem, rows: Sequence[PlanRow]) -> tuple[PlanRow, ...]:
+    """Return the rows completed with the times of their attempts."""
     times = memory.experience.column("created_at", {"id": {"$in": [row.id for row in rows]}})
     return tuple(replace(row, at=stored_instant(times, row.id)) if row.id in times else row for row in rows)
 
 
-def _learned_notes(memory: MemorySystem, going: Sequence[str]) -> tuple[str, ...]:
-    """Return the sentence on what was learned from these experiences, empty in a store where nothing was learned."""
-    if not going or not memory.strategies.count() + memory.concepts.count():
+def _learned_notes(memory: MemorySystem, removed_ids: Sequence[str]) -> tuple[str, ...]:
+    """Return a sentence on what was learned from these experiences, or nothing in a store without anything learned."""
+    if not removed_ids or not memory.strategies.count() + memory.concepts.count():
         return ()
-    counts = count_learned(memory, going)
-    words = [counted(n, kind.noun) for name, kind in known_kinds().items() if (n := counts.get(name, 0))]
-    if not words:
+    counts = count_learned(memory, removed_ids)
+    counted_kinds = [counted(n, kind.noun) for name, kind in known_kinds().items() if (n := counts.get(name, 0))]
+    if not counted_kinds:
         return ("No strategy and no concept was learned from these.",)
-    were, stay = ("was", "stays") if sum(counts.values()) == 1 else ("were", "stay")
-    return (f"{in_words(words)} {were} learned from these, and {stay}.",)
+    verb, stay_verb = ("was", "stays") if sum(counts.values()) == 1 else ("were", "stay")
+    return (f"{in_words(counted_kinds)} {verb} learned from these, and {stay_verb}.",)
 
 
-def _with_figures(memory: MemorySystem, view: PlanView, going: Sequence[str]) -> PlanView:
-    """Return the view with the number and the success rate of the remaining experiences, unless all stay."""
-    if not going:
+def _with_figures(memory: MemorySystem, view: PlanView, removed_ids: Sequence[str]) -> PlanView:
+    """Return the view with the number and success rate of the remaining experiences. Unchanged if all remain."""
+    if not removed_ids:
         return view
-    before = memory.experience.values("outcome")
-    leaving = memory.experience.values("outcome", {"id": {"$in": list(going)}})
-    old = SuccessRate.of(before)
-    new = SuccessRate.of({outcome: n - leaving.get(outcome, 0) for outcome, n in before.items()})
+    n_by_outcome = memory.experience.values("outcome")
+    n_removed = memory.experience.values("outcome", {"id": {"$in": list(removed_ids)}})
+    old = SuccessRate.of(n_by_outcome)
+    new = SuccessRate.of({outcome: n - n_removed.get(outcome, 0) for outcome, n in n_by_outcome.items()})
     figures = (
         Figure(N_FIGURE, f"{new.n:,}", f"{old.n:,}"),
         Figure(RATE_FIGURE, rate_of_rest(new), rate_line(old)),
@@ -216,7 +218,7 @@ def _with_figures(memory: MemorySystem, view: PlanView, going: Sequence[str]) ->
 
 
 def _rate_notes(old: SuccessRate, new: SuccessRate) -> tuple[str, ...]:
-    """Return the sentence on why the success rate changes, empty if it looks the same."""
+    """Return a sentence on why the success rate changes, or nothing if its text stays the same."""
     if old.share is None or new.share is None or rate_text(old) == rate_text(new):
         return ()
     if new.share > old.share:

@@ -109,17 +109,17 @@ def by_weakness(memory_map: MemoryMap, weak: Collection[int]) -> Colouring:
 
 def by_domain(memory_map: MemoryMap) -> Colouring:
     """Return a colour for each domain. Outliers and the smallest domains are grey."""
-    named = memory_map.domains[: ENTRIES - 1]
-    colours = domain_colours(named)
-    index_by_domain = {domain.number: index for index, domain in enumerate(named)}
-    rest = len(named)
-    category = np.array([index_by_domain.get(label, rest) for label in memory_map.labels.tolist()], np.uint8)
-    entries = [Entry(name=d.name, n=d.n, colour=colours[d.number], domain=d.number) for d in named]
-    n_rest = int((category == rest).sum())
+    coloured_domains = memory_map.domains[: ENTRIES - 1]
+    colours = domain_colours(coloured_domains)
+    index_by_domain = {domain.number: index for index, domain in enumerate(coloured_domains)}
+    rest_index = len(coloured_domains)
+    category = np.array([index_by_domain.get(label, rest_index) for label in memory_map.labels.tolist()], np.uint8)
+    entries = [Entry(name=d.name, n=d.n, colour=colours[d.number], domain=d.number) for d in coloured_domains]
+    n_others = int((category == rest_index).sum())
     n_unclustered = int((memory_map.labels == UNCLUSTERED).sum())
-    if n_rest:
-        name = NO_DOMAIN if n_rest == n_unclustered else "In no domain or a smaller one"
-        entries.append(Entry(name=name, n=n_rest, colour=GREY, is_hollow=bool(named)))
+    if n_others:
+        name = NO_DOMAIN if n_others == n_unclustered else "In no domain or a smaller one"
+        entries.append(Entry(name=name, n=n_others, colour=GREY, is_hollow=bool(coloured_domains)))
     return Colouring(title=DOMAIN, entries=tuple(entries), category=category)
 
 
@@ -133,8 +133,8 @@ def domain_colours(domains: Sequence[Domain]) -> dict[int, int]:
     colours = list(range(len(in_order)))
     nearness = _pairwise_nearness(in_order) if len(in_order) > 1 else None
     while nearness is not None and (swap := _best_swap(nearness, colours)):
-        first, second = swap
-        colours[first], colours[second] = colours[second], colours[first]
+        left, right = swap
+        colours[left], colours[right] = colours[right], colours[left]
     return {domain.number: colour for domain, colour in zip(in_order, colours, strict=True)}
 
 
@@ -155,8 +155,8 @@ def _best_swap(nearness: npt.NDArray[np.float64], colours: Sequence[int]) -> tup
     costs = nearness @ similarity  # of each domain, in the colour of each other domain
     present = np.diag(costs)
     gains = present[:, None] + present - costs - costs.T - 2 * nearness * (similarity - 1)
-    first, second = divmod(int(gains.argmax()), len(palette_indices))
-    return (first, second) if gains[first, second] > MIN_GAIN else None
+    left, right = divmod(int(gains.argmax()), len(palette_indices))
+    return (left, right) if gains[left, right] > MIN_GAIN else None
 
 
 def _hue_similarity() -> npt.NDArray[np.float64]:
@@ -184,14 +184,16 @@ def by_value(title: str, values: Sequence[Any]) -> Colouring:
     counts = Counter(str(value) for value in values if value not in (None, ""))
     frequent = [name for name, _ in counts.most_common(ENTRIES - 2)]
     index_by_value = {name: index for index, name in enumerate(frequent)}
-    others, missing = len(frequent), len(frequent) + 1
-    indices = (missing if value in (None, "") else index_by_value.get(str(value), others) for value in values)
+    others_index, missing_index = len(frequent), len(frequent) + 1
+    indices = (
+        missing_index if value in (None, "") else index_by_value.get(str(value), others_index) for value in values
+    )
     category = np.fromiter(indices, np.uint8, len(values))
-    n_by_index = np.bincount(category, minlength=missing + 1)
+    n_by_index = np.bincount(category, minlength=missing_index + 1)
     entries = [Entry(name=name, n=counts[name], colour=index) for index, name in enumerate(frequent)]
     entries += [
         Entry(name=name, n=int(n_by_index[index]), colour=GREY)
-        for name, index in ((OTHERS, others), (UNKNOWN_VALUE, missing))
+        for name, index in ((OTHERS, others_index), (UNKNOWN_VALUE, missing_index))
     ]
     return _without_empty(Colouring(title=title, entries=tuple(entries), category=category))
 
@@ -219,8 +221,8 @@ def _shaded(title: str, names: Sequence[str], groups: npt.NDArray[Any], *, is_ri
     Args:
         groups: Index in `names` of each point's group.
     """
-    counts, last = np.bincount(groups, minlength=len(names)), len(names) - 1
-    shades = [index / last if is_rising else 1 - index / last for index in range(len(names))]
+    counts, max_index = np.bincount(groups, minlength=len(names)), len(names) - 1
+    shades = [index / max_index if is_rising else 1 - index / max_index for index in range(len(names))]
     entries = tuple(Entry(name=name, n=int(counts[i]), shade=shades[i]) for i, name in enumerate(names))
     return _without_empty(Colouring(title=title, entries=entries, category=groups.astype(np.uint8)))
 

@@ -44,7 +44,7 @@ class Share:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Difference:
-    """A selection against the rest."""
+    """What sets selected records apart from the others."""
 
     words: tuple[Share, ...]
     """Words of the tasks that are significantly more frequent in the selection, most distinctive first."""
@@ -57,7 +57,7 @@ class Difference:
 
     @property
     def caption(self) -> str:
-        """`36 selected experiences against the other 272.`, and of how many tasks the words are."""
+        """`36 selected experiences against the other 272.`, and a note if the words are those of a sample."""
         is_sampled = max(self.n_selected, self.n_rest) > MAX_SAMPLED
         sampled = f" Words are those of {MAX_SAMPLED:,} tasks of a side at most." if is_sampled else ""
         return f"{counted(self.n_selected, 'selected experience')} against the other {self.n_rest:,}.{sampled}"
@@ -108,14 +108,16 @@ def log_odds(n_inside: Mapping[str, int], n_outside: Mapping[str, int]) -> dict[
     Source:
         Log-odds with an informative Dirichlet prior (Monroe, Colaresi & Quinn, Political Analysis 2008).
     """
-    both = Counter(n_inside) + Counter(n_outside)
+    n_all = Counter(n_inside) + Counter(n_outside)
     totals = [sum(frequencies.values()) for frequencies in (n_inside, n_outside)]
-    prior = PRIOR * (sum(both.values()) + 1)  # plus one, so that a text of a single word has a prior too
+    prior = PRIOR * (sum(n_all.values()) + 1)  # plus one, so that a text of a single word has a prior too
     scores = {}
-    for word, n in both.items():
-        weight = PRIOR * n
+    for word, n_texts in n_all.items():
+        weight = PRIOR * n_texts
         counts = [frequencies.get(word, 0) + weight for frequencies in (n_inside, n_outside)]
-        inside, outside = (math.log(n / (total + prior - n)) for n, total in zip(counts, totals, strict=True))
+        inside, outside = (
+            math.log(n_texts / (total + prior - n_texts)) for n_texts, total in zip(counts, totals, strict=True)
+        )
         scores[word] = (inside - outside) / math.sqrt(1 / counts[0] + 1 / counts[1])
     return scores
 
@@ -133,7 +135,10 @@ def _frequent_words(inside: Sequence[str], outside: Sequence[str]) -> tuple[Shar
 def _differing_values(
     title: str, column: Mapping[str, Any], inside: Sequence[str], outside: Sequence[str]
 ) -> tuple[Share, ...]:
-    """Return the values that are more frequent on one side, the most frequent first: their intervals do not overlap."""
+    """Return the values whose shares clearly differ between the sides, the most frequent value first.
+
+    Their intervals do not overlap.
+    """
     counts = [Counter(str(column.get(record_id) or UNKNOWN_VALUE) for record_id in ids) for ids in (inside, outside)]
     shares = []
     for value, _ in (counts[0] + counts[1]).most_common():
@@ -145,9 +150,9 @@ def _differing_values(
     return tuple(shares[:MAX_SOURCES])
 
 
-def _share(n: int, n_total: int) -> str:
-    interval = credible_interval(n, n_total)
-    return f"{percent(n / n_total)} ({interval.low * 100:.0f}–{percent(interval.high)})"
+def _share(n_with_value: int, n_total: int) -> str:
+    interval = credible_interval(n_with_value, n_total)
+    return f"{percent(n_with_value / n_total)} ({interval.low * 100:.0f}–{percent(interval.high)})"
 
 
 def _median_day(created_at: Mapping[str, Any], ids: Iterable[str]) -> str:

@@ -27,20 +27,25 @@ def trend_of(memory: MemorySystem, days: Sequence[Day], today: date) -> Trend | 
 
 
 def _comparison(memory: MemorySystem, line: Timeline) -> Comparison | None:
-    """Return the last periods against all before, or None without known outcomes on both sides."""
-    since = first_compared(line)
-    if since is None:
+    """Return the last periods compared with all earlier ones, or None without known outcomes on both sides."""
+    first_day = first_compared(line)
+    if first_day is None:
         return None
-    last = _side(memory, since, line.days[-1].on)
-    before = _side(memory, line.days[0].on, since - timedelta(days=1))
-    return Comparison(since=since, latest=last, earlier=before) if last and before else None
+    recent = _side(memory, first_day, line.days[-1].on)
+    earlier = _side(memory, line.days[0].on, first_day - timedelta(days=1))
+    return Comparison(since=first_day, latest=recent, earlier=earlier) if recent and earlier else None
 
 
-def _side(memory: MemorySystem, first: date, last: date) -> Side | None:
-    """Return the attempts of some days, or None without a known outcome. A task without an id is known by its title."""
-    where = where_of(EXPERIENCE.filters, {"since": first, "until": last})
+def _side(memory: MemorySystem, first_day: date, last_day: date) -> Side | None:
+    """Return the attempts from one day to another, or None without a known outcome.
+
+    A task without an id is identified by its title.
+    """
+    where = where_of(EXPERIENCE.filters, {"since": first_day, "until": last_day})
     where["outcome"] = {"$in": ["succeeded", "failed"]}
     outcomes, tasks = (memory.experience.column(key, where) for key in ("outcome", "task_id"))
     titles = memory.experience.column("title", where) if len(tasks) < len(outcomes) else {}
-    named = [str(tasks.get(each) or titles.get(each, each)) for each in outcomes]
-    return side_of([outcome == "succeeded" for outcome in outcomes.values()], named) if outcomes else None
+    task_names = [
+        str(tasks.get(experience_id) or titles.get(experience_id, experience_id)) for experience_id in outcomes
+    ]
+    return side_of([outcome == "succeeded" for outcome in outcomes.values()], task_names) if outcomes else None

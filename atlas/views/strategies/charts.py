@@ -39,17 +39,22 @@ def tries_chart(attempts: Sequence[Use]) -> Chart:
         attempts: Oldest first; at least one.
     """
     points, n_succeeded = [], 0
-    for n, attempt in enumerate(attempts, start=1):
+    for number, attempt in enumerate(attempts, start=1):
         n_succeeded += attempt.success
-        points.append((n, attempt, n_succeeded / n, credible_interval(n_succeeded, n)))
+        points.append((number, attempt, n_succeeded / number, credible_interval(n_succeeded, number)))
     points = points[-MAX_POINTS:]
-    line: Chart = {"type": "scatter", "mode": "lines", "showlegend": False, "x": [n for n, *_ in points]}
-    edge = {**line, "line": {"width": 0}, "hoverinfo": "skip"}
-    labels = [f"{percent(rate)} of {n:,}, {likely(i)}" for n, _, rate, i in points]
+    line: Chart = {"type": "scatter", "mode": "lines", "showlegend": False, "x": [number for number, *_ in points]}
+    interval_edge = {**line, "line": {"width": 0}, "hoverinfo": "skip"}
+    labels = [f"{percent(rate)} of {number:,}, {likely(interval)}" for number, _, rate, interval in points]
     return {
         "data": [
-            {**edge, "y": [interval.low for *_, interval in points]},
-            {**edge, "y": [interval.high for *_, interval in points], "fill": "tonexty", "fillcolor": BAND_COLOUR},
+            {**interval_edge, "y": [interval.low for *_, interval in points]},
+            {
+                **interval_edge,
+                "y": [interval.high for *_, interval in points],
+                "fill": "tonexty",
+                "fillcolor": BAND_COLOUR,
+            },
             {
                 **line,
                 "mode": "lines" if len(points) > 1 else "markers",
@@ -93,38 +98,38 @@ def updaters_chart(attempts: Sequence[Use]) -> Chart:
 
 
 def updater_estimates(attempts: Sequence[Use]) -> tuple[tuple[str, float], ...]:
-    """Return the rate, in [0, 1], that each way of counting makes of all tries, by its name."""
+    """Return the name of each way of counting, and the success rate in [0, 1] that it gives for all tries."""
     replayed = ((name, replay(updater, attempts)) for name, updater in UPDATERS.items())
     return tuple((name, points[-1].rate) for name, points in replayed if points)
 
 
 def _marks(points: Sequence[tuple[int, Use, float, Any]]) -> list[Chart]:
     traces = []
-    for success in (True, False):
-        of = [(n, attempt) for n, attempt, *_ in points if attempt.success is success]
-        label = Outcome(success).label
+    for is_success in (True, False):
+        tries = [(number, attempt) for number, attempt, *_ in points if attempt.success is is_success]
+        label = Outcome(is_success).label
         trace: Chart = {
             "type": "scatter",
             "mode": "markers",
             "name": label,
-            "x": [n for n, _ in of],
-            "y": [1.0 if success else 0.0] * len(of),
-            "marker": {"color": OUTCOME_COLOURS[label], "size": 7, "symbol": "circle" if success else "x"},
-            "text": [utc_time_text(attempt.at) for _, attempt in of],
+            "x": [number for number, _ in tries],
+            "y": [1.0 if is_success else 0.0] * len(tries),
+            "marker": {"color": OUTCOME_COLOURS[label], "size": 7, "symbol": "circle" if is_success else "x"},
+            "text": [utc_time_text(attempt.at) for _, attempt in tries],
             "hovertemplate": f"use %{{x}}, {label}, %{{text}}<extra></extra>",
         }
-        traces += [trace] if of else []
+        traces += [trace] if tries else []
     return traces
 
 
-def _layout(across: str) -> Chart:
+def _layout(axis_title: str) -> Chart:
     return {
         "height": 190,
         "margin": {"l": 44, "r": 10, "t": 28, "b": 40},
         "legend": {"orientation": "h", "x": 0, "y": 1.02, "yanchor": "bottom"},
         "hovermode": "closest",
         "dragmode": False,
-        "xaxis": {"title": {"text": across}, "fixedrange": True, "showgrid": False, "tickformat": "d", "nticks": 8},
+        "xaxis": {"title": {"text": axis_title}, "fixedrange": True, "showgrid": False, "tickformat": "d", "nticks": 8},
         "yaxis": {"range": [-0.05, 1.05], "tickvals": [0, 0.5, 1], "ticktext": ["0%", "50%", "100%"],
                   "fixedrange": True},
     }  # fmt: skip
