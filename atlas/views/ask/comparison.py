@@ -23,7 +23,7 @@ __all__ = ["DEFAULT", "Profile", "ProfileChange", "RankingWeights", "check_name"
 HITS = 10
 """Number of hits per side."""
 
-LOOKED_FOR = 100
+N_RETRIEVED = 100
 """Number of hits on the other side to search for a hit."""
 
 UP, DOWN, SAME, NEW = "▲", "▼", "=", "new"
@@ -134,10 +134,10 @@ def compare(
     embedder = CachedEmbedder(memory.experience.embedder)
     left_memory = memory.experience.ranked_with(left, embedder=embedder)
     right_memory = memory.experience.ranked_with(right, embedder=embedder)
-    left_result = left_memory.retrieve(query, LOOKED_FOR, where=where, count_retrieval=False)
-    right_result = right_memory.retrieve(query, LOOKED_FOR, where=where, count_retrieval=False)
-    left_side = _side(left_memory, query, left_result, right_result)
-    right_side = _side(right_memory, query, right_result, left_result)
+    left_result = left_memory.retrieve(query, N_RETRIEVED, where=where, count_retrieval=False)
+    right_result = right_memory.retrieve(query, N_RETRIEVED, where=where, count_retrieval=False)
+    left_side = _ranked_side(left_memory, query, left_result, right_result)
+    right_side = _ranked_side(right_memory, query, right_result, left_result)
     left_ids, right_ids = [hit.id for hit in left_side.hits], [hit.id for hit in right_side.hits]
     sentence = f"{counted(len({*left_ids} & {*right_ids}), 'hit')} on both sides."
     if left_ids == right_ids:
@@ -145,28 +145,28 @@ def compare(
     return Comparison(left=left_side, right=right_side, caption=sentence)
 
 
-def _side(
-    memory: ChromaExperienceMemory, query: str, results: Retrieval[Experience], others: Retrieval[Experience]
+def _ranked_side(
+    memory: ChromaExperienceMemory, query: str, own_results: Retrieval[Experience], other_results: Retrieval[Experience]
 ) -> Side:
-    ranks = {hit.item.id: rank for rank, hit in enumerate(others.hits, start=1)}
+    other_ranks = {hit.item.id: rank for rank, hit in enumerate(other_results.hits, start=1)}
     hits = tuple(
         ComparedHit(
             id=hit.item.id,
             rank=rank,
-            move=move_of(rank, ranks.get(hit.item.id)),
+            move=move_of(rank, other_ranks.get(hit.item.id)),
             card=record_card(memory, hit.item.id, card_text(hit.item), hit=hit, text=query, weights=memory.weights),
         )
-        for rank, hit in enumerate(results.hits[:HITS], start=1)
+        for rank, hit in enumerate(own_results.hits[:HITS], start=1)
     )
-    n_hidden = max(0, min(HITS - len(hits), results.n_hidden))
+    n_hidden = max(0, min(HITS - len(hits), own_results.n_hidden))
     return Side(hits=hits, hidden=hidden_text(n_hidden, n_shown=len(hits), most=HITS))
 
 
-def move_of(rank: int, other: int | None) -> str:
+def move_of(rank: int, other_rank: int | None) -> str:
     """Return `▲ 2` if a hit is two ranks higher than on the other side, `▼ 1`, `=`, or `new` if missing there."""
-    if other is None:
+    if other_rank is None:
         return NEW
-    return SAME if rank == other else f"{UP if rank < other else DOWN} {abs(other - rank)}"
+    return SAME if rank == other_rank else f"{UP if rank < other_rank else DOWN} {abs(other_rank - rank)}"
 
 
 def profile_names(profiles: Sequence[Profile]) -> list[str]:

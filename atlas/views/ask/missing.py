@@ -18,7 +18,7 @@ from atlas.views.shared.wording import shortened
 EACH = 3
 """Maximum number of matching records per memory."""
 
-LOOKED_FOR = 100
+N_RETRIEVED = 100
 """Maximum rank to search."""
 
 TITLE_CHARACTERS = 90
@@ -149,7 +149,7 @@ def _rank_sentence(memory: MemorySystem, record: NamedRecord, question: Question
         VIEWS[record.memory]
         .kind.records(memory)
         .ranked_with(question.configuration.weights)
-        .retrieve(question.text, LOOKED_FOR, count_retrieval=False)
+        .retrieve(question.text, N_RETRIEVED, count_retrieval=False)
         .hits
     )
     rank = next((rank for rank, hit in enumerate(ranked, start=1) if hit.item.id == record.id), None)
@@ -157,7 +157,7 @@ def _rank_sentence(memory: MemorySystem, record: NamedRecord, question: Question
     if twin is not None:
         return f"Hit {twin.rank} stands for it: both are attempts at one task and about equally relevant."
     if rank is None:
-        return f"It is relevant enough, but not among the {LOOKED_FOR} best of {TITLES[record.memory].lower()}."
+        return f"It is relevant enough, but not among the {N_RETRIEVED} best of {TITLES[record.memory].lower()}."
     if rank > question.configuration.k:
         return f"It is relevant enough and has rank {rank}, behind the {_hits(question.configuration.k)} asked for."
     return f"It has rank {rank}. It was moved behind the last hit because a hit above it says much the same."

@@ -67,7 +67,7 @@ class Proof:
     without: Trace
     with_memory: Trace
     parting: int | None
-    """First differing step, from 1, or None."""
+    """Number of the first step that differs, from 1, or None."""
 
     @property
     def quotation(self) -> str:
@@ -109,33 +109,37 @@ def example_of(memory: MemorySystem, effect: MemoryEffect) -> Proof | None:
     return next((proof for proof in proofs if proof is not None), None)
 
 
-def among_sentence(effect: MemoryEffect) -> str:
+def compared_tasks_sentence(effect: MemoryEffect) -> str:
     """Return a sentence on the compared tasks and their outcomes."""
     n_alike = effect.n_tasks - effect.n_helped - effect.n_hurt
     sentence = f"{effect.n_helped:,} went better with memory, {effect.n_hurt:,} worse and {n_alike:,} alike"
-    return f"{counted(effect.n_tasks, 'task')} of this store {_were(effect.n_tasks)} tried both ways: {sentence}."
+    return (
+        f"{counted(effect.n_tasks, 'task')} of this store {_was_or_were(effect.n_tasks)} tried both ways: {sentence}."
+    )
 
 
 def proof_as_json(proof: Proof, reading: Reading = START) -> dict[str, Any]:
-    """Return both traces for the browser."""
+    """Return both traces as JSON for the browser."""
     traces = [_trace_as_json(trace, reading) for trace in (proof.without, proof.with_memory)]
     return {"traces": traces, "parting": proof.parting, "finds": False}
 
 
 def attempts_phrase(outcomes: Sequence[bool]) -> str:
     """Return `failed`, `failed twice`, `succeeded all 3 times` or `succeeded in 1 of 2 attempts`."""
-    n, n_succeeded = len(outcomes), sum(outcomes)
-    if 0 < n_succeeded < n:
-        return f"succeeded in {n_succeeded:,} of {n:,} attempts"
+    n_attempts, n_succeeded = len(outcomes), sum(outcomes)
+    if 0 < n_succeeded < n_attempts:
+        return f"succeeded in {n_succeeded:,} of {n_attempts:,} attempts"
     verb = "succeeded" if n_succeeded else "failed"
-    return verb if n == 1 else f"{verb} twice" if n == 2 else f"{verb} all {n:,} times"
+    return verb if n_attempts == 1 else f"{verb} twice" if n_attempts == 2 else f"{verb} all {n_attempts:,} times"
 
 
-def parting_step(first: Sequence[Step], second: Sequence[Step]) -> int | None:
-    """Return the first differing step, from 1, or None."""
-    pairs = zip(first, second, strict=False)
-    different = (number for number, (left, right) in enumerate(pairs, start=1) if _act(left) != _act(right))
-    shorter, longer = sorted((len(first), len(second)))
+def parting_step(left_steps: Sequence[Step], right_steps: Sequence[Step]) -> int | None:
+    """Return the number of the first step that differs, from 1, or None."""
+    pairs = zip(left_steps, right_steps, strict=False)
+    different = (
+        number for number, (left, right) in enumerate(pairs, start=1) if _action_text(left) != _action_text(right)
+    )
+    shorter, longer = sorted((len(left_steps), len(right_steps)))
     return next(different, shorter + 1 if shorter < longer else None)
 
 
@@ -150,20 +154,21 @@ def tries_phrase(tries: Tries) -> str:
 
 
 def _proof(memory: MemorySystem, task: TaskEffect) -> Proof | None:
+    """Return the proof for a task, or None if no attempt without memory or with it is stored any more."""
     sides = [[attempt for attempt in task.attempts if attempt.has_used == has_used] for has_used in (False, True)]
     ids = {attempt.experience_id for side in sides for attempt in side}
     experiences = {experience.id: experience for experience in memory.experience.get_many(sorted(ids))}
-    without, with_memory = (_typical(side, experiences) for side in sides)
-    if without is None or with_memory is None:
+    attempt_without, attempt_with = (_typical(side, experiences) for side in sides)
+    if attempt_without is None or attempt_with is None:
         return None
     traces = [
-        Trace(heading=heading, experience=experiences[attempt.experience_id], used=_used(memory, attempt))
-        for heading, attempt in ((WITHOUT, without), (WITH, with_memory))
+        Trace(heading=heading, experience=experiences[attempt.experience_id], used=_used_titles(memory, attempt))
+        for heading, attempt in ((WITHOUT, attempt_without), (WITH, attempt_with))
     ]
     return Proof(
         task_id=task.task_id,
-        sentence=f"{_tried(task.not_used)} without memory: {tries_phrase(task.not_used)}. "
-        f"{_tried(task.used)} with memory: {tries_phrase(task.used)}.",
+        sentence=f"{_tries_text(task.not_used)} without memory: {tries_phrase(task.not_used)}. "
+        f"{_tries_text(task.used)} with memory: {tries_phrase(task.used)}.",
         task=" ".join(shortened(traces[1].experience.task.description, TEXT_CHARACTERS).split()),
         outcomes=(_outcomes(sides[0]), _outcomes(sides[1])),
         without=traces[0],
@@ -188,18 +193,18 @@ def _typical(attempts: Sequence[JudgedAttempt], experiences: dict[str, Experienc
     return max(existing, key=standing, default=None)
 
 
-def _used(memory: MemorySystem, attempt: JudgedAttempt) -> tuple[str, ...]:
-    return tuple(_titles(memory, attempt.used))
+def _used_titles(memory: MemorySystem, attempt: JudgedAttempt) -> tuple[str, ...]:
+    return tuple(_titles_with_nouns(memory, attempt.used))
 
 
-def _titles(memory: MemorySystem, used: Iterable[tuple[str, str]]) -> Iterable[str]:
-    names = {VIEWS[name].kind.records(memory).collection_name: name for name in VIEWS}
-    for collection, record_id in used:
-        name = names.get(collection)
-        if name is None:  # of a memory that another library plugged in
+def _titles_with_nouns(memory: MemorySystem, used_records: Iterable[tuple[str, str]]) -> Iterable[str]:
+    memory_names = {VIEWS[memory_name].kind.records(memory).collection_name: memory_name for memory_name in VIEWS}
+    for collection, record_id in used_records:
+        memory_name = memory_names.get(collection)
+        if memory_name is None:  # of a memory that another library plugged in
             continue
-        for title in VIEWS[name].kind.records(memory).titles([record_id]).values():
-            yield f"{VIEWS[name].kind.noun}: {shortened(' '.join(title.split()), TITLE_CHARACTERS)}"
+        for title in VIEWS[memory_name].kind.records(memory).titles([record_id]).values():
+            yield f"{VIEWS[memory_name].kind.noun}: {shortened(' '.join(title.split()), TITLE_CHARACTERS)}"
 
 
 def _trace_as_json(trace: Trace, reading: Reading) -> dict[str, Any]:
@@ -214,14 +219,14 @@ def _trace_as_json(trace: Trace, reading: Reading) -> dict[str, Any]:
     }
 
 
-def _act(step: Step) -> str:
+def _action_text(step: Step) -> str:
     """Return the action of a step, or its thought without one, with single spaces."""
     return " ".join((step.action if step.action.strip() else step.thought).split())
 
 
-def _tried(tries: Tries) -> str:
+def _tries_text(tries: Tries) -> str:
     return "Tried once" if tries.n == 1 else f"Tried {tries.n:,} times"
 
 
-def _were(n: int) -> str:
+def _was_or_were(n: int) -> str:
     return "was" if n == 1 else "were"

@@ -30,11 +30,14 @@ USUAL_PROGRAMS = Limits().max_programs
 MAX_PROGRAMS = (50, 100, 200, USUAL_PROGRAMS, 1_000)
 """Choices for the number of programs to search."""
 
-COUNTED_AT_ONCE = 400
-"""Maximum number of attempts whose programs are counted in advance."""
+MAX_READ_ATTEMPTS = 400
+"""Maximum number of attempts whose programs are counted before a search."""
 
-LITTLE = 0.02
-"""Share of the tokens. Programs that repeat a function on purpose save several times that."""
+MIN_SHARE_SAVED = 0.02
+"""Share of saved tokens below which programs have little in common.
+
+Programs that repeat a function on purpose save several times that.
+"""
 
 NOT_PROVEN = "not proven"
 SAME, DIFFERENT, UNPROVEN = "does the same", "does something else", "is not checked by any test"
@@ -43,7 +46,7 @@ VERDICTS = {True: SAME, False: DIFFERENT, None: UNPROVEN}
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Compressible:
-    """The programs that there are to compress."""
+    """Whether a scope has programs to compress, and how many."""
 
     sentence: str
     """Trusted text."""
@@ -170,47 +173,50 @@ def program_path(settings: Settings) -> str:
 
 
 def compressible(memory: MemorySystem, where: Mapping[str, Any]) -> Compressible:
-    """Return how many programs a scope has or, beyond `COUNTED_AT_ONCE` attempts, how many attempts."""
-    n = memory.experience.count(restrict_to_successes(where))
-    if not n:
+    """Return how many programs a scope has or, beyond `MAX_READ_ATTEMPTS` attempts, how many attempts."""
+    n_attempts = memory.experience.count(restrict_to_successes(where))
+    if not n_attempts:
         return Compressible(
             sentence="No attempt in scope succeeded, and only the programs of successful ones are compressed.",
             can_run=False,
         )
-    if n > COUNTED_AT_ONCE:
+    successes_text = counted(n_attempts, "successful attempt")
+    if n_attempts > MAX_READ_ATTEMPTS:
         return Compressible(
-            sentence=f"{counted(n, 'successful attempt')} in scope. Compressing finds out how many hold Python.",
+            sentence=f"{successes_text} in scope. Compressing finds out how many hold Python.",
             can_run=True,
         )
     attempts = read_attempts(memory, successful_ids(memory, where))
-    found, n_calling = programs_of(attempts), sum(map(has_calls, attempts))
-    sentence = f"{counted(len(found.programs), 'Python program')} in {counted(n, 'successful attempt')} in scope"
-    calling = f" {counted(n_calling, 'attempt')} with tool calls, which may share workflows." if n_calling else ""
-    if not found.programs:
-        why = f": {reasons(found.dropped)}" if found.dropped else ""
-        return Compressible(sentence=f"{sentence}{why}.{calling}", can_run=bool(n_calling))
-    n_tested = sum(bool(program.tests) for program in found.programs)
-    proving = f", {n_tested:,} with tests that can prove a rewrite."
-    return Compressible(sentence=f"{sentence}{proving}{calling}", can_run=True)
+    extraction, n_calling = programs_of(attempts), sum(map(has_calls, attempts))
+    sentence = f"{counted(len(extraction.programs), 'Python program')} in {successes_text} in scope"
+    calling_sentence = (
+        f" {counted(n_calling, 'attempt')} with tool calls, which may share workflows." if n_calling else ""
+    )
+    if not extraction.programs:
+        reasons_clause = f": {reasons(extraction.dropped)}" if extraction.dropped else ""
+        return Compressible(sentence=f"{sentence}{reasons_clause}.{calling_sentence}", can_run=bool(n_calling))
+    n_tested = sum(bool(program.tests) for program in extraction.programs)
+    tested_clause = f", {n_tested:,} with tests that can prove a rewrite."
+    return Compressible(sentence=f"{sentence}{tested_clause}{calling_sentence}", can_run=True)
 
 
 def headline(result: CompressionResult) -> str:
     """Return a sentence on the number of found functions and their saving, or on the reason for an empty result."""
     if not result.learned:
-        why = explain_empty_result(result.n_attempts, result.n_programs, result.dropped, result.refused)
-        return f"Found no function: {why}. More attempts or a wider scope may help."
+        explanation = explain_empty_result(result.n_attempts, result.n_programs, result.dropped, result.refused)
+        return f"Found no function: {explanation}. More attempts or a wider scope may help."
     n_workflows = sum(is_workflow(learned.concept) for learned in result.learned)
     workflows = f"{counted(n_workflows, 'workflow')} of tool calls" if n_workflows else ""
     if n_workflows == len(result.learned):
         return f"{workflows} in {counted(result.n_attempts, 'attempt')}."
     functions = counted(len(result.learned) - n_workflows, "function")
     programs = counted(result.n_programs, "program")
-    after = result.tokens_after + result.tokens_library
-    saved = 1 - after / result.tokens_before if result.tokens_before else 0.0
-    little = " These programs have little in common." if saved < LITTLE else ""
+    n_tokens_after = result.tokens_after + result.tokens_library
+    share_saved = 1 - n_tokens_after / result.tokens_before if result.tokens_before else 0.0
+    warning = " These programs have little in common." if share_saved < MIN_SHARE_SAVED else ""
     return (
-        f"{functions} in {programs}: {result.tokens_before:,} tokens become {after:,}, "
-        f"counting the library's {result.tokens_library:,} ({percent(saved)} less).{little}"
+        f"{functions} in {programs}: {result.tokens_before:,} tokens become {n_tokens_after:,}, "
+        f"counting the library's {result.tokens_library:,} ({percent(share_saved)} less).{warning}"
         f"{f' Also {workflows}.' if workflows else ''}"
     )
 
@@ -244,37 +250,38 @@ def reasons(counts: Mapping[str, int]) -> str:
 
 
 def made_caption(result: CompressionResult) -> str:
-    """Return the engine, the time and the state of the store of a search, or an empty string if they cannot be read."""
-    at = stored_time_text(result.made_at)
-    by = f" by {result.engine}" if result.engine else ""
-    return f"Found{by} {at}." if at else ""
+    """Return the engine and the time of a search, or an empty string if the time cannot be read."""
+    time = stored_time_text(result.made_at)
+    engine_text = f" by {result.engine}" if result.engine else ""
+    return f"Found{engine_text} {time}." if time else ""
 
 
 def why_outdated(memory: MemorySystem, result: CompressionResult, where: Mapping[str, Any]) -> str:
-    """Return the relevant changes since, as trusted text, or an empty string."""
+    """Return what has changed since a search, as trusted text, or an empty string."""
     collection = memory.experience.collection_name
     if memory.storage.ledger.position(collection).ledger_id != result.ledger_id:
         return "The store has changed since: it was restored, or embedded again."
-    if n := n_changed(memory.storage, collection, result.revision):
-        return f"The store has changed since: {counted(n, 'experience')} added or changed."
+    if n_experiences := n_changed(memory.storage, collection, result.revision):
+        return f"The store has changed since: {counted(n_experiences, 'experience')} added or changed."
     return "" if dict(result.where) == dict(where) else "This was found in another scope than the current one."
 
 
 def found_rows(memory: MemorySystem, result: CompressionResult) -> tuple[FunctionRow, ...]:
     """Return the functions that were found, and whether the library has them now.
 
-    They are sorted by the saving in the half of the tasks where they save less, because such functions generalise.
+    Those that save most in the half of the tasks where they save less come first, because they generalise.
     """
-    stored = {concept.id for concept in memory.concepts.get_many([learned.concept.id for learned in result.learned])}
+    stored_ids = {
+        concept.id for concept in memory.concepts.get_many([learned.concept.id for learned in result.learned])
+    }
     by_saving = sorted(result.learned, key=lambda learned: (learned.saving_elsewhere, learned.saving), reverse=True)
-    return tuple(_row(learned, result, learned.concept.id in stored) for learned in by_saving)
+    return tuple(_function_row(learned, result, learned.concept.id in stored_ids) for learned in by_saving)
 
 
-def _row(learned: LearnedConcept, result: CompressionResult, is_there: bool) -> FunctionRow:
-    proven = "" if learned.is_proven else NOT_PROVEN
-    state = proven
-    if is_there or learned.is_known:
-        state = "in the library" if is_there else "was in the library"
+def _function_row(learned: LearnedConcept, result: CompressionResult, is_in_library: bool) -> FunctionRow:
+    state = "" if learned.is_proven else NOT_PROVEN
+    if is_in_library or learned.is_known:
+        state = "in the library" if is_in_library else "was in the library"
     return FunctionRow(
         id=learned.concept.id,
         name=learned.concept.name,
@@ -284,7 +291,7 @@ def _row(learned: LearnedConcept, result: CompressionResult, is_there: bool) -> 
         arity=learned.arity,
         verified=f"{learned.n_verified:,} of {learned.n_checked:,}" if learned.n_checked else "no test runs it",
         state=state,
-        is_new=not (is_there or learned.is_known),
+        is_new=not (is_in_library or learned.is_known),
         is_proven=learned.is_proven,
         is_workflow=is_workflow(learned.concept),
     )
@@ -327,8 +334,8 @@ def plan_adding(
 ) -> CompressPlan:
     """Return a plan to add the chosen functions and the functions that they call."""
     concepts = result.with_callees(ids)
-    stored = {concept.id for concept in memory.concepts.get_many([concept.id for concept in concepts])}
-    new = [concept for concept in concepts if concept.id not in stored]
+    stored_ids = {concept.id for concept in memory.concepts.get_many([concept.id for concept in concepts])}
+    new = [concept for concept in concepts if concept.id not in stored_ids]
     n_strategies = len(new_strategies(memory, new)) if with_strategies else 0
     return CompressPlan(
         found=result,

@@ -34,7 +34,7 @@ TEXT_CHARACTERS = 400
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ImportRequest:
-    """A person's wish for an import."""
+    """What a person asked to import."""
 
     sources: Sources
     format: str = AUTOMATIC
@@ -54,7 +54,7 @@ class Sample:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ImportPreview:
-    """The effect of an import before anything is added."""
+    """What an import would add."""
 
     request: ImportRequest
     headline: str
@@ -108,30 +108,30 @@ def request_of(
 
 def preview_import(memory: MemorySystem, request: ImportRequest, on_progress: Progress | None = None) -> ImportPreview:
     """Return the preview of an import. Nothing is stored."""
-    sink = CountingSink(memory)
-    report = _run(memory, sink, request, on_progress)
+    counting_sink = CountingSink(memory)
+    report = _run_import(memory, counting_sink, request, on_progress)
     return ImportPreview(
         request=request,
         headline=f"{counted(report.added, 'record')} of {counted(report.files, 'file')} would be added.",
         facts=_facts(report),
         n_refused=report.rejected,
         notes=tuple(_notes(report)),
-        samples=tuple(map(_sample, sink.samples)),
+        samples=tuple(map(_sample, counting_sink.samples)),
         problems=_problems(report),
         button=f"Import {counted(report.added, 'record')}" if report.added else "",
     )
 
 
 def import_request(memory: MemorySystem, request: ImportRequest, on_progress: Progress | None = None) -> ImportResult:
-    """Import as one operation. A row that is refused stops no other."""
+    """Import as one operation. Rows that are refused do not stop the import of others."""
     sink = MemorySink(memory, "import from the dashboard")
-    report = _run(memory, sink, request, on_progress)
+    report = _run_import(memory, sink, request, on_progress)
     sentence = f"Imported {counted(report.added, 'record')} from {counted(report.files, 'file')}"
     done = CompletedAct(sink.operation_id, sentence) if report.added and sink.operation_id else None
     return ImportResult(done, _problems(report))
 
 
-def _run(memory: MemorySystem, sink: Sink, request: ImportRequest, on_progress: Progress | None) -> ImportReport:
+def _run_import(memory: MemorySystem, sink: Sink, request: ImportRequest, on_progress: Progress | None) -> ImportReport:
     return import_paths(
         sink,
         request.sources.paths,
@@ -151,41 +151,42 @@ def _sources(files: Sequence[tuple[str, bytes]], path: str) -> Sources:
 
 
 def _facts(report: ImportReport) -> tuple[Fact, ...]:
-    named = {
+    counts_by_name = {
         "Experiences": report.added_attempts,
         "Concepts": report.added_concepts,
         "Strategies": report.added_strategies,
         "Journal entries": report.added_entries,
         "Turns of conversations": report.added_turns,
     }
-    facts = {name: n for name, n in named.items() if n} | {"Here already": report.skipped, "Refused": report.rejected}
+    facts = {name: n for name, n in counts_by_name.items() if n}
+    facts |= {"Here already": report.skipped, "Refused": report.rejected}
     return tuple(Fact(name, f"{n:,}") for name, n in facts.items())
 
 
 def _notes(report: ImportReport) -> list[str]:
-    unknown = [
-        f"Of what was read, {counted(n, 'attempt')} {'has' if n == 1 else 'have'} an unknown outcome: {why}."
-        for why, n in report.unknown.items()
+    unknown_notes = [
+        f"Of what was read, {counted(n, 'attempt')} {'has' if n == 1 else 'have'} an unknown outcome: {reason}."
+        for reason, n in report.unknown.items()
         if n
     ]
-    judged = [f"Outcomes from the score {rule}: {counted(n, 'attempt')}." for rule, n in report.judged.items()]
+    score_notes = [f"Outcomes from the score {rule}: {counted(n, 'attempt')}." for rule, n in report.judged.items()]
     kinds = ", ".join(f"{kind} {n:,}" for kind, n in sorted(report.scrubbed.items()))
-    secrets = [f"Secrets that are taken out of the texts: {kinds}."] if kinds else []
-    purged = [f"{counted(report.purged, 'record')} had been purged here, and are not taken again."]
-    unclaimed = [f"{counted(report.unclaimed, 'file')} empty or in no known format, and skipped."]
+    secret_notes = [f"Secrets that are taken out of the texts: {kinds}."] if kinds else []
+    purged_note = [f"{counted(report.purged, 'record')} had been purged here, and are not taken again."]
+    skipped_note = [f"{counted(report.unclaimed, 'file')} empty or in no known format, and skipped."]
     return [
-        *judged,
-        *unknown,
-        *secrets,
-        *(unclaimed if report.unclaimed else []),
-        *(purged if report.purged else []),
+        *score_notes,
+        *unknown_notes,
+        *secret_notes,
+        *(skipped_note if report.unclaimed else []),
+        *(purged_note if report.purged else []),
     ]
 
 
 def _problems(report: ImportReport) -> tuple[str, ...]:
-    left = report.rejected - len(report.rejections)
-    more = (f"and {left:,} more",) if left > 0 else ()
-    return (*(_refusal(rejection) for rejection in report.rejections), *more)
+    n_unlisted = report.rejected - len(report.rejections)
+    further = (f"and {n_unlisted:,} more",) if n_unlisted > 0 else ()
+    return (*(_refusal(rejection) for rejection in report.rejections), *further)
 
 
 def _refusal(rejection: Rejection) -> str:
@@ -198,45 +199,47 @@ def _sample(item: Item) -> Sample:
     return show(item)
 
 
-def _of_attempt(item: Trajectory | ExportedExperience) -> Sample:
+def _attempt_sample(item: Trajectory | ExportedExperience) -> Sample:
     attempt = to_trajectory(item.experience) if isinstance(item, ExportedExperience) else item
     answer = attempt.metadata.get("solution", "")
-    last = next((step.observation or step.action for step in reversed(attempt.steps)), "")
+    last_output = next((step.observation or step.action for step in reversed(attempt.steps)), "")
     outcome = outcome_with_sign(attempt.outcome.label)
     return Sample(
         kind="Experience",
-        title=_short(attempt.task.description),
-        text=_short(str(answer or last)),
+        title=_one_line(attempt.task.description),
+        text=_one_line(str(answer or last_output)),
         about=f"{outcome}, {counted(len(attempt.steps), 'step')}, {attempt.agent_id or 'agent not named'}",
     )
 
 
-def _of_strategy(item: ExportedStrategy) -> Sample:
+def _strategy_sample(item: ExportedStrategy) -> Sample:
     strategy = item.strategy
-    return Sample(kind="Strategy", title=_short(strategy.situation), text=_short(strategy.suggestion), about="")
+    return Sample(kind="Strategy", title=_one_line(strategy.situation), text=_one_line(strategy.suggestion), about="")
 
 
-def _of_concept(item: CodeConcept | ExportedConcept) -> Sample:
+def _concept_sample(item: CodeConcept | ExportedConcept) -> Sample:
     concept = item.concept if isinstance(item, ExportedConcept) else item
-    return Sample(kind="Concept", title=_short(concept.name), text=_short(concept.description), about="")
+    return Sample(kind="Concept", title=_one_line(concept.name), text=_one_line(concept.description), about="")
 
 
-def _of_entry(item: JournalEntry) -> Sample:
-    return Sample(kind="Journal entry", title=_short(item.entry_type), text=_short(item.content), about="")
+def _entry_sample(item: JournalEntry) -> Sample:
+    return Sample(kind="Journal entry", title=_one_line(item.entry_type), text=_one_line(item.content), about="")
 
 
-def _of_turn(item: Turn) -> Sample:
-    return Sample(kind="Turn of a conversation", title=_short(item.user_text), text=_short(item.response), about="")
+def _turn_sample(item: Turn) -> Sample:
+    return Sample(
+        kind="Turn of a conversation", title=_one_line(item.user_text), text=_one_line(item.response), about=""
+    )
 
 
 _SHOWN: Sequence[tuple[tuple[type, ...], Callable[..., Sample]]] = (
-    ((Trajectory, ExportedExperience), _of_attempt),
-    ((ExportedStrategy,), _of_strategy),
-    ((CodeConcept, ExportedConcept), _of_concept),
-    ((JournalEntry,), _of_entry),
-    ((Turn,), _of_turn),
+    ((Trajectory, ExportedExperience), _attempt_sample),
+    ((ExportedStrategy,), _strategy_sample),
+    ((CodeConcept, ExportedConcept), _concept_sample),
+    ((JournalEntry,), _entry_sample),
+    ((Turn,), _turn_sample),
 )
 
 
-def _short(text: str) -> str:
+def _one_line(text: str) -> str:
     return shortened(" ".join(text.split()), TEXT_CHARACTERS)

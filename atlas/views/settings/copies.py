@@ -96,9 +96,9 @@ class Export:
             yield encode_line(record, known_lines()) + "\n"
 
 
-def backup_name(memory: MemorySystem, why: str = "backup") -> str:
+def backup_name(memory: MemorySystem, purpose: str = "backup") -> str:
     """Return the name of a new backup: `my-agent-backup-20260131-090507.zip`."""
-    return rotation.backup_name(memory.storage, why)
+    return rotation.backup_name(memory.storage, purpose)
 
 
 def backup_sentence(report: BackupReport, target: Path) -> str:
@@ -132,16 +132,13 @@ def make_own_backup(memory: MemorySystem, n_kept: int | None = None) -> Rotation
 
 
 def recorded_backups(memory: MemorySystem) -> dict[str, str]:
-    """Return the times of the backups that are recorded and may be restored here, by their paths.
-
-    The newest is first.
-    """
+    """Return the times of the recorded backups that may be restored here, by path. The newest comes first."""
     backups = {note.path: note.made_at for note in reversed(read_backups(memory.storage.ledger))}
     directory = backup_directory(memory)
     return (
         backups
         if may_name_paths()
-        else {path: at for path, at in backups.items() if PurePath(path).parent == directory}
+        else {path: made_at for path, made_at in backups.items() if PurePath(path).parent == directory}
     )
 
 
@@ -160,12 +157,14 @@ def backup_state(memory: MemorySystem, now: datetime) -> BackupState:
     """Return the state of the newest recorded backup."""
     made_at = next(map(datetime.fromisoformat, recorded_backups(memory).values()), None)
     is_old = made_at is not None and now - made_at > timedelta(days=OLD_DAYS)
-    is_outdated = is_old and made_at is not None and any(each.created_at > made_at for each in memory.history(1))
+    is_outdated = (
+        is_old and made_at is not None and any(operation.created_at > made_at for operation in memory.history(1))
+    )
     return BackupState(made_at=made_at, is_outdated=is_outdated)
 
 
 def needs_backup(memory: MemorySystem, n_own: int) -> bool:
-    """Return whether the visitor should see to backups: an admin of a store that has more than sample data.
+    """Return whether the visitor should make backups: an admin of a store that has more than sample data.
 
     Args:
         n_own: Number of records that are not sample data.
@@ -225,10 +224,17 @@ def restore_from(memory: MemorySystem, source: Path, *, keep: Path) -> str:
     return f"Restored {counted(report.n_records, 'record')}"
 
 
-def _rows(memory: MemorySystem, now: Mapping[str, int], after: Mapping[str, int]) -> tuple[CountRow, ...]:
-    named = names_of_collections(memory)
-    names = [*named, *sorted({*now, *after} - {*named})]
-    rows = [CountRow(kind=named.get(name, name), now=now.get(name, 0), after=after.get(name, 0)) for name in names]
+def _rows(
+    memory: MemorySystem, present_counts: Mapping[str, int], backup_counts: Mapping[str, int]
+) -> tuple[CountRow, ...]:
+    names_by_collection = names_of_collections(memory)
+    names = [*names_by_collection, *sorted({*present_counts, *backup_counts} - {*names_by_collection})]
+    rows = [
+        CountRow(
+            kind=names_by_collection.get(name, name), now=present_counts.get(name, 0), after=backup_counts.get(name, 0)
+        )
+        for name in names
+    ]
     return tuple(row for row in rows if row.now or row.after)
 
 

@@ -10,8 +10,8 @@ from atlas.views.ask.proof import (
     RECORDED,
     MemoryEffect,
     Proof,
-    among_sentence,
     attempts_phrase,
+    compared_tasks_sentence,
     example_of,
     proof_as_json,
     proof_of,
@@ -86,12 +86,11 @@ def draw_proof(memory: MemorySystem, answer: Answer, proof: Proof | None) -> Non
     with st.container(key="ask_proof"):
         st.subheader(TITLE, anchor=ANCHOR)
         if proof is None:
-            st.caption(
-                f"No task of a strong or medium hit was tried both with memory and without. {among_sentence(effect)}"
-            )
+            absence = "No task of a strong or medium hit was tried both with memory and without."
+            st.caption(f"{absence} {compared_tasks_sentence(effect)}")
             return
         st.markdown(f"**{proof.sentence}**")
-        st.caption(f"{RECORDED.format(strength_of(answer, proof))} {among_sentence(effect)}")
+        st.caption(f"{RECORDED.format(strength_of(answer, proof))} {compared_tasks_sentence(effect)}")
         initial = Reading(at=proof.parting or 0)
         reading = current_reading(_KEY, proof.id, initial)
         draw_trace(proof_as_json(proof, reading), trace_id=proof.id, key=_KEY, initial=initial)

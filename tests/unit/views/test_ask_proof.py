@@ -15,8 +15,8 @@ from atlas.testing import FixedClock, HashEmbedder
 from atlas.views.ask.answer import Configuration, answered, block_of, counts, hits_for
 from atlas.views.ask.examples import demonstrations, invitations, neighbour
 from atlas.views.ask.proof import (
-    among_sentence,
     attempts_phrase,
+    compared_tasks_sentence,
     example_of,
     parting_step,
     proof_as_json,
@@ -114,7 +114,7 @@ def test_the_proof_counts_the_attempts_and_shows_the_latest_of_each_kind(both_wa
     ]  # fmt: skip
     assert (proof.without.used, proof.with_memory.used) == ((), ("strategy: Fare rules",))
     assert proof.parting == 2
-    assert among_sentence(effect) == (
+    assert compared_tasks_sentence(effect) == (
         "1 task of this store was tried both ways: 1 went better with memory, 0 worse and 0 alike."
     )
 
