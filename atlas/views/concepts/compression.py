@@ -46,7 +46,7 @@ VERDICTS = {True: SAME, False: DIFFERENT, None: UNPROVEN}
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Compressible:
-    """Whether a scope has programs to compress, and how many."""
+    """The number of programs in a scope that can be compressed."""
 
     sentence: str
     """Trusted text."""

@@ -34,7 +34,7 @@ TEXT_CHARACTERS = 400
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ImportRequest:
-    """What a person asked to import."""
+    """An import that a person asked for."""
 
     sources: Sources
     format: str = AUTOMATIC
@@ -54,7 +54,7 @@ class Sample:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ImportPreview:
-    """What an import would add."""
+    """The preview of an import."""
 
     request: ImportRequest
     headline: str

@@ -44,7 +44,7 @@ class Share:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Difference:
-    """What sets selected records apart from the others."""
+    """The differences between selected records and the others."""
 
     words: tuple[Share, ...]
     """Words of the tasks that are significantly more frequent in the selection, most distinctive first."""
