@@ -45,6 +45,7 @@ AXIS = "Strictness"
 HOW_SURE = "Strictness is how sure search must be before it answers."
 ABOUT = f"{HOW_SURE} At 0 it hides nothing. 1 is the level that ATLAS measured on this store."
 
+PROVISIONAL = "The curves are provisional, of a few records, until search is measured."
 UNMEASURED = "Its curves are drawn once there are enough records to measure them."
 
 OWN_RIGHT, JUDGED_RIGHT = "Own attempts: first hit right", "Judged queries: first hit right"
@@ -95,6 +96,11 @@ def calibrated_curves(memory: MemorySystem) -> Curves:
         NOTHING_FOUND: {strictness: costs_at.own_hidden for strictness, costs_at in measured.items()},
         OFF_TOPIC_ANSWERED: {strictness: costs_at.foreign_shown for strictness, costs_at in measured.items()},
     }
+
+
+def strictness_caption(measured: Curves, calibrated: Curves) -> str:
+    """Return what strictness is, and whether its curves are provisional or missing, as they are not measured."""
+    return HOW_SURE if measured else f"{HOW_SURE} {PROVISIONAL if calibrated else UNMEASURED}"
 
 
 def curves_chart(curves: Curves, before: float, after: float) -> Chart:

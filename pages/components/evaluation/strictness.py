@@ -12,10 +12,8 @@ from atlas.views.evaluation.own import LiveEvaluation
 from atlas.views.evaluation.strictness import (
     ABOUT,
     DEFAULT_STRICTNESS,
-    HOW_SURE,
     MOST,
     STEP,
-    UNMEASURED,
     Curves,
     StrictnessPlan,
     StrictnessQuery,
@@ -26,6 +24,7 @@ from atlas.views.evaluation.strictness import (
     loss_sentences,
     measured_curves,
     plan_sentence,
+    strictness_caption,
     strictness_plan,
     strictness_queries,
 )
@@ -59,7 +58,9 @@ def draw_strictness(memory: MemorySystem, suggested: float | None = None, trade:
     """
     now, slider = memory.strictness(), _slider(store_state(memory))
     chosen: float = st.session_state.setdefault(slider, now)
-    curves = _curves(memory)
+    measured = measured_curves(live_result(memory, LiveEvaluation).current())
+    calibrated = {} if measured else _calibrated(store_state(memory), _memory=memory)
+    curves = measured or calibrated
     st.markdown("##### What another strictness would change", help=ABOUT)
     if trade is not None:
         with st.container(horizontal=True, vertical_alignment="center", gap="small"):
@@ -67,7 +68,7 @@ def draw_strictness(memory: MemorySystem, suggested: float | None = None, trade:
             st.button(f"Try {trade.strictness:g}", key="evaluation_strictness_try", on_click=preview_strictness,
                       args=(memory, trade.strictness))  # fmt: skip
     else:
-        st.caption(HOW_SURE if curves else f"{HOW_SURE} {UNMEASURED}")
+        st.caption(strictness_caption(measured, calibrated))
     with st.container(gap=None, key=f"evaluation_strictness_{'chart' if curves else 'alone'}"):
         if curves:
             chart = curves_chart(curves, now, suggested if suggested is not None and chosen == now else chosen)
@@ -78,12 +79,6 @@ def draw_strictness(memory: MemorySystem, suggested: float | None = None, trade:
         _draw_plan(memory, chosen)
     elif now != DEFAULT_STRICTNESS:
         _draw_back(memory)
-
-
-def _curves(memory: MemorySystem) -> Curves:
-    """Return the answers by strictness, as they were measured on the store, or else as its level was set."""
-    evaluation = live_result(memory, LiveEvaluation).current()
-    return measured_curves(evaluation) or _calibrated(store_state(memory), _memory=memory)
 
 
 def _draw_plan(memory: MemorySystem, chosen: float) -> None:

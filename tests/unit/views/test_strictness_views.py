@@ -19,6 +19,7 @@ from atlas.views.evaluation.strictness import (
     curves_chart,
     loss_sentences,
     plan_sentence,
+    strictness_caption,
 )
 
 LOST = ChangedQuery(query="cancel a flight", best="refund a ticket", relevance=0.312, n_before=2, n_after=0)
@@ -112,3 +113,12 @@ def test_the_level_of_each_memory_is_told_with_its_costs():
     [line] = cost_lines({"experience": LevelCosts(level=0.2, foreign_shown=0.03, own_hidden=0.1)})
     found = "3% of off-topic questions find something, and 10% of the store's own find nothing"
     assert line == f"Experience: 0.20, with which {found}"
+
+
+def test_curves_from_before_the_measurement_are_called_provisional():
+    curves = {OFF_TOPIC_ANSWERED: {1.0: 0.2}}
+    assert "provisional" not in strictness_caption(curves, {})
+    assert strictness_caption({}, curves).endswith(
+        "The curves are provisional, of a few records, until search is measured."
+    )
+    assert strictness_caption({}, {}).endswith("once there are enough records to measure them.")
