@@ -100,8 +100,8 @@ class DomainRow:
 
     def as_line(self) -> Row:
         """Return the domain as a table shows it."""
-        n = self.rate.n_known
-        text = f"{rate_text(self.rate)} of {n:,}\nlikely {interval_text(self.rate)}" if n else "–"
+        n_known = self.rate.n_known
+        text = f"{rate_text(self.rate)} of {n_known:,}\nlikely {interval_text(self.rate)}" if n_known else "–"
         return DomainLine(
             id=str(self.number),
             name=self.name,
@@ -149,7 +149,7 @@ def domain_rows(memory_map: MemoryMap, outcomes: Categories) -> tuple[DomainRow,
     Domains of which no outcome is known come last.
     """
     average = success_rate(outcomes).share
-    rows = [_row(memory_map, outcomes, domain, average) for domain in memory_map.domains]
+    rows = [_domain_row(memory_map, outcomes, domain, average) for domain in memory_map.domains]
     return tuple(sorted(rows, key=lambda row: (not row.is_weak, share_for_order(row.rate), -row.n, row.name)))
 
 
@@ -191,8 +191,10 @@ def members_to_show(memory_map: MemoryMap, row: DomainRow) -> list[str]:
     """Return ids of a domain's members, the most typical first, then those near its centre: at most `MAX_MEMBERS`."""
     members = np.flatnonzero(memory_map.labels == row.number)
     distances = np.linalg.norm(memory_map.coordinates[members] - np.array(row.centre, np.float32), axis=1)
-    near = (memory_map.ids[number] for number in members[np.argsort(distances, kind="stable")[:MAX_MEMBERS]].tolist())
-    return [*dict.fromkeys([*row.typical, *near])][:MAX_MEMBERS]
+    nearest = (
+        memory_map.ids[number] for number in members[np.argsort(distances, kind="stable")[:MAX_MEMBERS]].tolist()
+    )
+    return [*dict.fromkeys([*row.typical, *nearest])][:MAX_MEMBERS]
 
 
 def domain_tasks(ids: Sequence[str], points: Points, titles: Mapping[str, str]) -> DomainTasks:
@@ -227,10 +229,12 @@ def rank_lines(ids: Sequence[str], points: Points, titles: Mapping[str, str]) ->
 
 
 def _task_line(ids: Sequence[str], points: Points, titles: Mapping[str, str]) -> TaskLine:
-    """Return a line that opens the first attempt, or the first that failed."""
+    """Return a row for attempts at one task. It opens the first attempt that failed, or else the first."""
     outcomes = [_outcome(record_id, points) for record_id in ids]
-    first = next((i for i, outcome in zip(ids, outcomes, strict=True) if outcome == OUTCOMES[FAILED]), ids[0])
-    return TaskLine(id=first, outcomes=outcome_labels(outcomes), task=titles[first])
+    opened_id = next(
+        (record_id for record_id, outcome in zip(ids, outcomes, strict=True) if outcome == OUTCOMES[FAILED]), ids[0]
+    )
+    return TaskLine(id=opened_id, outcomes=outcome_labels(outcomes), task=titles[opened_id])
 
 
 def _n_excess_failures(ids: Sequence[str], points: Points) -> int:
@@ -240,21 +244,21 @@ def _n_excess_failures(ids: Sequence[str], points: Points) -> int:
 
 
 def sizes_offered(memory_map: MemoryMap) -> list[int]:
-    """Return the choices for the smallest domain: the map's own, and steps around it."""
-    n = len(memory_map.ids)
+    """Return the choices for the minimum size of a domain, which include that of the map."""
+    n_points = len(memory_map.ids)
     steps = {round(5 * 1.35**step) for step in range(40)}
-    return sorted({size for size in steps if size <= max(5, n // 4)} | {memory_map.recipe.min_domain_size})
+    return sorted({size for size in steps if size <= max(5, n_points // 4)} | {memory_map.recipe.min_domain_size})
 
 
-def _row(memory_map: MemoryMap, outcomes: Categories, domain: Domain, average: float | None) -> DomainRow:
-    inside = memory_map.labels == domain.number
-    rate = success_rate(outcomes[inside])
-    distances = np.linalg.norm(memory_map.coordinates[inside] - np.array(domain.centre, np.float32), axis=1)
+def _domain_row(memory_map: MemoryMap, outcomes: Categories, domain: Domain, average: float | None) -> DomainRow:
+    is_member = memory_map.labels == domain.number
+    rate = success_rate(outcomes[is_member])
+    distances = np.linalg.norm(memory_map.coordinates[is_member] - np.array(domain.centre, np.float32), axis=1)
     return DomainRow(
         number=domain.number,
         name=domain.name,
         is_named_by_person=domain.is_named_by_person,
-        n=int(inside.sum()),
+        n=int(is_member.sum()),
         rate=rate,
         centre=domain.centre,
         radius=float(np.quantile(distances, MEMBERS_IN_RADIUS)) if len(distances) else 0.0,

@@ -38,7 +38,7 @@ GOLDEN_ANGLE = np.pi * (3 - np.sqrt(5))
 """Angle between the directions in which marks at the same place are moved, in radians."""
 
 Places = npt.NDArray[np.float64]
-"""Shape (n, 2). While they are spread, in cells from the corner of the window."""
+"""Points of shape (n, 2), in cells from the corner of the window while they are spread."""
 
 _WAVES = np.pi * np.arange(CELLS) / CELLS
 _COSINES = np.cos(np.outer(_WAVES, np.arange(CELLS) + 0.5))
@@ -51,36 +51,36 @@ def spread_map(memory_map: MemoryMap) -> MemoryMap:
 
 
 def spread_places(memory_map: MemoryMap) -> Places:
-    """Return the drawn places of the points, followed by those of the domains' centres, in the map's coordinates.
+    """Return the places of the points and then of the domains' centres, as drawn, in the map's coordinates.
 
     Records that were placed after the fit do not move the others.
 
     Source:
         Density-equalising maps by diffusion (Gastner & Newman, PNAS 2004).
     """
-    n, is_fitted = len(memory_map.coordinates), ~memory_map.is_placed
+    n_points, is_fitted = len(memory_map.coordinates), ~memory_map.is_placed
     centres = [domain.centre for domain in memory_map.domains]
     positions = np.concatenate([memory_map.coordinates, np.array(centres, np.float64).reshape(-1, 2)])
     if not is_fitted.any():
         return positions
-    fitted = positions[:n][is_fitted]
-    low, sides = fitted.min(axis=0), np.maximum(np.ptp(fitted, axis=0), 1e-9)
-    places = (MARGIN + (1 - 2 * MARGIN) * (positions - low) / sides) * CELLS
-    places = _spread(places, places[:n][is_fitted])
-    places[:n][is_fitted] = _separate(places[:n][is_fitted])
-    spread: Places = low + places / CELLS * sides
-    return spread
+    fitted = positions[:n_points][is_fitted]
+    corner, sides = fitted.min(axis=0), np.maximum(np.ptp(fitted, axis=0), 1e-9)
+    places = (MARGIN + (1 - 2 * MARGIN) * (positions - corner) / sides) * CELLS
+    places = _even_out(places, places[:n_points][is_fitted])
+    places[:n_points][is_fitted] = _separate(places[:n_points][is_fitted])
+    map_places: Places = corner + places / CELLS * sides
+    return map_places
 
 
 def move_map(memory_map: MemoryMap, places: Places) -> MemoryMap:
     """Return the map with its points and domains at the places that `spread_places` returned."""
-    n = len(memory_map.coordinates)
-    centres = places[n:].tolist()
+    n_points = len(memory_map.coordinates)
+    centres = places[n_points:].tolist()
     domains = [replace(domain, centre=(x, y)) for domain, (x, y) in zip(memory_map.domains, centres, strict=True)]
-    return replace(memory_map, coordinates=places[:n].astype(np.float32), domains=tuple(domains))
+    return replace(memory_map, coordinates=places[:n_points].astype(np.float32), domains=tuple(domains))
 
 
-def _spread(places: Places, fitted: Places) -> Places:
+def _even_out(places: Places, fitted: Places) -> Places:
     """Return the places after a diffusion that evens out the density of the fitted points."""
     x, y = fitted.T
     counts = np.histogram2d(x, y, bins=CELLS, range=[[0, CELLS]] * 2)[0]
@@ -99,23 +99,23 @@ def _separate(places: Places) -> Places:
     """Return the places moved apart until almost no marks overlap."""
     from scipy.spatial import cKDTree
 
-    n = len(places)
-    if n > MAX_SEPARATED:
+    n_points = len(places)
+    if n_points > MAX_SEPARATED:
         return places
-    width = CELLS * MARK_WIDTH / np.sqrt(n + 30)
-    angles = np.arange(n) * GOLDEN_ANGLE
+    width = CELLS * MARK_WIDTH / np.sqrt(n_points + 30)
+    angles = np.arange(n_points) * GOLDEN_ANGLE
     places = places + np.stack([np.cos(angles), np.sin(angles)], axis=-1) * width * 1e-3
     for _ in range(SEPARATION_ROUNDS):
         pairs = cKDTree(places).query_pairs(width, output_type="ndarray")
         if not len(pairs):
             break
-        first, second = pairs.T
-        differences = places[first] - places[second]
+        left, right = pairs.T
+        differences = places[left] - places[right]
         distances = np.maximum(np.linalg.norm(differences, axis=1, keepdims=True), 1e-9)
         pushes = differences / distances * (width - distances) / 3
         moves = np.zeros_like(places)
-        np.add.at(moves, first, pushes)
-        np.add.at(moves, second, -pushes)
+        np.add.at(moves, left, pushes)
+        np.add.at(moves, right, -pushes)
         lengths = np.linalg.norm(moves, axis=1, keepdims=True)
         places = np.clip(places + moves * np.minimum(1, width / 2 / np.maximum(lengths, 1e-9)), 0, CELLS)
     return places
