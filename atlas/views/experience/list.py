@@ -95,11 +95,11 @@ def place_and_mark(
 ) -> tuple[ExperienceRow, ...]:
     """Return the rows with their domains and marks."""
     marks = memory.experience.marks([row.id for row in rows])
-    domains = domain_names(memory_map, [each for row in rows for each in row.ids])
+    domains = domain_names(memory_map, [record_id for row in rows for record_id in row.ids])
     return tuple(
         replace(
             row,
-            domain=domain_text(domains.get(each, "") for each in row.ids),
+            domain=domain_text(domains.get(record_id, "") for record_id in row.ids),
             marks=marks_text(marks.get(row.id, NO_MARKS)),
             state=row_state(marks.get(row.id, NO_MARKS)),
         )
@@ -108,20 +108,26 @@ def place_and_mark(
 
 
 def ids_with_memory(memory: MemorySystem, rows: Iterable[Mapping[str, Any]]) -> frozenset[str]:
-    """Return the ids of the attempts that were given records of the memories or used some, of rows as a store lists."""
+    """Return the ids of the attempts that were given records of the memories, or used some.
+
+    Args:
+        rows: Attempts as the store lists them.
+    """
     attempts = {row["id"]: row["metadata"] for row in rows}
     attempt_ids = [metadata.get("trajectory_id", "") for metadata in attempts.values()]
-    used = memory.storage.ledger.usage.records_by_attempt(attempt_ids)
+    used_by_attempt = memory.storage.ledger.usage.records_by_attempt(attempt_ids)
     return frozenset(
-        each
-        for each, metadata in attempts.items()
-        if metadata.get(SHOWN_RECORDS) or metadata.get("trajectory_id") in used
+        record_id
+        for record_id, metadata in attempts.items()
+        if metadata.get(SHOWN_RECORDS) or metadata.get("trajectory_id") in used_by_attempt
     )
 
 
-def memory_text(n_with: int, n: int) -> str:
+def memory_text(n_with: int, n_attempts: int) -> str:
     """Return `used` for one attempt with it, `used in 2 of 4` for several attempts, or empty without any."""
-    return "" if not n_with else "used" if n == 1 else f"used in {n_with:,}{NO_BREAK}of{NO_BREAK}{n:,}"
+    return (
+        "" if not n_with else "used" if n_attempts == 1 else f"used in {n_with:,}{NO_BREAK}of{NO_BREAK}{n_attempts:,}"
+    )
 
 
 def domain_text(domains: Iterable[str]) -> str:
@@ -136,10 +142,12 @@ def took_text(metadata: Mapping[str, Any]) -> str:
     return "" if seconds is None else duration_text(seconds)
 
 
-def _row(row: Mapping[str, Any], experience: Experience | None, has_memory: bool, has_agents: bool) -> ExperienceRow:
-    metadata = row["metadata"]
+def _stored_row(
+    stored_row: Mapping[str, Any], experience: Experience | None, has_memory: bool, has_agents: bool
+) -> ExperienceRow:
+    metadata = stored_row["metadata"]
     return ExperienceRow(
-        id=row["id"],
+        id=stored_row["id"],
         outcomes=outcome_labels([outcome_of(metadata)]),
         task=experience.task.description[:TASK_CHARACTERS] if experience else str(metadata.get("title", "")),
         ending=ending_of(experience) if experience else "",
@@ -174,25 +182,27 @@ def experience_rows(
 
 def _outcomes(experience: Experience, hit: Hit[str] | None) -> list[str]:
     """Return the outcomes of the attempts in a row: its own, and the outcomes that a search grouped with it."""
-    joined = Counter(hit.outcomes).elements() if hit is not None else ()
-    return [*joined] or [experience.outcome.label]
+    grouped = Counter(hit.outcomes).elements() if hit is not None else ()
+    return [*grouped] or [experience.outcome.label]
 
 
 def outcome_of(metadata: Mapping[str, Any]) -> str:
-    """Return the outcome of an experience as the store lists it. One of another library is unknown."""
+    """Return the outcome of an experience from its stored metadata. An outcome that ATLAS does not have is unknown."""
     return metadata["outcome"] if metadata.get("outcome") in OUTCOMES else "unknown"
 
 
 def stored_rows(memory: MemorySystem, rows: Sequence[Mapping[str, Any]]) -> tuple[ExperienceRow, ...]:
     """Return a row of the list for each row of the store, with the attempt's ending, agent and use of memory."""
-    users = ids_with_memory(memory, rows)
-    experiences = {each.id: each for each in memory.experience.get_many([row["id"] for row in rows])}
+    ids_using_memory = ids_with_memory(memory, rows)
+    experiences = {experience.id: experience for experience in memory.experience.get_many([row["id"] for row in rows])}
     has_agents = len(memory.experience.values("agent_id")) > 1
-    return tuple(_row(row, experiences.get(row["id"]), row["id"] in users, has_agents) for row in rows)
+    return tuple(
+        _stored_row(row, experiences.get(row["id"]), row["id"] in ids_using_memory, has_agents) for row in rows
+    )
 
 
 def count_with_rate(memory: MemorySystem, query: Query) -> Count:
-    """Return the number of experiences and their order, with the share that succeeded if outcomes are known."""
+    """Return the number of experiences, with a note on their order and, if outcomes are known, their success rate."""
     rate, order = SuccessRate.of(memory.experience.values("outcome", query.where)), order_text(EXPERIENCE, query)
     if rate.interval is None:
         return Count(rate.n, order)
@@ -200,5 +210,5 @@ def count_with_rate(memory: MemorySystem, query: Query) -> Count:
 
 
 def profile_note(memory: MemorySystem, result: SearchResult) -> str:
-    """Return the note that a search was ranked by other weights than chosen, or an empty string."""
+    """Return a note if a search ranked with other weights than the chosen ones, or an empty string."""
     return STANDS_IN if result.hits and profile_problems(memory) else ""

@@ -1,4 +1,4 @@
-"""Setting how attempts ended, as a plan."""
+"""Plans that set the outcomes of attempts."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ class OutcomeRequest:
     def propose(self, memory: MemorySystem) -> OutcomeProposal:
         """Return the current plan."""
         plan = memory.experience.plan_outcomes(self.ids, self.success)
-        return OutcomeProposal(plan=plan, view=_view(plan, _figure(memory, plan)))
+        return OutcomeProposal(plan=plan, view=_outcome_view(plan, _rate_figure(memory, plan)))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -51,30 +51,30 @@ class OutcomeProposal:
         return scoped.operation_id
 
 
-def _view(plan: OutcomePlan, figure: Figure) -> PlanView:
-    n, label = len(plan.changes), plan.label
-    same = f" {plan.n_same:,} {'is' if plan.n_same == 1 else 'are'} {label} already." if plan.n_same else ""
+def _outcome_view(plan: OutcomePlan, figure: Figure) -> PlanView:
+    n_changed, label = len(plan.changes), plan.label
+    same_sentence = f" {plan.n_same:,} {'is' if plan.n_same == 1 else 'are'} {label} already." if plan.n_same else ""
     return PlanView(
         title="Set outcomes",
-        headline=f"{counted(n, EXPERIENCE.noun)} would be set to {label}.{same}",
-        button=f"Set {counted(n, EXPERIENCE.noun)} to {label}" if n else "",
+        headline=f"{counted(n_changed, EXPERIENCE.noun)} would be set to {label}.{same_sentence}",
+        button=f"Set {counted(n_changed, EXPERIENCE.noun)} to {label}" if n_changed else "",
         notes=gone_notes(plan.n_gone),
         rows=tuple(
             PlanRow(id=change.id, title=change.title, goes=False, why=f"set to {label}", outcome=change.before)
             for change in plan.changes
         ),
         subject="Task",
-        figures=(figure,) if n else (),
+        figures=(figure,) if n_changed else (),
         caption="What would change, with the current outcome",
         nothing=f"All of these are {label} already.",
     )
 
 
-def _figure(memory: MemorySystem, plan: OutcomePlan) -> Figure:
-    """Return the memory's success rate as it would be."""
-    now = memory.experience.values("outcome")
-    then = dict(now)
+def _rate_figure(memory: MemorySystem, plan: OutcomePlan) -> Figure:
+    """Return the success rate of the memory after a plan, beside the present one."""
+    counts = memory.experience.values("outcome")
+    new_counts = dict(counts)
     for change in plan.changes:
-        then[change.before] -= 1
-        then[plan.label] = then.get(plan.label, 0) + 1
-    return Figure("Success rate", rate_text(SuccessRate.of(then)), rate_text(SuccessRate.of(now)))
+        new_counts[change.before] -= 1
+        new_counts[plan.label] = new_counts.get(plan.label, 0) + 1
+    return Figure("Success rate", rate_text(SuccessRate.of(new_counts)), rate_text(SuccessRate.of(counts)))

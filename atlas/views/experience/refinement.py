@@ -53,7 +53,7 @@ class DecisionRow:
 
 
 def judges(model: LanguageModel, budget_tokens: int) -> Judges:
-    """Return the judges: a language model first, if there is one, which may take `budget_tokens`."""
+    """Return the judges: a language model first, if there is one, which may use `budget_tokens` for a plan."""
     if model.client is None:
         return Judges(titles={RULES: "Rules"}, note=f"Rules judge, without a language model. {model.sentences[-1]}")
     name = model.client.model_name
@@ -79,10 +79,10 @@ def headline(plan: RefinePlan) -> str:
 
 def made_caption(plan: RefinePlan) -> str:
     """Return the judge, the time and the cost. It may contain a model's name, so it is shown as text."""
-    by = "by rules, without a language model" if plan.made_by == RULES else f"by {plan.made_by}"
+    judge_text = "by rules, without a language model" if plan.made_by == RULES else f"by {plan.made_by}"
     sets = f"in {counted(plan.n_sets, 'set')} of similar experiences"
-    at = stored_time_text(plan.made_at)
-    return f"Judged {by}{f' {at}' if at else ''}, {sets}{f'; {plan.spent}' if plan.spent else ''}."
+    time, cost = stored_time_text(plan.made_at), f"; {plan.spent}" if plan.spent else ""
+    return f"Judged {' '.join(filter(None, (judge_text, time)))}, {sets}{cost}."
 
 
 def notes(plan: RefinePlan) -> tuple[str, ...]:
@@ -90,24 +90,24 @@ def notes(plan: RefinePlan) -> tuple[str, ...]:
     sentences = []
     n_judged = len(plan.decisions)
     if plan.failures:
-        was = "was" if len(plan.failures) == 1 else "were"
+        verb = "was" if len(plan.failures) == 1 else "were"
         sentences.append(
-            f"{len(plan.failures):,} of {counted(plan.n_sets, 'set')} {was} not judged. "
+            f"{len(plan.failures):,} of {counted(plan.n_sets, 'set')} {verb} not judged. "
             "All experiences of these sets are kept."
         )
     if plan.n_in_scope > n_judged:
         sentences.append(f"Only the newest {n_judged:,} of {plan.n_in_scope:,} in scope were judged.")
     if plan.n_moved:
-        lone = plan.n_moved == 1
+        moved, verb = counted(plan.n_moved, "experience"), "stays" if plan.n_moved == 1 else "stay"
         sentences.append(
-            f"{counted(plan.n_moved, 'experience')} that {'stays' if lone else 'stay'} would be read in another order. "
+            f"{moved} that {verb} would be read in another order. "
             "That order is shown but not stored, because every search ranks by its own query."
         )
     return tuple(sentences)
 
 
 def why_outdated(memory: MemorySystem, plan: RefinePlan, where: Mapping[str, Any]) -> str:
-    """Return why it cannot be applied any more or was made in another scope, or an empty string."""
+    """Return why a plan cannot be applied any more, or that it is of another scope, or an empty string."""
     if plan.removed_ids and not memory.experience.titles(plan.removed_ids):
         return "What it would delete is no longer in the store. The plan may have been applied."
     try:
@@ -139,7 +139,7 @@ def decision_rows(plan: RefinePlan, action: str = ALL) -> tuple[DecisionRow, ...
     decisions = sorted(
         _decisions_of(plan, action), key=lambda decision: (order[decision.action], decision.set_number, decision.after)
     )
-    return tuple(map(_row, decisions))
+    return tuple(map(_decision_row, decisions))
 
 
 def _decisions_of(plan: RefinePlan, action: str) -> list[PlannedDecision]:
@@ -150,7 +150,7 @@ def _decisions_of(plan: RefinePlan, action: str) -> list[PlannedDecision]:
     ]
 
 
-def _row(planned: PlannedDecision) -> DecisionRow:
+def _decision_row(planned: PlannedDecision) -> DecisionRow:
     decision = "reorder" if planned.is_moved else planned.action
     if planned.action == MERGE:
         decision = f"merge into {planned.into[:8]}"

@@ -82,21 +82,21 @@ class EffectView:
 
 def effect_view(memory: MemorySystem) -> EffectView:
     """Return the current effect of the memories of a system."""
-    found = memory.memory_effect()
-    latest = _latest(memory, [task.task_id for task in found.tasks])
+    effect = memory.memory_effect()
+    latest = _latest_experiences(memory, [task.task_id for task in effect.tasks])
     titles = memory.experience.titles(list(latest.values()))
-    rows = [_row(task, latest.get(task.task_id, ""), titles) for task in found.tasks]
+    rows = [_task_row(task, latest.get(task.task_id, ""), titles) for task in effect.tasks]
     return EffectView(
-        randomised=randomised_view(found.randomised) if found.randomised is not None else None,
-        comparison=comparison_sentence(found),
-        parts=_parts(found),
-        caution=caution(found),
-        verdict=verdict(found),
-        grounds=grounds(found),
-        selection=selection(found),
-        unused=unused_sentence(found),
-        n_tasks=found.n_tasks,
-        missing=missing(found),
+        randomised=randomised_view(effect.randomised) if effect.randomised is not None else None,
+        comparison=comparison_sentence(effect),
+        parts=_parts(effect),
+        caution=caution(effect),
+        verdict=verdict(effect),
+        grounds=grounds(effect),
+        selection=selection(effect),
+        unused=unused_sentence(effect),
+        n_tasks=effect.n_tasks,
+        missing=missing(effect),
         rows=tuple(rows),
     )
 
@@ -152,19 +152,19 @@ def grounds(effect: MemoryEffect) -> str:
     """Return the p-value of the difference in a sentence. Empty like the verdict."""
     if not effect.has_enough_tasks or effect.has_selection_bias:
         return ""
-    often = f"{100 * effect.p_value:.0f} of" if effect.p_value >= 0.01 else "fewer than 1 of"
+    frequency = f"{100 * effect.p_value:.0f} of" if effect.p_value >= 0.01 else "fewer than 1 of"
     split = f"{effect.n_helped:,} to {effect.n_hurt:,}"
-    return f"If memory made no difference, a split as uneven as {split} would come up in {often} 100 cases."
+    return f"If memory made no difference, a split as uneven as {split} would come up in {frequency} 100 cases."
 
 
 def selection(effect: MemoryEffect) -> str:
-    """Return how many of the attempts followed a failure, with memory and without. Empty if no task can be compared."""
+    """Return how many attempts followed a failure, with memory and without. Empty if no task can be compared."""
     if not effect.n_tasks:
         return ""
-    after, first = effect.after_failure(True), effect.after_failure(False)
+    with_memory, without_memory = effect.after_failure(True), effect.after_failure(False)
     counts = (
-        f"{after.n_succeeded:,} of {counted(after.n, 'attempt')} with memory followed a failure at the same task, and "
-        f"{first.n_succeeded:,} of {first.n:,} without."
+        f"{with_memory.n_succeeded:,} of {counted(with_memory.n, 'attempt')} with memory followed a failure at the "
+        f"same task, and {without_memory.n_succeeded:,} of {without_memory.n:,} without."
     )
     return f"{counts} {NO_GAIN}" if effect.has_selection_bias else counts
 
@@ -189,12 +189,12 @@ def interval_text(effect: MemoryEffect) -> str:
     """Return `likely 7–15 tasks`, or an empty string if there are too few tasks for one."""
     if effect.helped is None or effect.helped.interval is None:
         return ""
-    low, high = (round(end * effect.n_tasks) for end in (effect.helped.interval.low, effect.helped.interval.high))
-    return f"likely {low:,}–{high:,} tasks"
+    interval = effect.helped.interval
+    return f"likely {round(interval.low * effect.n_tasks):,}–{round(interval.high * effect.n_tasks):,} tasks"
 
 
 def effect_sentence(effect: MemoryEffect) -> str:
-    """Return the figure in sentences, as the command line prints it: the randomised one first, if there is one."""
+    """Return the effect as the command line prints it: the randomised comparison first, if there is one."""
     if effect.randomised is not None:
         observed = f" Not randomised: {_observed_sentence(effect)}" if effect.n_tasks else ""
         return f"{randomised_sentence(effect.randomised)}{observed}"
@@ -204,13 +204,13 @@ def effect_sentence(effect: MemoryEffect) -> str:
 def _observed_sentence(effect: MemoryEffect) -> str:
     interval = f" ({interval_text(effect)})" if interval_text(effect) else ""
     if effect.has_selection_bias:
-        compared = (
+        comparison = (
             f"{better_text(effect)} tasks have a higher success rate with memory{interval}, {effect.n_hurt:,} a lower."
         )
     else:
         worse = f"{effect.n_hurt:,} went worse"
-        compared = f"{better_text(effect)} tasks went better with memory than without{interval}, {worse}."
-    return " ".join(part for part in (compared, selection(effect), advice(effect)) if part)
+        comparison = f"{better_text(effect)} tasks went better with memory than without{interval}, {worse}."
+    return " ".join(part for part in (comparison, selection(effect), advice(effect)) if part)
 
 
 def advice(effect: MemoryEffect) -> str:
@@ -224,18 +224,21 @@ def missing(effect: MemoryEffect) -> str:
         return ""
     if not effect.n_tasks and not effect.n_only_used:
         return "No attempt has recorded a memory that it was given."
-    lonely = f" {counted(effect.n_only_used, 'more task')} had attempts with memory only." if effect.n_only_used else ""
-    return f"{counted(effect.n_tasks, 'task')} can be compared so far, and {MIN_TASKS} are needed.{lonely}"
+    incomparable = (
+        f" {counted(effect.n_only_used, 'more task')} had attempts with memory only." if effect.n_only_used else ""
+    )
+    return f"{counted(effect.n_tasks, 'task')} can be compared so far, and {MIN_TASKS} are needed.{incomparable}"
 
 
-def _latest(memory: MemorySystem, task_ids: list[str]) -> dict[str, str]:
+def _latest_experiences(memory: MemorySystem, task_ids: list[str]) -> dict[str, str]:
+    """Return the id of the latest experience of each task, by the id of the task."""
     where = {"task_id": {"$in": task_ids}}
     tasks, times = (memory.experience.column(key, where) for key in ("task_id", "created_at"))
     in_order = sorted(tasks, key=lambda record_id: (times.get(record_id, ""), record_id))
     return {tasks[record_id]: record_id for record_id in in_order}
 
 
-def _row(task: TaskEffect, experience_id: str, titles: dict[str, str]) -> TaskRow:
+def _task_row(task: TaskEffect, experience_id: str, titles: dict[str, str]) -> TaskRow:
     return TaskRow(
         id=experience_id,
         task=titles.get(experience_id, "") or task.task_id,

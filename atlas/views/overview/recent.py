@@ -38,14 +38,14 @@ def recent(memory: MemorySystem, days: Sequence[Day], today: date) -> Recent | N
         return None
     newest = days[-1].on
     is_current = (today - newest).days < N_DAYS
-    last = today if is_current else newest
-    since = date.fromordinal(max(1, last.toordinal() - N_DAYS + 1))
-    where = where_of(EXPERIENCE.filters, {"since": since, "until": last})
+    last_day = today if is_current else newest
+    since = date.fromordinal(max(1, last_day.toordinal() - N_DAYS + 1))
+    where = where_of(EXPERIENCE.filters, {"since": since, "until": last_day})
     attempts = _attempts_text(memory.experience.count(where), memory.experience.values("agent_id", where))
     n_strategies = memory.strategies.count({"created_at": where["created_at"]})
     strategies = f", {counted(n_strategies, 'new strategy')}" if n_strategies else ""
-    when = f"Last {N_DAYS} days" if is_current else f"{N_DAYS} days to {day_text(newest)}"
-    return Recent(f"{when}: {attempts}{strategies}", since)
+    period = f"Last {N_DAYS} days" if is_current else f"{N_DAYS} days to {day_text(newest)}"
+    return Recent(f"{period}: {attempts}{strategies}", since)
 
 
 def _attempts_text(n_attempts: int, n_by_agent: Mapping[str, int]) -> str:

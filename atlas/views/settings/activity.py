@@ -52,12 +52,13 @@ def records_sentence(memory: MemorySystem) -> str:
 
 def agent_rows(memory: MemorySystem) -> tuple[AgentRow, ...]:
     """Return at most `MAX_AGENTS` agents, those with the latest attempts first."""
-    n_of = {str(agent): n for agent, n in memory.experience.values("agent_id").items() if agent}
-    last = dict[str, datetime]()
-    for row in memory.experience.browse({"agent_id": {"$in": [*n_of]}}, limit=MAX_READ) if n_of else ():  # newest first
-        if len(last) < MAX_AGENTS:
-            last.setdefault(str(row["metadata"]["agent_id"]), stored_instant(row["metadata"]))
-    return tuple(_agent_row(memory, agent, n_of[agent], at) for agent, at in last.items())
+    n_by_agent = {str(agent): n for agent, n in memory.experience.values("agent_id").items() if agent}
+    last_times = dict[str, datetime]()
+    with_agent = {"agent_id": {"$in": [*n_by_agent]}}
+    for row in memory.experience.browse(with_agent, limit=MAX_READ) if n_by_agent else ():  # newest first
+        if len(last_times) < MAX_AGENTS:
+            last_times.setdefault(str(row["metadata"]["agent_id"]), stored_instant(row["metadata"]))
+    return tuple(_agent_row(memory, agent, n_by_agent[agent], last_at) for agent, last_at in last_times.items())
 
 
 def _agent_row(memory: MemorySystem, agent: str, n_attempts: int, last_at: datetime) -> AgentRow:
@@ -83,13 +84,13 @@ def count_agents(memory: MemorySystem) -> int:
 
 
 def work_facts(memory_map: LiveMap, duplicates: LiveDuplicates) -> dict[str, str]:
-    """Return when background work last made each result, or that it runs or failed, by label."""
+    """Return the state of each background result by label: when it was last made, or that it runs or failed."""
     searched = _work_text(duplicates) if duplicates.is_searched_by_worker() else "looked for when Curate is opened"
     return {"Last map": _work_text(memory_map), "Near-duplicates": searched}
 
 
 def connecting_lines(memory: MemorySystem, command: str, address: str) -> dict[str, str]:
-    """Return the lines that connect an agent to this store, by where they are entered.
+    """Return the lines that connect an agent to this store, by the place to enter them.
 
     Args:
         memory: The memories of the store.
@@ -116,8 +117,8 @@ def _quoted(place: str) -> str:
 
 
 def _work_text(result: LiveResult[Any]) -> str:
-    status, at = result.status(), result.written_at
+    status, written_at = result.status(), result.written_at
     if status is not None and status.state in ("queued", "running"):
         return "running now"
-    done = utc_time_text(datetime.fromtimestamp(at / 1e9, UTC)) if at else "not made yet"
-    return f"failed, last done: {done}" if status is not None and status.state == "failed" else done
+    time_text = utc_time_text(datetime.fromtimestamp(written_at / 1e9, UTC)) if written_at else "not made yet"
+    return f"failed, last done: {time_text}" if status is not None and status.state == "failed" else time_text

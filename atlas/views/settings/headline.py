@@ -56,13 +56,13 @@ def store_headline(memory: MemorySystem, now: datetime, n_problems: int) -> Head
 def _backup_headline(memory: MemorySystem, now: datetime) -> Headline:
     """Return the state of the last backup, with advice where the visitor should make another one."""
     backup, n_own = backup_state(memory, now), n_own_records(memory)
-    last = f"Last backup: {utc_time_text(backup.made_at) if backup.made_at else 'none'}."
+    last_backup = f"Last backup: {utc_time_text(backup.made_at) if backup.made_at else 'none'}."
     if backup.made_at is not None and not backup.is_outdated:
-        return Headline(sentence=f"{NOTHING_TO_DO}. {last}", is_well=True)
+        return Headline(sentence=f"{NOTHING_TO_DO}. {last_backup}", is_well=True)
     if not n_own:
         return Headline(sentence=f"{NOTHING_TO_DO}: sample data need no backup.", is_well=True)
     if not needs_backup(memory, n_own):
-        return Headline(sentence=last)
+        return Headline(sentence=last_backup)
     if backup.made_at is None:
         return Headline(sentence="No backup: if this disk fails, the store is lost.", next_step="back up")
     days = counted((now - backup.made_at).days, "day")

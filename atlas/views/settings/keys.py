@@ -1,4 +1,4 @@
-"""Keys of a store: who may enter if it is served, made and revoked."""
+"""Keys of a store, which admit scripts while it is served: listing, making and revoking them."""
 
 from __future__ import annotations
 
@@ -59,8 +59,8 @@ class KeyState:
 def key_rows(memory: MemorySystem) -> list[KeyRow]:
     """Return all keys that were ever created, active keys first, then by time, newest first."""
     now = datetime.now(UTC)
-    every = open_api_keys(memory).keys()
-    return sorted((_row(key, now) for key in every), key=lambda row: not row.is_live)
+    keys = open_api_keys(memory).keys()
+    return sorted((_key_row(key, now) for key in keys), key=lambda row: not row.is_live)
 
 
 def key_state(key: Key) -> KeyState:
@@ -101,7 +101,7 @@ def open_api_keys(memory: MemorySystem) -> ApiKeys:
     return ApiKeys(memory.storage.path, owner=memory.storage.settings.actor)
 
 
-def _row(key: Key, now: datetime) -> KeyRow:
+def _key_row(key: Key, now: datetime) -> KeyRow:
     problem = key.problem(now)
     end = f"in use until {day_text(key.expires_at)}" if key.expires_at else "in use"
     return KeyRow(

@@ -34,7 +34,7 @@ def link_rows(memory: MemorySystem) -> list[LinkRow]:
     links = links_of(memory)
     remove_ended_copies(memory.storage.path)
     now = datetime.now(UTC)
-    rows = [_row(memory, link, now) for link in links.all()]
+    rows = [_link_row(memory, link, now) for link in links.all()]
     return sorted(rows, key=lambda row: not row.is_live)
 
 
@@ -51,8 +51,8 @@ def make_link(memory: MemorySystem, name: str, days: int) -> tuple[SharedLink, s
     ends_at = datetime.now(UTC) + timedelta(days=days)
     memory.freeze(link_id)
     try:
-        by = actor_name(memory.storage.settings.actor)
-        link, secret = links.add(name, ends_at, made_by=by, link_id=link_id)
+        maker = actor_name(memory.storage.settings.actor)
+        link, secret = links.add(name, ends_at, made_by=maker, link_id=link_id)
     except BaseException:
         remove_frozen_copy(memory.storage.path, link_id)
         raise
@@ -72,7 +72,7 @@ def links_of(memory: MemorySystem) -> Links:
     return Links(memory.storage.path, owner=memory.storage.settings.actor)
 
 
-def _row(memory: MemorySystem, link: SharedLink, now: datetime) -> LinkRow:
+def _link_row(memory: MemorySystem, link: SharedLink, now: datetime) -> LinkRow:
     problem = link.problem(now)
     if not problem and current_copy(memory.storage.path, link.id) is None:
         problem = "its copy was removed by a purge, or is on another server"

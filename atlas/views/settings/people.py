@@ -30,10 +30,10 @@ class Grants:
         """`They made 2 keys that are in use: crawler, nightly. They made 1 link that is open: board.` Or empty."""
         grants = [("key", "in use", self.keys), ("link", "open", self.links)]
         return " ".join(
-            f"They made {counted(len(named), noun)} that {'is' if len(named) == 1 else 'are'} {state}: "
-            f"{', '.join(named.values())}."
-            for noun, state, named in grants
-            if named
+            f"They made {counted(len(names_by_id), noun)} that {'is' if len(names_by_id) == 1 else 'are'} {state}: "
+            f"{', '.join(names_by_id.values())}."
+            for noun, state, names_by_id in grants
+            if names_by_id
         )
 
 
@@ -52,7 +52,7 @@ class PersonRow:
 
 def person_rows(memory: MemorySystem) -> list[PersonRow]:
     """Return all people who ever signed in, people with access first, then by their last visit."""
-    return sorted(map(_row, people_of(memory).all()), key=lambda row: row.is_removed)
+    return sorted(map(_person_row, people_of(memory).all()), key=lambda row: row.is_removed)
 
 
 def set_role(memory: MemorySystem, person_id: str, role: str) -> Person:
@@ -67,7 +67,7 @@ def follow_groups(memory: MemorySystem, person_id: str) -> Person:
 
 def grants_of(memory: MemorySystem, person_id: str) -> Grants:
     """Return a person's active keys and links. Raises `NotAllowed` unless the actor is an admin."""
-    person = next((each for each in people_of(memory).all() if each.id == person_id), None)
+    person = next((candidate for candidate in people_of(memory).all() if candidate.id == person_id), None)
     return _grants_of(memory, person.names) if person else Grants()
 
 
@@ -114,7 +114,7 @@ def _revoke(memory: MemorySystem, grants: Grants) -> None:
             end_link(memory, link_id)
 
 
-def _row(person: Person) -> PersonRow:
+def _person_row(person: Person) -> PersonRow:
     removed = f"removed on {sortable_utc_time(person.removed_at)}" if person.removed_at else ""
     return PersonRow(
         id=person.id,

@@ -80,9 +80,9 @@ def skill_name(skill: Skill) -> str:
         skill.strategy.title or skill.strategy.situation if isinstance(skill, ExportedStrategy) else skill.concept.name
     )
     id = skill.strategy.id if isinstance(skill, ExportedStrategy) else skill.concept.id
-    plain = unicodedata.normalize("NFKD", title).encode("ascii", "ignore").decode().lower()
+    ascii_title = unicodedata.normalize("NFKD", title).encode("ascii", "ignore").decode().lower()
     tail = (id if _IS_RANDOM.fullmatch(id) else sha256(id.encode()).hexdigest())[:8]
-    words = re.sub(r"[^a-z0-9]+", "-", plain)[: MAX_NAME - len(tail) - 1].strip("-")
+    words = re.sub(r"[^a-z0-9]+", "-", ascii_title)[: MAX_NAME - len(tail) - 1].strip("-")
     return f"{words}-{tail}" if words else f"skill-{tail}"
 
 
@@ -103,7 +103,7 @@ def overview(skills: Mapping[str, Skill]) -> str:
 
 
 def is_overview(content: bytes) -> bool:
-    """Return whether a file has only lines that `overview` writes."""
+    """Return whether `overview` can have written all lines of a file."""
     text = content.decode("utf-8", "replace")
     lines = text.removeprefix(OVERVIEW_HEADING).replace(_INTRODUCTION, "", 1).splitlines()
     return text.startswith(OVERVIEW_HEADING) and all(_ENTRY.fullmatch(line) for line in lines if line)
@@ -118,10 +118,7 @@ def _description(skill: Skill) -> str:
 
 def _strategy_text(skill: ExportedStrategy) -> str:
     strategy = skill.strategy
-    parameters = [
-        f"- `{each.get('name', '')}` ({each.get('type', 'text')}): {each.get('description') or each.get('example', '')}"
-        for each in strategy.parameters
-    ]
+    parameters = [_parameter_line(parameter) for parameter in strategy.parameters]
     sections = {
         "When": strategy.situation,
         "What to do": strategy.suggestion,
@@ -130,6 +127,11 @@ def _strategy_text(skill: ExportedStrategy) -> str:
         "Evidence": _evidence(skill.uses, len(strategy.sources)),
     }
     return _document(skill, strategy.title or "Strategy", sections, {"kind": "strategy", "id": strategy.id})
+
+
+def _parameter_line(parameter: Mapping[str, str]) -> str:
+    meaning = parameter.get("description") or parameter.get("example", "")
+    return f"- `{parameter.get('name', '')}` ({parameter.get('type', 'text')}): {meaning}"
 
 
 def _concept_text(skill: ExportedConcept) -> str:
@@ -161,8 +163,8 @@ def _document(skill: Skill, title: str, sections: dict[str, str], metadata: dict
 
 
 def _evidence(uses: Sequence[Use], n_sources: int) -> str:
-    used = f"{success_rate_text(sum(use.success for use in uses), len(uses)).capitalize()}."
-    return f"{used} Learned from {counted(n_sources, 'attempt')}." if n_sources else used
+    rate_sentence = f"{success_rate_text(sum(use.success for use in uses), len(uses)).capitalize()}."
+    return f"{rate_sentence} Learned from {counted(n_sources, 'attempt')}." if n_sources else rate_sentence
 
 
 def _script(skill: ExportedConcept) -> str:
@@ -171,7 +173,7 @@ def _script(skill: ExportedConcept) -> str:
 
 
 def _fenced(code: str, language: str) -> str:
-    """Return code in a fence that is longer than any in it."""
+    """Return code between fences of backticks that are longer than any run of backticks in it."""
     fence = "`" * max([3, *(len(run) + 1 for run in re.findall("`+", code))])
     return f"{fence}{language}\n{code}\n{fence}"
 

@@ -19,7 +19,7 @@ from atlas.views.shared.state import location_fact
 from atlas.views.shared.wording import percent, plural, utc_time_text
 
 MANY_SHOWN, MANY_HIDDEN = 0.1, 0.05
-"""Shares of off-topic queries with hits, and of own queries without, above which a level counts as bad."""
+"""Shares of off-topic queries with hits, and of own queries without hits. A level with more of both is bad."""
 
 OVERLAP = (
     "The two overlap, as where the model does not know the language of the texts: shared words then tell more than "
@@ -35,12 +35,12 @@ def store_facts(memory: MemorySystem, n_free_bytes: int | None) -> dict[str, str
         n_free_bytes: Free space on its disk, or None if that is unknown.
     """
     visitor = current_actor()
-    last = [f"{utc_time_text(operation.created_at)}, by {operation.actor}" for operation in memory.history(1)]
-    free = "" if n_free_bytes is None else f", {size_text(n_free_bytes)} free"
+    last_changes = [f"{utc_time_text(operation.created_at)}, by {operation.actor}" for operation in memory.history(1)]
+    free_text = "" if n_free_bytes is None else f", {size_text(n_free_bytes)} free"
     mode = {"Open for": "reading only"} if memory.storage.read_only else {}
     return location_fact(memory) | {
-        "Size on disk": f"{size_text(memory.storage.n_bytes())}{free}",
-        "Last change": last[0] if last else "none yet",
+        "Size on disk": f"{size_text(memory.storage.n_bytes())}{free_text}",
+        "Last change": last_changes[0] if last_changes else "none yet",
         "Your name in History": memory.storage.settings.actor if visitor is None else visitor.name,
         "Version of ATLAS": __version__,
         **mode,
@@ -75,7 +75,7 @@ def _level_fact(costs: LevelCosts | None) -> str:
 
 
 def _is_overlapping(costs: LevelCosts) -> bool:
-    """Return whether no level tells the store's own queries from off-topic ones."""
+    """Return whether no level separates the store's own queries from off-topic ones."""
     return costs.foreign_shown > MANY_SHOWN and costs.own_hidden > MANY_HIDDEN
 
 
@@ -96,9 +96,9 @@ def level_text(costs: LevelCosts | None) -> str:
 
 def names_of_collections(memory: MemorySystem) -> dict[str, str]:
     """Return the label of each collection's records, in the order of the pages."""
-    named = {kind.records(memory).collection_name: plural(kind.noun).capitalize() for kind in KINDS.values()}
+    names = {kind.records(memory).collection_name: plural(kind.noun).capitalize() for kind in KINDS.values()}
     journal = memory.journal.collection_name
-    return named | {
+    return names | {
         journal: "Journal entries",
         REFUSED_COLLECTION: "Refused journal entries",
         TURNS: "Conversation turns",
