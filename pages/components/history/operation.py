@@ -63,20 +63,6 @@ def operation_panel(memory: MemorySystem, operation_id: str) -> None:
     _draw_changes(operation_diffs(memory, operation_id, page), key=f"{detail.row.id}_{page}")
 
 
-def draw_sentence(row: OperationRow) -> None:
-    """Draw what was done. The name of a record that is in the store opens it."""
-    if row.named is None:
-        st.text(row.sentence)
-        return
-    before, after = row.sentence.split(f"“{row.named.words}”", 1)
-    with st.container(horizontal=True, gap=None, width="content", key=f"history_named_{row.id}"):
-        st.text(before.rstrip())
-        st.page_link(f"pages/{row.named.page}.py", label=f"“{as_written(row.named.words)}”", width="content",
-                     query_params={"id": row.named.id})  # fmt: skip
-        if after:
-            st.text(after.lstrip())
-
-
 def draw_undo(memory: MemorySystem, row: OperationRow, *, key: str, is_main: bool = True) -> None:
     """Draw the button that takes an operation back, or does it again."""
     if row.is_final:

@@ -9,8 +9,9 @@ import streamlit as st
 
 from atlas import MemorySystem
 from atlas.views.history.operations import OperationRow
+from atlas.views.shared.texts import as_written
 from atlas.views.shared.wording import shortened
-from pages.components.history.operation import UNDO_PIXELS, draw_sentence, draw_undo
+from pages.components.history.operation import UNDO_PIXELS, draw_undo
 from pages.frame.address import OPERATION, set_parameter
 
 ICONS = {
@@ -62,7 +63,7 @@ def _draw_row(memory: MemorySystem, row: OperationRow) -> None:
         st.text(f"{row.at:%H:%M}", width=TIME_PIXELS)
         st.markdown(f":red[{icon}]" if row.is_final else icon, width="content")
         with st.container(horizontal=True, gap="small", width="stretch", key=f"history_line_{row.id}"):
-            _draw_sentence(row)
+            _draw_line(row)
         st.text(row.actor, width=ACTOR_PIXELS, wrap=False)
         st.button("Details", key=f"history_open_{row.id}", type="tertiary", icon=":material/chevron_right:",
                   help="Details", on_click=set_parameter, args=(OPERATION, row.id))  # fmt: skip
@@ -72,12 +73,26 @@ def _draw_row(memory: MemorySystem, row: OperationRow) -> None:
             draw_undo(memory, row, key="history_list", is_main=False)
 
 
-def _draw_sentence(row: OperationRow) -> None:
+def _draw_line(row: OperationRow) -> None:
     """Draw what was done, that it was undone, how and why, and what stands in the way of undoing it."""
-    draw_sentence(row)
+    _draw_sentence(row)
     if row.state:
         st.badge(row.state, color="gray")
     reason = f"“{shortened(row.reason, REASON_CHARACTERS)}”" if row.reason else ""
     for more in (" · ".join(filter(None, (row.change, reason))), "" if row.is_undo else row.blocked):
         if more:
             st.text(more)
+
+
+def _draw_sentence(row: OperationRow) -> None:
+    """Draw what was done. The name of a record that is in the store opens it."""
+    if row.named is None:
+        st.text(row.sentence)
+        return
+    before, after = row.sentence.split(f"“{row.named.words}”", 1)
+    with st.container(horizontal=True, gap=None, width="content", key=f"history_named_{row.id}"):
+        st.text(before.rstrip())
+        st.page_link(f"pages/{row.named.page}.py", label=f"“{as_written(row.named.words)}”", width="content",
+                     query_params={"id": row.named.id})  # fmt: skip
+        if after:
+            st.text(after.lstrip())
