@@ -192,8 +192,8 @@ def _suspicious_cases(memory: MemorySystem, findings: Sequence[Finding]) -> Iter
             yield _case_of(memory, SUSPICIOUS, finding.memory, finding.id, finding=finding)
 
 
-def _quarantined_cases(memory: MemorySystem, hidden: Sequence[QuarantinedRecord]) -> Iterator[Case]:
-    return (_case_of(memory, QUARANTINE, record.memory, record.id, quarantine=record) for record in hidden)
+def _quarantined_cases(memory: MemorySystem, records: Sequence[QuarantinedRecord]) -> Iterator[Case]:
+    return (_case_of(memory, QUARANTINE, record.memory, record.id, quarantine=record) for record in records)
 
 
 def _case_of(memory: MemorySystem, queue: str, memory_name: str, record_id: str, **fields: Any) -> Case:
